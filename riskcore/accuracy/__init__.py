@@ -1,9 +1,9 @@
-"""Errors of any form of the individual risk against multi-precision, and their plots.
+"""Errors of any form of the individual risk against multi-precision.
 
-``error_table`` compares published forms, and functions of one's own, with
+``error_table`` compares published forms, and your own functions, with
 ``riskcore.accuracy.reference`` on a grid of f and p; ``summary`` finds the largest
 errors, ``plain`` and ``markdown`` write either as text, ``plot`` draws the errors, and
-``write`` keeps them in a file. The command ``riskcore error-table`` does the same.
+``write`` saves them. The command ``riskcore error-table`` does the same.
 """
 
 from __future__ import annotations

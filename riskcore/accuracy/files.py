@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from riskcore.data.files import formats, replace
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Form = Callable[[Any, Any], Any]
-    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
 from riskcore.accuracy.plots import plot
 from riskcore.accuracy.table import columns_of, summary
 from riskcore.accuracy.text import markdown
 from riskcore.common.needs import need
+from riskcore.data.files import formats, replace
 
-# Files
+_TABLES = (".csv", ".tsv", ".gz", ".parquet", ".pq")
+_TEXT = ".md"
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
@@ -32,12 +24,11 @@ def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
     Parameters
     ----------
     path : str or pathlib.Path
-        The suffix says what is written: ``.csv``, ``.tsv``, ``.csv.gz`` and
-        ``.parquet`` hold the table to the last bit (nan is an empty field of a CSV),
-        ``.md`` its `summary` and the table in Markdown, ``.png``, ``.svg`` and
-        ``.pdf`` the `plot`.
+        The suffix selects the format: ``.csv``, ``.tsv``, ``.csv.gz`` and ``.parquet``
+        hold the table to the last bit (nan is an empty field of a CSV), ``.md`` its
+        `summary` and the table in Markdown, ``.png``, ``.svg`` and ``.pdf`` the `plot`.
     table : frame or dict
-        What `error_table` returns.
+        The result of `error_table`.
     overwrite : bool, optional
         Whether an existing file may be replaced.
 
@@ -82,12 +73,12 @@ def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
 
 
 def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
-    """Return the path if `write` could write it, to be asked before long work.
+    """Return the path if `write` could write it; call this before long work.
 
     Parameters
     ----------
     path : str or pathlib.Path
-        Of the file to write.
+        The file to write.
     overwrite : bool, optional
         Whether an existing file may be replaced.
 
@@ -118,8 +109,3 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
         need("matplotlib", "plots")
     replace.refuse_existing(path, overwrite)
     return path
-
-
-_TABLES = (".csv", ".tsv", ".gz", ".parquet", ".pq")
-_TEXT = ".md"
-PICTURES = (".png", ".svg", ".pdf")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
-    Form = Callable[[Any, Any], Any]
-    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
-
-
-# Numbers in a grid: exact values of more would take hours.
-_MOST_IN_GRID = 10**7
+_MOST_IN_GRID = 10**7  # exact values for more numbers would take hours
+# The range of each scale.
+SCALES = {
+    "linear": (-np.finfo(float).max, np.finfo(float).max),
+    "log": (5e-324, np.finfo(float).max),
+    "logit": (5e-324, 1.0 - 2.0**-53),
+    "whole": (1.0, 2.0**53),
+}
 
 
 def grid(
@@ -26,7 +27,7 @@ def grid(
     scale: Literal["linear", "log", "logit", "whole"] = "linear",
 ) -> Floats:
     """
-    Return numbers from ``start`` to ``stop``, both exactly among them.
+    Return numbers from ``start`` to ``stop``, both included exactly.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def grid(
     Raises
     ------
     ValueError
-        For ends that the scale does not have, or fewer than 2 numbers.
+        If the ends are not on the scale, or ``count`` is below 2.
 
     Examples
     --------
@@ -78,18 +79,8 @@ def grid(
     return points
 
 
-_BELOW_ONE = 1.0 - 2.0**-53
-# The range of each scale.
-SCALES = {
-    "linear": (-np.finfo(float).max, np.finfo(float).max),
-    "log": (5e-324, np.finfo(float).max),
-    "logit": (5e-324, _BELOW_ONE),
-    "whole": (1.0, 2.0**53),
-}
-
-
 def transforms(scale: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Return the function that makes a scale even, and its inverse."""
+    """Return the transform that makes a scale linear, and its inverse."""
     if scale == "linear":
         return np.asarray, np.asarray
     if scale == "logit":

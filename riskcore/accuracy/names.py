@@ -1,24 +1,17 @@
-"""The forms of the individual risk by name, as the command takes them."""
+"""The forms of the individual risk by name."""
 
 from __future__ import annotations
 
 import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from riskcore.core import published_forms as published
 from riskcore.core.risk import individual
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Form = Callable[[Any, Any], Any]
-    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
-
+Form: TypeAlias = Callable[[Any, Any], Any]
+Forms: TypeAlias = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
 
 _PUBLISHED = (
     "closed_form", "binomial_sum", "log_form", "gauss_series", "continued_fraction",
@@ -34,11 +27,8 @@ FORMS = (
 )
 
 
-# Forms by name
-
-
 def forms_by_name(forms: Forms) -> dict[str, Form]:
-    """Return the functions by the names to show."""
+    """Return the functions of forms by the names to show."""
     pairs: list[tuple[str, str | Form]]
     if isinstance(forms, Mapping):
         pairs = [(str(name), form) for name, form in forms.items()]
@@ -52,8 +42,7 @@ def forms_by_name(forms: Forms) -> dict[str, Form]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
-            f"forms given twice: {', '.join(twice)}; a mapping of names to forms tells "
-            "functions apart"
+            f"forms given twice: {', '.join(twice)}; a mapping can rename them"
         )
     return {
         name: _form(form) if isinstance(form, str) else form for name, form in pairs
@@ -61,11 +50,12 @@ def forms_by_name(forms: Forms) -> dict[str, Form]:
 
 
 def _name(form: str | Form) -> str:
+    """Return the name to show for a form."""
     return form if isinstance(form, str) else getattr(form, "__name__", repr(form))
 
 
 def _form(name: str) -> Form:
-    """Return the function of a form's name and arguments."""
+    """Return the function of a form, given by name and arguments."""
     head, *arguments = name.split(":")
     if head == "truncated" and len(arguments) == 1:
         return _truncated(name, arguments[0])
@@ -89,6 +79,7 @@ def _form(name: str) -> Form:
 
 
 def _truncated(name: str, order: str) -> Form:
+    """Return the truncated series of an order."""
     if not order.isdecimal() or int(order) > published.MAX_TERMS:
         raise ValueError(
             f"form {name!r}: the order {order!r} is not a whole number from 0 to "
@@ -98,6 +89,7 @@ def _truncated(name: str, order: str) -> Form:
 
 
 def _adaptive(name: str, epsilon: str, rule: Any = "sufficient") -> Form:
+    """Return the adaptive series of an epsilon and rule."""
     try:
         allowed = float(epsilon)
     except ValueError:
@@ -112,6 +104,7 @@ def _adaptive(name: str, epsilon: str, rule: Any = "sufficient") -> Form:
 
 
 def _hyp2f1() -> Form:
+    """Return the form by SciPy's 2F1."""
     try:
         from scipy.special import hyp2f1
     except ImportError:

@@ -3,57 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Form = Callable[[Any, Any], Any]
-    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
 from riskcore.accuracy.grid import SCALES, transforms
 from riskcore.accuracy.table import chosen_rows, columns_of
 from riskcore.accuracy.text import WRITERS
 from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 
-# Pictures
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Bands of two decades. Below the first are roundings, above the last no digit is right.
+Floats = NDArray[np.float64]
+
+# Bands of two decades: rounding errors below the first, no right digit above the last.
 _BANDS = [10.0**k for k in range(-15, 0, 2)]
-_LINES = 8  # as many as can be told apart
+_LINES = 8  # more lines are hard to distinguish
+_DRAWN = 1e-17, 10.0  # smaller and larger errors are drawn as these
+_AXES = {
+    "sample_frequency": "sample frequency f",
+    "sampling_fraction": "sampling fraction p",
+}
 
 
 def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     """
-    Draw the sizes of the relative errors of an error table, one panel for each form.
+    Draw the absolute relative errors of an error table, one panel for each form.
 
     Parameters
     ----------
     table : frame or dict
-        What `error_table` returns.
+        The result of `error_table`.
     kind : {"auto", "map", "lines"}
-        A heat map over p and f, for which every f must have met every p; or lines,
-        over whichever of the two has more values, one line for each value of the
-        other. By default lines if there are at most 8 of them.
+        A heat map over p and f, for a table with every pair of f and p; or lines over
+        whichever of the two has more values, one for each value of the other. By
+        default lines, if there are at most 8.
 
     Returns
     -------
     matplotlib.figure.Figure
         Write it with ``savefig``. Values that are not finite are hatched in a heat map
-        and crosses at the top of lines; lines end at errors of 1e-17 and 10.
+        and crosses at the top of lines; lines are cut at errors of 1e-17 and 10.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
     ValueError
-        If a heat map has fewer than 2 x 2 points or holes, or lines are too many.
+        If a heat map has fewer than 2 x 2 points or holes, or there are too many lines.
 
     Examples
     --------
@@ -74,7 +76,9 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     if kind == "auto":
         kind = "lines" if count <= _LINES else "map"
     if kind == "lines" and count > _LINES:
-        raise ValueError(f"lines for {count} values of {lines}: at most {_LINES}")
+        raise ValueError(
+            f"lines for {count} values of {lines}: at most {_LINES}; draw a map"
+        )
     wide = min(len(names), 2)
     high = -(-len(names) // wide)
     figure = new_figure(0.8 + 5.2 * wide, 0.6 + 3.6 * high)
@@ -94,6 +98,7 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
 
 
 def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:
+    """Draw the errors of one form as a heat map."""
     f, i = np.unique(rows["sample_frequency"], return_inverse=True)
     p, j = np.unique(rows["sampling_fraction"], return_inverse=True)
     error = np.full((len(f), len(p)), -1.0)
@@ -119,11 +124,12 @@ def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:
 
 
 def _mark_not_finite(patch: Any) -> None:
+    """Hatch a patch that shows values that are not finite."""
     patch.set(facecolor="0.85", hatch="////", edgecolor="0.55", linewidth=0)
 
 
 def _colors() -> tuple[Any, Any]:
-    """Return steps from light to dark that do not rest on hue, and their limits."""
+    """Return colors from light to dark, legible without hue, and their limits."""
     from matplotlib import colormaps
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
@@ -134,6 +140,7 @@ def _colors() -> tuple[Any, Any]:
 
 
 def _add_scale(figure: Figure, panels: Any, finite: bool) -> None:
+    """Add the color bar, and the hatching if some values are not finite."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.patches import Patch
 
@@ -151,6 +158,7 @@ def _add_scale(figure: Figure, panels: Any, finite: bool) -> None:
 
 
 def _draw_lines(axes: Axes, rows: Mapping[str, Any], across: str, lines: str) -> None:
+    """Draw the errors of one form as lines."""
     from matplotlib import colormaps
 
     values = np.unique(rows[lines])
@@ -162,29 +170,23 @@ def _draw_lines(axes: Axes, rows: Mapping[str, Any], across: str, lines: str) ->
         x, error = line[across][order], np.abs(line["relative_error"][order])
         label = f"{letter} = {WRITERS[lines](value)}"
         finite = np.isfinite(error)
-        shown = np.where(finite, error.clip(*_SHOWN), np.nan)
+        shown = np.where(finite, error.clip(*_DRAWN), np.nan)
         axes.plot(x, shown, ".-", color=shade, label=label, ms=4, lw=1)
         top = axes.get_xaxis_transform()
         for lost in x[~finite]:
             axes.plot(lost, 0.97, "x", color=shade, transform=top)
     axes.axhline(2.0**-53, color="0.6", lw=0.8, ls="--", zorder=0)
     axes.set(yscale="log", ylabel="|relative error|")
-    axes.set_ylim(bottom=_SHOWN[0])
+    axes.set_ylim(bottom=_DRAWN[0])
     _set_axis(axes, "x", across, np.unique(rows[across]))
     axes.legend(fontsize="small", frameon=False)
 
 
-_SHOWN = 1e-17, 10.0  # smaller and larger errors are drawn as these
-_AXES = {
-    "sample_frequency": "sample frequency f",
-    "sampling_fraction": "sampling fraction p",
-}
-
-
 def _set_axis(axes: Axes, which: str, name: str, values: Floats) -> None:
+    """Set label, limits and scale of an axis."""
     scale = _scale_of(values)
     edges = _edges(values, scale)
-    # The limits first: left to itself, the scale would look beyond the doubles.
+    # The limits first: without them the scale would look beyond the doubles.
     axes.set(**{f"{which}lim": (edges[0], edges[-1])})
     axes.set(**{f"{which}label": _AXES[name], f"{which}scale": scale})
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -198,7 +200,7 @@ def _set_axis(axes: Axes, which: str, name: str, values: Floats) -> None:
 
 
 def _scale_of(values: Floats) -> Literal["linear", "log", "logit"]:
-    """Return the scale on which values that span many orders are spread."""
+    """Return a scale on which the values are spread evenly."""
     low, high = values[0], values[-1]
     if low < 0.05 and 0.95 < high < 1:
         return "logit"
@@ -213,5 +215,5 @@ def _edges(values: Floats, scale: str) -> Floats:
     first, last = (middle[0], middle[-1]) if len(u) > 1 else (u[0] + 0.5, u[0] - 0.5)
     borders = np.concatenate([[2 * u[0] - first], middle, [2 * u[-1] - last]])
     with np.errstate(over="ignore"):
-        # At the ends of the doubles a border may be rounded out of the scale.
+        # At the ends of the doubles a border may be rounded off the scale.
         return np.asarray(back(borders)).clip(*SCALES[scale])

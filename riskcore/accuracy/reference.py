@@ -1,7 +1,7 @@
-"""References in mpmath, from the definition and by none of the kernels' methods.
+"""Reference values in mpmath, from the definitions, by methods the kernels do not use.
 
-Doubles given as arguments are taken as exact. Results carry at least ``PRECISION``
-bits; differences that cancel are formed with as many more as they need.
+Doubles given as arguments are taken as exact. Results have at least ``PRECISION`` bits;
+differences that cancel are computed with more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PRECISION = 120
 
 
 def _working_precision(*numbers: Any) -> int:
-    """Bits that hold 1 - p and f - 1 exactly, with room for the result."""
+    """Return bits that hold 1 - p and f - 1 exactly, with room for the result."""
     spread = sum(abs(int(mpmath.mag(x))) for x in numbers if x and mpmath.isfinite(x))
     return PRECISION + 2 * spread + 80
 
@@ -33,10 +33,10 @@ def individual_risk(f: Any, p: Any) -> Any:
 
 
 def individual_risk_by_sums(f: Any, p: Any) -> Any:
-    """Return r(f, p) mostly within a millisecond, where mpmath's 2F1 takes 20.
+    """Return r(f, p), mostly within a millisecond, while mpmath's 2F1 takes 20.
 
-    For large f Gauss's series; for integer f and small p the integral
-    int_0^1 t^(f-1)/(1 + y t) dt, y = q/p, in closed form; else ``individual_risk``.
+    For large f this is Gauss's series, for integer f and small p the closed form of
+    int_0^1 t^(f-1)/(1 + y t) dt, y = q/p, otherwise ``individual_risk``.
     """
     if f >= _SERIES_FROM:
         return _series(f, p)
@@ -45,15 +45,15 @@ def individual_risk_by_sums(f: Any, p: Any) -> Any:
     return individual_risk(f, p)
 
 
-# Below f = 64 the series may need more than 110 terms, above p = 1/4 mpmath's own
-# 2F1 fewer than 500, in compiled form.
+# Below f = 64 the series may need more than 110 terms; above p = 1/4 mpmath's own 2F1
+# needs fewer than 500, in compiled form.
 _SERIES_FROM = 64
 _CLOSED_BELOW = 0.25
-_GUARD = 40  # bits for the roundings of some 100 terms, and f/q of them cancelling
+_GUARD = 40  # bits for the roundings of some 100 terms, and f/q that cancel
 
 
 def _series(f: Any, p: Any) -> Any:
-    """Return (p/f) sum_n n! q^n/(f+1)_n; t_n (f+n)/(f-1) bounds what is left out."""
+    """Return (p/f) sum_n n! q^n/(f+1)_n; the remainder is below t_n (f+n)/(f-1)."""
     with mpmath.workprec(PRECISION + _GUARD):
         f, q = mpmath.mpf(f), 1 - mpmath.mpf(p)
         total = term = mpmath.mpf(1)
@@ -83,12 +83,12 @@ def _closed(f: int, p: Any) -> Any:
 def individual_risk_by_integral(f: Any, p: Any) -> Any:
     """Return r(f, p) = p^f int_0^1 t^(f-1) (1 - tq)^(-f) dt, Polettini eq. 5.
 
-    Slow; for f and p of moderate size it checks ``individual_risk`` itself.
+    Slow; a check of ``individual_risk`` for moderate f and p.
     """
     with mpmath.workprec(_working_precision(f, p)):
         f, p = mpmath.mpf(f), mpmath.mpf(p)
         q = 1 - p
-        # t = s^(1/f) takes away the pole of t^(f-1) at 0 for f < 1.
+        # t = s^(1/f) removes the pole of t^(f-1) at 0 for f < 1.
         return (
             p**f
             / f
@@ -165,7 +165,7 @@ def individual_risk_by_probabilities(f: Any, shape: Any, p: Any, last: int) -> A
 
 
 def _differences(*numbers: Any) -> int:
-    """Bits for third differences of log Gamma and the zeros at m = 1."""
+    """Return bits for third differences of log Gamma and the zeros at m = 1."""
     return 3 * _working_precision(*numbers, *(x - 1 for x in numbers))
 
 
@@ -204,6 +204,7 @@ def log_rising_excess(x: Any, m: Any) -> Any:
 
 
 def _psi_difference(order: int, x: Any, m: Any) -> Any:
+    """Return psi^(order)(x+m) - psi^(order)(x)."""
     x, m = mpmath.mpf(x), mpmath.mpf(m)
     return mpmath.psi(order, x + m) - mpmath.psi(order, x)
 

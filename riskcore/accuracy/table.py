@@ -1,24 +1,20 @@
-"""Errors of any form of the individual risk against multi-precision."""
+"""Tabulate errors of forms of the individual risk against multi-precision."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import mpmath
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from riskcore.accuracy import reference
+from riskcore.accuracy.names import Form, Forms, forms_by_name
 from riskcore.data.columns import Records
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-    Form = Callable[[Any, Any], Any]
-    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
-from riskcore.accuracy.names import forms_by_name
+Floats = NDArray[np.float64]
 
 _SMALLEST = 1e-290  # the least f of individual_risk
 _STRIDE = 64  # points between two reports of progress
@@ -39,24 +35,23 @@ def error_table(
     Parameters
     ----------
     forms : str, callable, iterable or mapping of them
-        Names, listed in `FORMS`: the forms of `riskcore.forms`, where
-        ``"truncated:7"`` is ``truncated`` with order 7, and
-        ``"adaptive:1e-6:published"`` is ``adaptive`` with its epsilon and rule;
-        ``"individual_risk"``, the kernel; ``"scipy"``, that is
-        ``p/f * scipy.special.hyp2f1(1, 1, f + 1, 1 - p)``. Or functions of two
-        arrays, f and p. The keys of a mapping are the names to show.
+        Names in `FORMS`: the forms of `riskcore.forms`, such as ``"truncated:7"``,
+        ``truncated`` with order 7, and ``"adaptive:1e-6:published"``, ``adaptive``
+        with its epsilon and rule; ``"individual_risk"``, the kernel; and ``"scipy"``,
+        ``p/f * scipy.special.hyp2f1(1, 1, f + 1, 1 - p)``. Or functions of two arrays,
+        f and p. The keys of a mapping are the names to show.
     f : array_like
         Sample frequencies, real, f >= 1e-290.
     p : array_like
         Sampling fractions, 0 < p <= 1. Doubles are taken as exact.
     paired : bool, optional
-        Take f and p pair by pair; by default every distinct f meets every distinct p.
+        Whether f and p are pairs; by default every f is combined with every p.
     backend : str, optional
         Kind of frame, such as ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default
         a dict of NumPy arrays.
     progress : callable, optional
-        Called with the points done and their number while the exact values are
-        found, which mostly takes less than a millisecond each.
+        Called with the points done and their number while exact values are computed,
+        mostly in less than a millisecond each.
 
     Returns
     -------
@@ -69,21 +64,17 @@ def error_table(
         - ``exact``: r(f, p), rounded to a double;
         - ``relative_error``: (value - r)/r, where r has 120 bits;
         - ``ulp_error``: (value - r)/ulp(r), where ulp(r) is the spacing of the
-          doubles at r, that of the subnormal ones included.
+          doubles, also the subnormal ones, at r.
 
-        The errors of an infinite value are infinite, those of nan are nan.
+        The errors of an infinite value are infinite, and nan for nan.
 
     Raises
     ------
     ValueError
-        For an unknown form (the message lists those known) or a bad argument of one,
-        a name given twice, f or p outside the domain, or no points.
+        If a form is unknown (the message lists the names) or has a bad argument, a name
+        is given twice, f or p is outside the domain, or there are no points.
     ImportError
         If SciPy, for the form ``"scipy"``, or the backend is not installed.
-
-    See Also
-    --------
-    summary : the largest errors and where they are.
 
     Examples
     --------
@@ -129,17 +120,16 @@ def summary(table: Any) -> Any:
     Parameters
     ----------
     table : frame or dict
-        What `error_table` returns, or rows of it.
+        The result of `error_table`, or rows of it.
 
     Returns
     -------
     frame or dict
-        Of the same kind, one row per form: ``form``, ``points``,
-        ``largest_relative_error`` with its sign and the ``sample_frequency`` and
-        ``sampling_fraction`` where it is, ``largest_ulp_error``,
-        ``share_correctly_rounded`` (an error of at most half an ulp) and
-        ``share_not_finite``. The largest errors are those of finite values, nan if
-        there are none.
+        Of the same type, one row per form: ``form``, ``points``,
+        ``largest_relative_error`` with its sign, the ``sample_frequency`` and
+        ``sampling_fraction`` where it occurs, ``largest_ulp_error``,
+        ``share_correctly_rounded`` (errors up to half an ulp) and ``share_not_finite``.
+        The largest errors are of finite values, nan if there are none.
 
     Raises
     ------
@@ -172,6 +162,7 @@ def summary(table: Any) -> Any:
 
 
 def _largest(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the largest errors and the shares of one form."""
     relative, ulp = columns["relative_error"], columns["ulp_error"]
     finite = np.isfinite(columns["value"])
     found: dict[str, Any] = {"points": len(relative)}
@@ -186,10 +177,8 @@ def _largest(columns: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-# Values and errors
-
-
 def _points(f: Any, p: Any, paired: bool) -> tuple[Floats, Floats]:
+    """Return f and p of each point, or refuse them."""
     f, p = np.atleast_1d(np.asarray(f, float)), np.atleast_1d(np.asarray(p, float))
     if not (np.all(f >= _SMALLEST) and np.all(f < np.inf)):
         raise ValueError(f"sample frequencies f are finite and at least {_SMALLEST:g}")
@@ -207,17 +196,18 @@ def _points(f: Any, p: Any, paired: bool) -> tuple[Floats, Floats]:
 
 
 def _evaluate(name: str, form: Form, f: Floats, p: Floats) -> Floats:
+    """Return the values of a form."""
     with np.errstate(all="ignore"):  # inf and nan are part of the table
         values = np.asarray(form(f, p), float)
     if values.shape != f.shape:
         raise ValueError(
-            f"form {name!r} made {values.shape} values of {f.shape} points"
+            f"form {name!r} returned {values.shape} values for {f.shape} points"
         )
     return values
 
 
 def _errors(values: Floats, exact: list[Any]) -> Floats:
-    """Return the relative errors, and those in ulp of the exact values."""
+    """Return the relative errors, and the errors in ulp of the exact values."""
     errors = np.full((len(values), 2), np.nan)
     with mpmath.workprec(reference.PRECISION):
         for row, value, r in zip(errors, values.tolist(), exact, strict=True):
@@ -230,21 +220,19 @@ def _errors(values: Floats, exact: list[Any]) -> Floats:
 
 
 def _exponent(r: Any) -> int:
-    """Return the exponent e of the doubles at r, which are 2^(e - 53) apart."""
+    """Return e for the spacing 2^(e - 53) of the doubles at r."""
     return max(int(mpmath.mag(r)), -1021)
 
 
 def _to_double(r: Any) -> float:
-    # Not float(r): mpmath rounds a subnormal number twice.
+    """Return the nearest double; mpmath's float() rounds subnormal numbers twice."""
     with mpmath.workprec(reference.PRECISION):
         bits = 53 - _exponent(r)
         return math.ldexp(int(mpmath.nint(mpmath.ldexp(r, bits))), -bits)
 
 
-# Frames
-
-
 def _framed(columns: dict[str, Any], backend: Any) -> Any:
+    """Return columns as a frame of the backend, or as they are for None."""
     if backend is None:
         return columns
     import narwhals.stable.v2 as nw

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Form = Callable[[Any, Any], Any]
-    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
 from riskcore.accuracy.table import columns_of
 from riskcore.common.text_table import aligned, markdown_row
-
-# Text
 
 
 def plain(table: Any) -> str:
@@ -26,7 +16,7 @@ def plain(table: Any) -> str:
     Parameters
     ----------
     table : frame or dict
-        What `error_table` or `summary` returns. Risks are written with 10 digits and
+        The result of `error_table` or `summary`. Risks are written with 10 digits and
         errors with 3; a fraction near 1 as its distance from 1.
 
     Returns
@@ -52,7 +42,7 @@ def markdown(table: Any) -> str:
     Parameters
     ----------
     table : frame or dict
-        What `error_table` or `summary` returns.
+        The result of `error_table` or `summary`.
 
     Returns
     -------
@@ -83,7 +73,7 @@ def _cells(table: Any) -> dict[str, list[str]]:
 
 
 def _write_fraction(p: float) -> str:
-    """Return p in six digits, next to 1 as 1 less a small number."""
+    """Return p with six digits, near 1 as 1 less a small number."""
     return f"1-{1 - p:.4g}" if 0.9999 < p < 1 else f"{p:.6g}"
 
 

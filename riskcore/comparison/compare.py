@@ -1,4 +1,4 @@
-"""The original beside the safe file: what protection has changed, and how much."""
+"""Compare a safe file with its original."""
 
 from __future__ import annotations
 
@@ -55,8 +55,7 @@ __all__ = [
 ]
 
 PATHS = (str, os.PathLike)
-# Its square, with any weight, is a double.
-LARGEST = 1e150
+LARGEST = 1e150  # its square, times any weight, is a double
 
 
 def compare(
@@ -76,8 +75,8 @@ def compare(
 ) -> Comparison:
     """Compare a safe file with its original: what protection has changed, and how much.
 
-    The records of the safe file may stand in any order and have other ids: nothing
-    rests on that. All figures are of the original, too, and are for the office.
+    The order of the records and their ids do not matter. The figures are of the
+    original, too, and are for internal use.
 
     Parameters
     ----------
@@ -89,20 +88,20 @@ def compare(
         Sampling weights, in both files; by default those that the metadata of a
         mu-Argus original declare, otherwise every weight is 1.
     recodings : mapping of column names to Recoding or path, optional
-        How the original was recoded, so that tables are compared on the categories of
-        the safe file; paths are of ``.grc`` files. `Protected.compare` knows it.
+        How the original was recoded, to compare tables in the categories of the safe
+        file; paths are of ``.grc`` files. `Protected.compare` knows it.
     columns : iterable of column names, optional
-        Columns of numbers that stay, for means, quantiles and correlations.
+        Columns of numbers, for means, quantiles and correlations.
     strata : iterable of column names, optional
-        By which to count suppressed values.
+        Columns by which to count suppressed values.
     id : column name, optional
-        Ids of the records that both files have. Only if they are the same, each there
-        once, is it known which record is which, and how many values have changed.
+        Ids of the records, distinct and the same in both files: they match the records,
+        so that changed values can be counted.
     interactions : bool, optional
         Whether the propensity score has terms for pairs of keys, too.
     reading, safe_reading : Reading, optional
-        How to read the files, if they are paths; the safe file by default as the
-        original.
+        How to read the files, if they are paths; by default the safe file is read like
+        the original.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -115,15 +114,15 @@ def compare(
     KeyError, OSError
         As `assess`.
     TypeError
-        As `assess`; also if an engine holds one of the files and ``columns`` or ``id``
-        is given, which need single records.
+        As `assess`; also if ``columns`` or ``id`` is given, which need single records,
+        and an engine holds one of the files.
     ValueError
         As `assess`; also if a column has two roles, the strata have other categories in
         the safe file, or the ids are not the same.
 
     Notes
     -----
-    The measures, each with its source: `notes/utility.md`.
+    `notes/utility.md` has the measures and their sources.
 
     Examples
     --------
@@ -141,26 +140,25 @@ def compare(
     say = progress or silent
     names = key_names(keys)
     numbers = arguments.names("columns", columns)
-    by = arguments.names("strata", strata)
+    strata_names = arguments.names("strata", strata)
     arguments.column_name("weight", weight)
     arguments.column_name("id", id)
     if safe_reading is None and reading is not None and isinstance(safe, PATHS):
-        safe_reading = replace(reading, metadata=None)  # of the safe file: beside it
+        safe_reading = replace(reading, metadata=None)  # the safe file has its own
     sources = Source.of(original, reading), Source.of(safe, safe_reading)
     rules = _rules(recodings, sources[0])
     weight = sources[0].weight if weight is None else weight
-    check_columns(names, weight, numbers, by, id)
+    check_columns(names, weight, numbers, strata_names, id)
+    needed = [*names, *numbers, *strata_names, weight, id]
     files, ids = [], []
     for source, what in zip(sources, ("original", "safe file"), strict=True):
-        source.check(
-            [one for one in (*names, *numbers, *by, weight, id) if one is not None]
-        )
+        source.check([one for one in needed if one is not None])
         say(f"reading the {what}")
-        data, _ = source.read([*names, *numbers, *by, weight, id], weight, numbers)
+        data, _ = source.read(needed, weight, numbers)
         engine = engine_of(data)
         if engine is not None and (numbers or id is not None):
             raise engine.refuse_single("columns" if numbers else "id")
-        files.append(file_of(data, [*names, *by], weight, numbers))
+        files.append(file_of(data, [*names, *strata_names], weight, numbers))
         if id is not None:
             ids.append(code_column(Records.of(data), id))
     if id is not None:
@@ -171,7 +169,7 @@ def compare(
         names,
         weight,
         recodings=rules,
-        strata=by,
+        strata=strata_names,
         aligned=id is not None,
         interactions=interactions,
         labels=sources[0].labels,
@@ -182,7 +180,7 @@ def compare(
 def _rules(
     recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None, source: Source
 ) -> dict[Any, Recoding]:
-    """Return the recodings, those of files read."""
+    """Return the recodings; those given as paths are read."""
     given: Any = {} if recodings is None else recodings
     if not isinstance(given, Mapping):
         shown = arguments.shown(given)
@@ -193,8 +191,8 @@ def _rules(
             rule = read_recoding(Path(rule), source.variables.get(name))
         if not isinstance(rule, Recoding):
             raise TypeError(
-                f"recodings of {name!r}: {arguments.shown(rule)} is no Recoding, nor "
-                "the path of a .grc file"
+                f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "
+                "nor the path of a .grc file"
             )
         rules[name] = rule
     return rules
@@ -207,7 +205,7 @@ def check_columns(
     strata: Sequence[Hashable],
     id: Hashable | None = None,
 ) -> None:
-    """Refuse columns that cannot have their parts together."""
+    """Refuse columns with two roles."""
     check_names(keys, {"weight": weight}, ())
     for what, given in (("columns", numbers), ("strata", strata)):
         twice = [one for i, one in enumerate(given) if one in given[:i]]
@@ -216,8 +214,8 @@ def check_columns(
     for name in numbers:
         if name in keys or name in strata or name in (weight, id):
             raise ValueError(
-                f"columns: {name!r} is a key, a stratum, the weight or the id; columns "
-                "are numbers that have no other part"
+                f"columns: {name!r} is a key, a stratum, the weight or the id; give "
+                "columns of numbers without another role"
             )
     if weight is not None and weight in strata:
         raise ValueError(f"strata: {weight!r} is the weight")
@@ -231,28 +229,25 @@ def file_of(
     weight: Hashable | None,
     numbers: Iterable[Hashable],
 ) -> File:
-    """Code what a comparison needs of a file; data on an engine are counted there."""
+    """Return a file coded for a comparison; an engine counts the data it holds."""
     coded = CodedRecords.of(data, list(dict.fromkeys(names)), weight)
-    found = {}
-    for name in numbers:
-        found[name] = numbers_of(data, name)
-    return File(coded, found)
+    return File(coded, {name: numbers_of(data, name) for name in numbers})
 
 
 def numbers_of(data: Any, name: Hashable) -> Floats:
-    """Return a column of numbers, nan for missing, of which there is a variance."""
+    """Return a column of numbers with a finite variance, nan for missing."""
     values = real_numbers(Records.of(data), name)
     large = int(np.count_nonzero(np.abs(values) > LARGEST))
     if large:
         raise ValueError(
-            f"column {name!r}: beyond {LARGEST:g} in {large:,} records; its variance "
-            "would be no double: give the column in another unit"
+            f"column {name!r}: beyond {LARGEST:g} in {large:,} records, so the "
+            "variance overflows; give the column in another unit"
         )
     return values
 
 
 def _matching(original: CodedColumn, safe: CodedColumn) -> NDArray[np.int64]:
-    """Return the row of the safe file of each record; ids must stand for one each."""
+    """Return the row in the safe file of each record; refuse ids that do not match."""
     for column, what in ((original, "original"), (safe, "safe file")):
         n = len(column.codes)
         if column.missing:
@@ -263,14 +258,14 @@ def _matching(original: CodedColumn, safe: CodedColumn) -> NDArray[np.int64]:
         if len(column.labels) < n:
             raise ValueError(
                 f"id {column.name!r}: {n - len(column.labels):,} of {n:,} records of "
-                f"the {what} have an id that another has"
+                f"the {what} have the id of another record"
             )
     if len(original.labels) != len(safe.labels) or not all(
         one == other for one, other in zip(original.labels, safe.labels, strict=True)
     ):
         raise ValueError(
-            f"id {original.name!r}: the files have other ids; if the safe file has new "
-            "ones, leave id out"
+            f"id {original.name!r}: the ids of the files differ; if the safe file has "
+            "new ones, leave id out"
         )
     row = np.empty(len(safe.codes), np.int64)
     row[safe.codes] = np.arange(len(safe.codes))

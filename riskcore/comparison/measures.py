@@ -1,7 +1,6 @@
 """Measures of tables and columns: distances, association, moments.
 
-Sums of many terms are `math.fsum`, exact but for one rounding, so that no order of the
-records shows in a single bit.
+Sums are `math.fsum`, rounded once: the order of the records changes no bit.
 """
 
 from __future__ import annotations
@@ -22,43 +21,27 @@ def fsum(values: Floats) -> float:
 
 
 def total_variation(p: Floats, q: Floats) -> float:
-    """Return half the sum of |p - q|: the share that would have to move.
-
-    Examples
-    --------
-    >>> total_variation(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
-    0.25
-    """
+    """Return half the sum of |p - q|: the share that would have to move."""
     return min(0.5 * fsum(np.abs(p - q)), 1.0)
 
 
 def hellinger(p: Floats, q: Floats) -> float:
     """Return the Hellinger distance, sqrt(1/2 sum (sqrt p - sqrt q)^2).
 
-    Small differences count for more in small categories (Gomatam, Karr and Sanil 2005).
-    Each term is (p - q)^2/(sqrt p + sqrt q)^2: it keeps its digits where p is near q.
-
-    Examples
-    --------
-    >>> hellinger(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    1.0
+    Gomatam, Karr and Sanil (2005). Each term is computed as (p - q)^2/(sqrt p + sqrt
+    q)^2, which keeps its digits where p is near q.
     """
     roots = np.sqrt(p) + np.sqrt(q)
-    there = roots > 0
-    difference = (p - q)[there] / roots[there]
+    positive = roots > 0
+    difference = (p - q)[positive] / roots[positive]
     return min(math.sqrt(0.5 * fsum(difference * difference)), 1.0)
 
 
 def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
-    """Return Cramer's V of a two-way table, without correction of its bias.
+    """Return Cramer's V of a two-way table, not corrected for its bias.
 
     V = sqrt(phi^2/(min(r, c) - 1)), phi^2 the sum of (p_ij - p_i p_j)^2/(p_i p_j),
     r and c the numbers of categories that occur (Cramer 1946, section 21.9).
-
-    Examples
-    --------
-    >>> cramers_v(np.array([0, 1]), np.array([1, 0]), np.array([3.0, 5.0]))
-    1.0
     """
     if not len(weight):
         return None
@@ -70,20 +53,14 @@ def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
         return None
     expected: Floats = rows[first] * columns[second]
     deviation = p - expected
-    # Of the cells that are empty the sum of p_i p_j is left.
+    # Empty cells contribute p_i p_j each.
     empty = max(1.0 - fsum(expected), 0.0)
     phi2 = fsum(deviation * deviation / expected) + empty
     return min(math.sqrt(phi2 / (fewest - 1)), 1.0)
 
 
 def mean_and_variance(values: Floats, weight: Floats) -> tuple[float, float]:
-    """Return sum(w x)/sum(w), and sum(w (x - mean)^2)/sum(w).
-
-    Examples
-    --------
-    >>> mean_and_variance(np.array([1.0, 5.0]), np.array([3.0, 1.0]))
-    (2.0, 3.0)
-    """
+    """Return sum(w x)/sum(w), and sum(w (x - mean)^2)/sum(w)."""
     mean = _mean(values, weight)
     centered = values - mean
     return mean, fsum(weight * centered * centered) / fsum(weight)
@@ -96,14 +73,8 @@ def _mean(values: Floats, weight: Floats) -> float:
 def quantiles(
     values: Floats, weight: Floats, shares: Sequence[float]
 ) -> tuple[float, ...]:
-    """Return for each share the smallest value with so much weight at or below it.
-
-    Examples
-    --------
-    >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), [0.25, 0.5, 1])
-    (1.0, 2.0, 3.0)
-    """
-    # By weight within a value, too: cumulated in the same order in any file.
+    """Return for each share the smallest value with that share of weight up to it."""
+    # Sorted by weight within a value, too: the order of the records must not matter.
     order = np.lexsort((weight, values))
     cumulated = np.cumsum(weight[order])
     at = np.searchsorted(cumulated, np.array(shares) * cumulated[-1])
@@ -112,13 +83,7 @@ def quantiles(
 
 
 def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:
-    """Return the weighted correlation of two columns of numbers.
-
-    Examples
-    --------
-    >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([6.0, 4.0, 2.0]), np.ones(3))
-    -1.0
-    """
+    """Return the weighted correlation of two columns of numbers."""
     if not len(weight):
         return None
     parts = [_centered(values, weight) for values in (first, second)]
@@ -130,7 +95,7 @@ def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:
 
 
 def _centered(values: Floats, weight: Floats) -> Floats:
-    """Return the values less their mean, by a power of two below 1; 0 if all equal."""
+    """Return the values less their mean, scaled by a power of two below 1."""
     if np.ptp(values) == 0:
         return np.zeros(len(values))
     part = values - _mean(values, weight)

@@ -1,31 +1,23 @@
-r"""Whether a model can tell the safe file from the original: the propensity score.
+r"""The propensity score: whether a model can tell the safe file from the original.
 
-Both files are stacked; a logistic regression on main effects of the keys, missing being
-a category, gives each record the probability p that it is of the safe file. With N
-records, of which the share c is of the safe file,
+A logistic regression on the keys of both files, missing being a category, gives each
+record the probability p that it is of the safe file. For N records, a share c of them
+of the safe file, and k parameters
 
     pMSE = (1/N) sum (p_i - c)^2                       (Woo, Reiter et al. 2009)
-
-is 0 if the model cannot tell them apart at all, and c(1-c) if it always can. Had the
-safe file been drawn anew from the law of the original, its expectation would be
-
     E0 = (k - 1) (1 - c)^2 c/N                         (Snoke et al. 2018)
 
-with k parameters. The ratio pMSE/E0 is thus 1 for a file that differs from the original
-as much as a fresh sample of its size does, and 0 for a copy. A file of which values
-were suppressed is a copy but for these: its ratio is no test, and says how much the
-changes are beside the chance of sampling.
+pMSE is 0 if the model cannot tell the files apart, and c(1-c) if it always can. E0 is
+its expectation if the safe file were drawn anew from the distribution of the original.
+Records are counted, not weighted, because E0 is for records drawn one by one.
 
-Records are counted, not weighted: E0 is of records drawn one by one.
-
-The fit. Records with a category that one file alone has are told apart for certain: in
-the limit of the likelihood their p is 0 or 1, and the rest is fitted without them. Such
-are all blanks of a key that had none before. What is left is fitted by Newton's method,
-on distinct records with their counts. The largest factor has a parameter for each of
-its categories, the others for each but the first: so its part of the information matrix
-is diagonal, and the Schur complement of the rest is small. Columns that follow from
-those before them are left out. Steps multiply the odds by a rational function in place
-of exp, and sums have a fixed order: the same bits on any machine.
+The fit. The p of records with a category that only one file has is 0 or 1 in the limit
+of the likelihood; the other records are fitted without them, by Newton's method on
+distinct records with their counts. The largest factor has a parameter for each of its
+categories, the others for each but the first: so its part of the information matrix is
+diagonal, and the Schur complement of the rest is small. Columns that depend on earlier
+ones are left out. Steps multiply the odds by a rational function instead of exp, and
+sums have a fixed order: the same bits on any machine.
 """
 
 from __future__ import annotations
@@ -41,15 +33,11 @@ from numpy.typing import NDArray
 from riskcore.comparison.measures import Floats, Ints, fsum
 
 Mask = NDArray[np.bool_]
-# Parameters beside those of the largest factor: their matrix is dense.
-MOST_PARAMETERS = 1500
-# A pivot so much below the diagonal is a column that follows from others.
-_ALIASED = 1e-10
-# Newton's steps, and the part of the records of a category by which it may miss.
-_STEPS = 100
-_CLOSE = 1e-12
-# Steps of a parameter at most: beyond it the odds would overshoot.
-_LONGEST = 2.0
+MOST_PARAMETERS = 1500  # without the largest factor's: their matrix is dense
+_ALIASED = 1e-10  # a smaller pivot, relative to the diagonal: the column depends
+_STEPS = 100  # Newton's
+_CLOSE = 1e-12  # largest residual of a category, as a share of its records
+_LONGEST = 2.0  # step of a parameter, so that the odds do not overshoot
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +50,15 @@ class Propensity:
         Mean squared deviation of the propensity score from the share of the safe file;
         None if the fit did not converge.
     expected : float or None
-        Its expectation E0 for a file drawn anew from the law of the original.
+        Its expectation E0 for a file drawn anew from the distribution of the original.
     ratio : float or None
-        ``pmse/expected``.
+        ``pmse/expected``: 0 for a copy, about 1 for a fresh sample. For suppressed
+        values it is not a test, but compares the changes with sampling.
     parameters : int
-        Parameters k of the model, the intercept among them; without those that follow
-        from others.
+        Parameters k of the model, with the intercept, without those that depend on
+        others.
     aliased : int
-        Parameters left out since they follow from others.
+        Parameters left out because they depend on others.
     told_apart : int
         Records with a category that only one of the files has.
     interactions : bool
@@ -91,7 +80,7 @@ class Propensity:
 
     @classmethod
     def failed(cls, reason: str, *, interactions: bool = False) -> Propensity:
-        """Say why there is no estimate."""
+        """Return the result without an estimate, with the reason."""
         return cls(None, None, None, 0, 0, 0, interactions, False, reason)
 
 
@@ -102,38 +91,28 @@ def propensity(
     *,
     interactions: bool = False,
 ) -> Propensity:
-    """Return the pMSE of two files, given as distinct records with their counts.
-
-    Examples
-    --------
-    >>> found = propensity(
-    ...     [np.array([0, 1])], np.array([10, 10]), np.array([5, 15])
-    ... )
-    ...
-    >>> round(found.pmse, 6), found.parameters
-    (0.016667, 2)
-    """
+    """Return the pMSE of two files, given as distinct records with their counts."""
     N, n = int((before + after).sum()), int(after.sum())
     if not codes:
         reason = "no key has the same categories in both files"
         return Propensity.failed(reason, interactions=interactions)
-    there = before + after > 0
-    before, after = before[there], after[there]
-    factors = [_occurring(np.asarray(one)[there]) for one in codes]
+    occurs = before + after > 0
+    before, after = before[occurs], after[occurs]
+    factors = [_occurring(np.asarray(one)[occurs]) for one in codes]
     pairs = [*combinations(factors, 2)] if interactions else []
     whole = [_occurring(a * (int(b.max()) + 1) + b) for a, b in pairs]
     counts = (before + after).astype(np.float64)
     design = Design.of(factors, pairs)
     if design.size > MOST_PARAMETERS:
         reason = (
-            f"{design.size:,} parameters beside those of the largest key, and at most "
+            f"{design.size:,} parameters without those of the largest key, and at most "
             f"{MOST_PARAMETERS:,} are fitted: recode keys or leave some out"
         )
         return Propensity.failed(reason, interactions=interactions)
     kept = design.kept(counts)
     k = design.largest + int(kept.sum())
-    p, apart = _certain([*factors, *whole], before, after)
-    rest = ~apart
+    p, certain = _certain([*factors, *whole], before, after)
+    rest = ~certain
     reason = ""
     if rest.any():
         inner = Design.of(
@@ -141,68 +120,51 @@ def propensity(
             [(_occurring(a[rest]), _occurring(b[rest])) for a, b in pairs],
         )
         p[rest], reason = inner.fit(counts[rest], after[rest].astype(np.float64))
-    told = int((before + after)[apart].sum())
+    told_apart = int((before + after)[certain].sum())
     aliased = design.size - int(kept.sum())
-    c = n / N
+    figures = k, aliased, told_apart, interactions
     if reason:
-        return Propensity(
-            None, None, None, k, aliased, told, interactions, False, reason
-        )
+        return Propensity(None, None, None, *figures, False, reason)
+    c = n / N
     deviation = p - c
     pmse = fsum(counts * deviation * deviation) / N
     expected = (k - 1) * (1 - c) ** 2 * c / N
     ratio = pmse / expected if expected > 0 else None
-    return Propensity(pmse, expected, ratio, k, aliased, told, interactions, True, "")
+    return Propensity(pmse, expected, ratio, *figures, True, "")
 
 
 def _occurring(codes: NDArray[Any]) -> Ints:
-    """Return codes from 0 without those that do not occur."""
-    there = np.zeros(int(codes.max()) + 1, bool)
-    there[codes] = True
-    rank = np.cumsum(there) - 1
-    return np.asarray(rank[codes], np.int64)
+    """Return the rank of each code among those that occur."""
+    return np.asarray(np.unique(codes, return_inverse=True)[1], np.int64)
 
 
 def _certain(terms: Sequence[Ints], before: Ints, after: Ints) -> tuple[Floats, Mask]:
-    """Return p where it is 0 or 1 for certain, and the mask of these records."""
+    """Return p where it is 0 or 1, and the mask of these records."""
     p = np.zeros(len(before))
-    apart = np.zeros(len(before), bool)
+    certain = np.zeros(len(before), bool)
     while True:
         new = np.zeros(len(before), bool)
         for term in terms:
             in_before, in_after = (
-                np.bincount(term, np.where(apart, 0, one)) for one in (before, after)
+                np.bincount(term, np.where(certain, 0, one)) for one in (before, after)
             )
             one_sided = (in_before == 0) ^ (in_after == 0)
-            here = one_sided[term] & ~apart
+            here = one_sided[term] & ~certain
             p[here] = (in_after > 0)[term][here]
             new |= here
         if not new.any():
-            return p, apart
-        apart |= new
+            return p, certain
+        certain |= new
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """The columns of a logistic regression on factors.
+    """The columns of a logistic regression on factors."""
 
-    Attributes
-    ----------
-    first : int64 ndarray, shape (K,)
-        The largest factor, of which each category has a parameter.
-    largest : int
-        How many it has.
-    terms : tuple of int64 ndarray, each shape (K,)
-        The other terms: 0 where they have no parameter, else the number of theirs,
-        from 1.
-    sizes : tuple of int
-        How many parameters each has.
-    """
-
-    first: Ints
-    largest: int
-    terms: tuple[Ints, ...]
-    sizes: tuple[int, ...]
+    first: Ints  # the largest factor, each category has a parameter, shape (K,)
+    largest: int  # the number of its parameters
+    terms: tuple[Ints, ...]  # the others: the parameter from 1, or 0, shape (K,)
+    sizes: tuple[int, ...]  # the number of parameters of each
 
     @classmethod
     def of(cls, factors: Sequence[Ints], pairs: Sequence[tuple[Ints, Ints]]) -> Design:
@@ -212,20 +174,20 @@ class Design:
         terms = [one for i, one in enumerate(factors) if i != largest]
         for a, b in pairs:
             both = np.where((a > 0) & (b > 0), a * (int(b.max()) + 1) + b, 0)
-            there = np.unique(np.append(both, 0))
-            terms.append(np.searchsorted(there, both))
+            columns = np.unique(np.append(both, 0))
+            terms.append(np.searchsorted(columns, both))
         sizes = tuple(int(one.max()) for one in terms)
         return cls(factors[largest], levels[largest], tuple(terms), sizes)
 
     @property
     def size(self) -> int:
-        """Number of parameters beside those of the largest factor."""
+        """Number of parameters without those of the largest factor."""
         return sum(self.sizes)
 
     def information(self, weight: Floats) -> tuple[Floats, Floats, Floats]:
         """Return D, B and E of the matrix [[D, B], [B', E]], sum of weight x x'.
 
-        D, diagonal, is of the largest factor.
+        D, the diagonal part, is that of the largest factor.
         """
         D = _sums(self.first, weight, self.largest)
         blocks = [
@@ -246,11 +208,12 @@ class Design:
 
     @staticmethod
     def _crossed(a: Ints, rows: int, b: Ints, columns: int, weight: Floats) -> Floats:
+        """Return the two-way table of the weight."""
         table = _sums(a * columns + b, weight, rows * columns)
         return table.reshape(rows, columns)
 
     def score(self, residual: Floats) -> tuple[Floats, Floats]:
-        """Return sum of residual x, of the largest factor and of the rest."""
+        """Return the sum of residual x, for the largest factor and for the rest."""
         parts = [
             _sums(term, residual, size + 1)[1:]
             for term, size in zip(self.terms, self.sizes, strict=True)
@@ -259,7 +222,7 @@ class Design:
         return first, np.concatenate([np.zeros(0), *parts])
 
     def kept(self, counts: Floats) -> Mask:
-        """Return which parameters beside the largest factor's follow from no others."""
+        """Return the mask of the other parameters, independent of earlier ones."""
         D, B, E = self.information(counts)
         return _factored(_schur(D, B, E), E.diagonal() * _ALIASED)[1]
 
@@ -273,7 +236,7 @@ class Design:
         settled = False
         for _ in range(_STEPS):
             scores = self.score(successes - counts * p)
-            if settled:  # one step further, for the last digits
+            if settled:  # one more step gave the last digits
                 return p, ""
             pairs = zip(scores, limits, strict=True)
             settled = all((np.abs(score) <= limit).all() for score, limit in pairs)
@@ -291,14 +254,14 @@ class Design:
         else:
             return p, f"the fit did not settle within {_STEPS} steps"
         return p, (
-            "the fit does not settle: combinations of keys tell some records apart for "
-            "certain, and their parameters grow without end"
+            "the fit does not settle: combinations of keys identify the file of some "
+            "records, and their parameters grow without limit"
         )
 
     def _step(
         self, weight: Floats, first: Floats, rest: Floats, kept: Mask
     ) -> tuple[Floats, Floats] | None:
-        """Return Newton's step of the parameters; None if there is none."""
+        """Return Newton's step of the parameters; None if the matrix is singular."""
         D, B, E = self.information(weight)
         if not (D > 0).all():
             return None
@@ -312,7 +275,7 @@ class Design:
         return (first - (B * others).sum(axis=1)) / D, step
 
     def _factor(self, first: Floats, rest: Floats) -> Floats:
-        """Return by what a step of the parameters multiplies the odds of each row."""
+        """Return the factor of the odds of each row for a step of the parameters."""
         factor = _growth(first)[self.first]
         ends = np.cumsum([0, *self.sizes])
         grown = _growth(rest)
@@ -327,7 +290,7 @@ def _sums(codes: Ints, values: Floats, size: int) -> Floats:
 
 
 def _growth(step: Floats) -> Floats:
-    """Return a rational function that is exp(step) but for terms of fifth order."""
+    """Return exp(step) up to terms of fifth order, by a rational function."""
     even, odd = 1 + step * step / 12, step / 2
     return (even + odd) / (even - odd)
 
@@ -341,26 +304,26 @@ def _schur(D: Floats, B: Floats, E: Floats) -> Floats:
 
 
 def _factored(M: Floats, least: Floats) -> tuple[Floats, Mask]:
-    """Return L of M = L L', and which columns do not follow from those before them.
+    """Return L of M = L L', and the mask of columns independent of earlier ones.
 
-    Those that do, their pivot being at most ``least``, are zero in L.
+    The others, with a pivot of at most ``least``, are zero in L.
     """
-    left = M.copy()
+    rest = M.copy()
     L = np.zeros_like(M)
     sound = np.zeros(len(M), bool)
     for j in range(len(M)):
-        pivot = left[j, j]
+        pivot = rest[j, j]
         if not pivot > least[j]:
             continue
         sound[j] = True
-        column = left[j:, j] / np.sqrt(pivot)
+        column = rest[j:, j] / np.sqrt(pivot)
         L[j:, j] = column
-        left[j:, j:] -= column[:, None] * column
+        rest[j:, j:] -= column[:, None] * column
     return L, sound
 
 
 def _solved(L: Floats, b: Floats) -> Floats:
-    """Return x of L L' x = b."""
+    """Return the solution x of L L' x = b."""
     x = b.copy()
     for j in range(len(x)):
         x[j] /= L[j, j]

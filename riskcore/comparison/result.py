@@ -1,4 +1,4 @@
-"""What a comparison of the original and the safe file has found."""
+"""Results of a comparison of the original and the safe file."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Stage:
     Attributes
     ----------
     categories : int
-        How many occur, missing not counted.
+        How many occur, without missing.
     smallest_records : int or None
-        The fewest records that a category has; None if all are missing.
+        The fewest records of a category; None if all are missing.
     smallest_weight : float or None
-        The least weight that a category has.
+        The least weight of a category.
     missing : int
         Records without a value.
     missing_share : float
         Their share of the weight.
     entropy : float
-        In bits, of the shares of the weight, of the records with a value.
+        Entropy in bits of the weighted shares, of the records with a value.
     """
 
     categories: int
@@ -50,32 +50,32 @@ class Stage:
     @classmethod
     def of(cls, table: Table) -> Stage:
         """Return the figures of a table of one column."""
-        there = table.present()
-        some = len(there.records) > 0
-        missing = table.n - there.n
+        present = table.present()
+        some = len(present.records) > 0
+        missing = table.n - present.n
         total = fsum(table.weight)
         hidden = fsum(table.weight[table.codes[0] == table.levels[0] - 1])
         return cls(
-            len(there.records),
-            int(there.records.min()) if some else None,
-            float(there.weight.min()) if some else None,
+            len(present.records),
+            int(present.records.min()) if some else None,
+            float(present.weight.min()) if some else None,
             missing,
             hidden / total,
-            entropy(there.weight),
+            entropy(present.weight),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of a key in both files; of ``None`` the records without a value.
+    """A category of a key in both files.
 
     Attributes
     ----------
     category : object
-        As the safe file has it.
+        As in the safe file; None for missing.
     records_before, records_after : int
     share_before, share_after : float
-        Of the weight.
+        Share of the weight.
     """
 
     category: Any
@@ -93,24 +93,23 @@ class KeyComparison:
     ----------
     key : column name
     original : Stage
-        As it was.
     recoded : Stage or None
-        The original on the categories of the safe file; None without a recoding.
+        The original in the categories of the safe file; None without a recoding.
     safe : Stage
     suppressed : int or None
-        Values that are missing in the safe file and were not before; None if the files
-        differ in their numbers of records.
+        Values that are missing in the safe file alone; None if the files differ in
+        their numbers of records.
     total_variation, hellinger : float or None
         Distances of the weighted tables, missing being a category; None if the files
         have no categories in common.
     total_variation_of_values, hellinger_of_values : float or None
-        The same of the records with a value.
+        The same for the records with a value.
     information_lost : float or None
-        H(original | safe) in bits: what is not known any more of the original category
-        of a record whose safe category is known; None unless the records align.
+        H(original | safe) in bits: the uncertainty about the original category of a
+        record, given the safe one; None unless the records are aligned.
     changed : int or None
-        Values that are another, but for recoding, or stand where there was none; None
-        unless the records align.
+        Values that differ from the recoded original, without suppressed ones; None
+        unless the records are aligned.
     reason : str
         Why there are no distances.
     table : tuple of Category
@@ -133,18 +132,18 @@ class KeyComparison:
 
     @property
     def before(self) -> Stage:
-        """The original as recoded, if a recoding is known."""
+        """The original, recoded if a recoding is known."""
         return self.original if self.recoded is None else self.recoded
 
     @property
     def share_lost(self) -> float | None:
         """``information_lost`` as a share of the entropy of the original, in [0, 1].
 
-        0 if the key had one category, of which nothing can be lost.
+        0 if the key had one category, so that nothing can be lost.
         """
         if self.information_lost is None:
             return None
-        # Of all records with their blanks, as the information lost is.
+        # Averaged over all records, as the information lost is.
         known = self.original.entropy * (1 - self.original.missing_share)
         return min(self.information_lost / known, 1.0) if known > 0 else 0.0
 
@@ -159,8 +158,8 @@ class PairComparison:
     total_variation, hellinger : float or None
         Distances of the weighted tables, missing being a category.
     cramers_v_before, cramers_v_after : float or None
-        Cramer's V of the records with both values, not corrected for its bias; before:
-        of the original as recoded. None if a key has fewer than two categories.
+        Cramer's V of the records with both values, not corrected for its bias, before
+        of the recoded original. None if a key has fewer than two categories.
     """
 
     keys: tuple[Any, Any]
@@ -172,7 +171,7 @@ class PairComparison:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """A column of numbers in one file, of the records that have it, weighted.
+    """Weighted figures of a column of numbers in one file.
 
     Attributes
     ----------
@@ -181,7 +180,7 @@ class Moments:
     mean, variance : float or None
         The variance is sum(w (x - mean)^2)/sum(w). None if all are missing.
     quantiles : tuple of float or None
-        The smallest values that the shares ``QUANTILES`` of the weight are at or below.
+        The smallest values with a share ``QUANTILES`` of the weight up to them.
     """
 
     records: int
@@ -193,11 +192,11 @@ class Moments:
     @classmethod
     def of(cls, values: Floats, weight: Floats) -> Moments:
         """Return the figures of a column, nan being missing."""
-        there = ~np.isnan(values)
-        n = int(there.sum())
+        present = ~np.isnan(values)
+        n = int(present.sum())
         if not n:
             return cls(0, len(values), None, None, None)
-        x, w = values[there], weight[there]
+        x, w = values[present], weight[present]
         mean, variance = measures.mean_and_variance(x, w)
         found = measures.quantiles(x, w, QUANTILES)
         return cls(n, len(values) - n, mean, variance, found)
@@ -226,7 +225,7 @@ class Correlation:
     ----------
     columns : tuple of two column names
     before, after : float or None
-        Of the records that have both; None if one does not vary.
+        Of the records with both values; None if one does not vary.
     """
 
     columns: tuple[Any, Any]
@@ -236,12 +235,12 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """What is missing in one stratum of both files.
+    """The missing values in one stratum of both files.
 
     Attributes
     ----------
     stratum : tuple
-        Its value in each column of the strata.
+        Its value in each column of strata.
     records_before, records_after : int
     missing_before, missing_after : dict of column name to int
         Records without a value, by key.
@@ -254,34 +253,34 @@ class Stratum:
     missing_after: dict[Any, int]
 
     def suppressed(self, key: Any) -> int:
-        """Return how many more values of a key are missing than before."""
+        """Return the number of values of a key that are newly missing."""
         return self.missing_after[key] - self.missing_before[key]
 
     def rate(self, key: Any) -> float | None:
-        """Return these as a share of the values there were; None if there were none."""
-        there = self.records_before - self.missing_before[key]
-        return self.suppressed(key) / there if there else None
+        """Return their share of the values before; None if there were no values."""
+        present = self.records_before - self.missing_before[key]
+        return self.suppressed(key) / present if present else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The original and the safe file side by side.
 
-    It holds figures of the original: it is for the office.
+    It holds figures of the original, for internal use.
 
     Attributes
     ----------
     records_before, records_after : int
     weight : column name or None
-        Of the weights in shares, tables and moments.
+        The weights of shares, tables and moments.
     aligned : bool
-        Whether it is known which record of the one is which of the other.
+        Whether the records were matched by their ids.
     keys : tuple of KeyComparison
     pairs : tuple of PairComparison
-        Of all pairs of keys.
+        For all pairs of keys.
     numbers : tuple of NumberComparison
     correlations : tuple of Correlation
-        Of all pairs of columns of numbers.
+        For all pairs of columns of numbers.
     strata_columns : tuple of column names
     strata : tuple of Stratum
     propensity : Propensity
@@ -315,7 +314,7 @@ class Comparison:
     propensity: Propensity
 
     def key(self, name: Hashable) -> KeyComparison:
-        """Return what is said of a key.
+        """Return the comparison of a key.
 
         Parameters
         ----------
@@ -328,7 +327,7 @@ class Comparison:
         Raises
         ------
         KeyError
-            If it is none.
+            If it is not a key.
         """
         for one in self.keys:
             if one.key == name:
@@ -345,9 +344,9 @@ class Comparison:
 
     @property
     def mean_total_variation(self) -> float | None:
-        """Mean total variation of the two-way tables; of one key, of its own table.
+        """Mean total variation of the two-way tables; for one key, of its table.
 
-        None if not all of them can be compared.
+        None if a table cannot be compared.
         """
         return self._mean("total_variation")
 
@@ -365,7 +364,7 @@ class Comparison:
 
     @property
     def share_lost(self) -> float | None:
-        """The mean over the keys of `KeyComparison.share_lost`."""
+        """The mean of `KeyComparison.share_lost` over the keys."""
         found = [one.share_lost for one in self.keys]
         if any(one is None for one in found):
             return None
@@ -377,12 +376,12 @@ class Comparison:
         Parameters
         ----------
         count : int, optional
-            With more than 1, a tuple of so many pairs, the most changed one first.
+            With more than 1, return a tuple of that many pairs, the most changed first.
 
         Returns
         -------
         PairComparison, tuple of PairComparison, or None
-            By total variation, equal ones in the order of the keys.
+            By total variation; ties in the order of the keys.
         """
         ranked = sorted(
             self.compared_pairs, key=lambda one: -(one.total_variation or 0)
@@ -393,7 +392,7 @@ class Comparison:
 
     @property
     def newly_missing(self) -> int | None:
-        """Values of keys that are missing and were not before: the sum over keys."""
+        """The number of key values that are newly missing, over all keys."""
         counts = [one.suppressed for one in self.keys]
         return None if None in counts else sum(filter(None, counts))
 
@@ -403,7 +402,7 @@ class Comparison:
         Returns
         -------
         dict
-            Of text, finite numbers, None, dicts and lists.
+            Text, finite numbers, None, dicts and lists.
         """
         return {
             "records": {"before": self.records_before, "after": self.records_after},
@@ -449,9 +448,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         lost = self.newly_missing
-        values = ""
-        if lost is not None:
-            values = f", {counted(lost, 'value')} more missing"
+        values = "" if lost is None else f", {counted(lost, 'value')} more missing"
         pmse = self.propensity.pmse
         model = "no pMSE" if pmse is None else f"pMSE {pmse:.6g}"
         before = counted(self.records_before, "record")
@@ -463,8 +460,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         rows = [("records", f"{self.records_before:,}, {self.records_after:,}")]
         for one in self.keys:
-            far = one.total_variation
-            distance = "no common categories" if far is None else f"{far:.6g}"
+            tv = one.total_variation
+            distance = "no common categories" if tv is None else f"{tv:.6g}"
             rows.append((f"total variation of {one.key}", distance))
         pmse = self.propensity.pmse
         rows.append(("pMSE", "-" if pmse is None else f"{pmse:.6g}"))
@@ -473,12 +470,13 @@ class Comparison:
 
 
 def _plain(value: Any) -> Any:
-    """Return a category as JSON holds it."""
-    plain = value is None or isinstance(value, str | bool | int | float)
-    return value if plain else str(value)
+    """Return a category as JSON can hold it."""
+    fits = value is None or isinstance(value, str | bool | int | float)
+    return value if fits else str(value)
 
 
 def _key_plain(one: KeyComparison) -> dict[str, Any]:
+    """Return the comparison of a key as plain data."""
     plain = asdict(one)
     plain["key"] = str(one.key)
     plain["share_lost"] = one.share_lost
@@ -489,5 +487,6 @@ def _key_plain(one: KeyComparison) -> dict[str, Any]:
 
 
 def _moments_plain(one: Moments) -> dict[str, Any]:
+    """Return figures of a column as plain data."""
     found = one.quantiles
     return {**asdict(one), "quantiles": None if found is None else list(found)}

@@ -1,4 +1,4 @@
-"""Comparing two files that are coded: their tables, moments and propensity score."""
+"""Compare two coded files: their tables, moments and propensity score."""
 
 from __future__ import annotations
 
@@ -42,22 +42,14 @@ from riskcore.data.recode import DoubtfulRules, Recoding
 
 @dataclass(frozen=True, slots=True, eq=False)
 class File:
-    """One of the two files, coded.
+    """One of the two files, coded."""
 
-    Attributes
-    ----------
-    coded : CodedRecords
-        Keys and strata.
-    numbers : dict of column name to float64 ndarray
-        Columns of numbers, nan for missing.
-    """
-
-    coded: CodedRecords
-    numbers: dict[Any, Floats]
+    coded: CodedRecords  # keys and strata
+    numbers: dict[Any, Floats]  # columns of numbers, nan for missing, by name
 
     @property
     def stands_for(self) -> Ints | None:
-        """How many records each row stands for, of data on an engine."""
+        """The number of records of each row, for data on an engine."""
         counted = self.coded.counted
         return None if counted is None else counted.records
 
@@ -94,11 +86,11 @@ def compare_files(
     labels: Labels | None = None,
     progress: Lines = silent,
 ) -> Comparison:
-    """Compare two files that are coded, see `compare`; ``aligned``: row by row."""
+    """Compare two coded files, see `compare`; rows correspond if they are aligned."""
     progress("comparing keys")
     shared = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DoubtfulRules)  # said when it was recoded
+        warnings.simplefilter("ignore", DoubtfulRules)  # given when it was recoded
         for name in dict.fromkeys([*keys, *strata]):
             recoding = (recodings or {}).get(name)
             columns = before.coded.columns[name], after.coded.columns[name]
@@ -124,9 +116,7 @@ def compare_files(
     ]
     numbers = tuple(
         NumberComparison(
-            name,
-            Moments.of(values, w[0]),
-            Moments.of(after.numbers[name], w[1]),
+            name, Moments.of(values, w[0]), Moments.of(after.numbers[name], w[1])
         )
         for name, values in before.numbers.items()
     )
@@ -160,6 +150,7 @@ def compare_files(
 
 
 def _table(file: File, codes: Sequence[Codes], shared: Sequence[SharedColumn]) -> Table:
+    """Count a file by the codes of its keys."""
     levels = [one.levels for one in shared]
     return Table.of(codes, levels, file.weight, file.stands_for)
 
@@ -175,21 +166,21 @@ def _compared(
 ) -> KeyComparison:
     """Compare one key."""
     margins = [table.margin(i) for table in tables]
-    own = margins[0]
+    original = margins[0]
     if one.recoded:
-        own = Table.of(
+        original = Table.of(
             [one.own], [len(one.own_labels) + 1], before.weight, before.stands_for
         )
-    stages = [Stage.of(table) for table in (own, *margins)]
-    far: list[float | None] = [None] * 4
+    stages = [Stage.of(table) for table in (original, *margins)]
+    distances: list[float | None] = [None] * 4
     rows: list[Category] = []
     if not one.reason:
         p, q = shares_of_both(*margins)
-        far[:2] = measures.total_variation(p, q), measures.hellinger(p, q)
+        distances[:2] = measures.total_variation(p, q), measures.hellinger(p, q)
         present = [table.present() for table in margins]
         if all(len(table.records) for table in present):
             p, q = shares_of_both(*present)
-            far[2:] = measures.total_variation(p, q), measures.hellinger(p, q)
+            distances[2:] = measures.total_variation(p, q), measures.hellinger(p, q)
         rows = _rows(one, *margins)
     lost, changed = None, None
     if aligned:
@@ -206,10 +197,10 @@ def _compared(
         recoded=stages[1] if one.recoded else None,
         safe=stages[2],
         suppressed=stages[2].missing - stages[1].missing if same else None,
-        total_variation=far[0],
-        hellinger=far[1],
-        total_variation_of_values=far[2],
-        hellinger_of_values=far[3],
+        total_variation=distances[0],
+        hellinger=distances[1],
+        total_variation_of_values=distances[2],
+        hellinger_of_values=distances[3],
         information_lost=lost,
         changed=changed,
         reason=one.reason,
@@ -219,8 +210,9 @@ def _compared(
 
 def _rows(one: SharedColumn, before: Table, after: Table) -> list[Category]:
     """Return the two tables of a key side by side, missing last."""
-    shares = [table.spread() / fsum(table.weight) for table in (before, after)]
-    records = [table.spread_records() for table in (before, after)]
+    tables = before, after
+    records = [table.by_category(table.records) for table in tables]
+    shares = [table.by_category(table.weight) / fsum(table.weight) for table in tables]
     columns = (one.tolist() for one in (*records, *shares))
     rows = [Category(*row) for row in zip((*one.shown, None), *columns, strict=True)]
     return [row for row in rows if row.records_before or row.records_after]
@@ -229,11 +221,11 @@ def _rows(one: SharedColumn, before: Table, after: Table) -> list[Category]:
 def _conditional_entropy(joint: Table) -> float:
     """Return H(original | safe) in bits, weighted, of the records with a value before.
 
-    As a share of all records: what one of them loses on average.
+    It is averaged over all records.
     """
-    there = joint.codes[0] != joint.levels[0] - 1
+    present = joint.codes[0] != joint.levels[0] - 1
     total = fsum(joint.weight)
-    weight, groups = joint.weight[there], joint.codes[1][there]
+    weight, groups = joint.weight[present], joint.codes[1][present]
     order = np.argsort(groups, kind="stable")
     borders = np.flatnonzero(np.diff(groups[order])) + 1
     parts = np.split(weight[order], borders)
@@ -246,66 +238,66 @@ def _pair(
 ) -> PairComparison:
     """Compare the two-way tables of two keys."""
     margins = [table.margin(i, j) for table in tables]
-    far: list[float | None] = [None, None]
+    variation = hellinger = None
     if not (keys[i].reason or keys[j].reason):
         p, q = shares_of_both(*margins)
-        far = [measures.total_variation(p, q), measures.hellinger(p, q)]
+        variation, hellinger = measures.total_variation(p, q), measures.hellinger(p, q)
     before, after = (_association(table.present()) for table in margins)
-    return PairComparison((keys[i].name, keys[j].name), far[0], far[1], before, after)
+    names = keys[i].name, keys[j].name
+    return PairComparison(names, variation, hellinger, before, after)
 
 
 def _association(table: Table) -> float | None:
     """Return Cramer's V of a table of two columns."""
-    first, second = map(_whole, table.codes)
+    first, second = (codes.astype(np.int64) for codes in table.codes)
     return measures.cramers_v(first, second, table.weight)
 
 
-def _whole(codes: Codes) -> Ints:
-    return codes.astype(np.int64)
-
-
 def _correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
-    """Return the correlation of the records that have both."""
-    there = ~(np.isnan(first) | np.isnan(second))
-    return measures.pearson(first[there], second[there], weight[there])
+    """Return the correlation of two columns, of the records with both values."""
+    present = ~(np.isnan(first) | np.isnan(second))
+    return measures.pearson(first[present], second[present], weight[present])
 
 
 def _strata(
     before: File,
     after: File,
     keys: Sequence[SharedColumn],
-    by: Sequence[SharedColumn],
+    columns: Sequence[SharedColumn],
     *,
     aligned: bool,
 ) -> tuple[Stratum, ...]:
-    """Count what is missing by stratum."""
-    if not by:
+    """Count the missing values by stratum."""
+    if not columns:
         return ()
-    for one in by:
+    for one in columns:
         if one.reason:
             raise ValueError(f"strata: {one.name!r}: {one.reason}")
-    # Of rows that align the stratum is that of the original.
-    own = (
-        [one.before for one in by],
-        [one.before if aligned else one.after for one in by],
+    # The stratum of aligned rows is that of the original.
+    codes_of_both = (
+        [one.before for one in columns],
+        [one.before if aligned else one.after for one in columns],
     )
     hidden = (
         [key.before == key.levels - 1 for key in keys],
         [key.after == key.levels - 1 for key in keys],
     )
-    levels = [one.levels for one in by]
+    levels = [one.levels for one in columns]
     sides = [
         _missing_by(codes, levels, masks, file.stands_for)
-        for file, codes, masks in zip((before, after), own, hidden, strict=True)
+        for file, codes, masks in zip(
+            (before, after), codes_of_both, hidden, strict=True
+        )
     ]
     names = [key.name for key in keys]
     nothing = [0] * (1 + len(keys))
     strata = []
     for cell in sorted({*sides[0], *sides[1]}):
-        (n, *missing), (left, *gone) = (side.get(cell, nothing) for side in sides)
-        at = tuple((*one.shown, None)[i] for one, i in zip(by, cell, strict=True))
-        counts = (dict(zip(names, each, strict=True)) for each in (missing, gone))
-        strata.append(Stratum(at, n, left, *counts))
+        labels = zip(columns, cell, strict=True)
+        stratum = tuple((*one.shown, None)[i] for one, i in labels)
+        counts = [side.get(cell, nothing) for side in sides]
+        missing = (dict(zip(names, one[1:], strict=True)) for one in counts)
+        strata.append(Stratum(stratum, counts[0][0], counts[1][0], *missing))
     return tuple(strata)
 
 
@@ -315,7 +307,7 @@ def _missing_by(
     hidden: Sequence[NDArray[np.bool_]],
     stands_for: Ints | None,
 ) -> dict[tuple[int, ...], list[int]]:
-    """Return by stratum the records, and those of which each key is missing."""
+    """Return by stratum the number of records, then of missing values of each key."""
     found = count(codes, levels)
     of_rows = np.ones(len(codes[0]), np.int64) if stands_for is None else stands_for
     counts = [

@@ -1,8 +1,8 @@
-"""Two files as tables of the same categories, the original and the safe one.
+"""The original and the safe file as tables of the same categories.
 
-A category of the original is mapped by the recodings to that of the safe file. Nothing
-rests on the order of the records: each file is counted by its distinct records, and all
-else is a margin of these counts.
+Recodings map the categories of the original to those of the safe file. Each file is
+counted by distinct records, and all other tables are margins of these counts: the order
+of the records does not matter.
 """
 
 from __future__ import annotations
@@ -29,37 +29,19 @@ _DENSE = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedColumn:
-    """A column of both files as codes of the same categories.
-
-    Attributes
-    ----------
-    name : hashable
-    labels : tuple
-        The categories: those of the original, recoded, then those of the safe file
-        alone. A code of ``len(labels)`` is missing.
-    shown : tuple
-        The same with the labels that a file has for its codes.
-    own : ndarray, shape (n,)
-        The original before recoding, as codes of ``own_labels``; ``len(own_labels)``
-        is missing.
-    own_labels : tuple
-    before, after : ndarray, shape (n,) and shape (n',)
-        The original, recoded, and the safe file, as codes of ``labels``.
-    recoded : bool
-        Whether a recoding is known.
-    reason : str
-        Why the two have no categories in common; empty if they do.
-    """
+    """A column of both files as codes of the same categories."""
 
     name: Any
+    # Categories of the recoded original, then those that only the safe file has; the
+    # code len(labels) is missing.
     labels: tuple[Any, ...]
-    shown: tuple[Any, ...]
-    own: Codes
+    shown: tuple[Any, ...]  # the categories with the labels that a file has for them
+    own: Codes  # the original before recoding, as codes of ``own_labels``
     own_labels: tuple[Any, ...]
-    before: Codes
-    after: Codes
-    recoded: bool
-    reason: str
+    before: Codes  # the original, recoded, as codes of ``labels``
+    after: Codes  # the safe file, as codes of ``labels``
+    recoded: bool  # whether a recoding is known
+    reason: str  # why the two have no categories in common; empty if they do
 
     @property
     def levels(self) -> int:
@@ -74,7 +56,7 @@ class SharedColumn:
         recoding: Recoding | None,
         labels: Labels | None = None,
     ) -> SharedColumn:
-        """Code both on the categories of the original as recoded, and on new ones."""
+        """Code both by the categories of the recoded original, and by new ones."""
         name = original.name
         own_labels = tuple(map(plain_value, original.labels))
         groups: list[Any] = [*own_labels, None]
@@ -92,7 +74,7 @@ class SharedColumn:
             [missing if one is None else code[one] for one in groups], kind
         )
         after = np.array([*(code[one] for one in after_labels), missing], kind)
-        # The labels of a file are those of its own codes.
+        # The labels of a file are for its own codes.
         known = labels if recoding is None else None
         return cls(
             name,
@@ -108,7 +90,7 @@ class SharedColumn:
 
 
 def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
-    """Say why tables of two columns cannot be compared; nothing if they can."""
+    """Return why tables of two columns cannot be compared, empty if they can."""
     known = set(groups)
     new = [one for one in safe if one not in known]
     if not new:
@@ -126,28 +108,17 @@ def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The distinct records of a file, with how many there are of each.
+    """The distinct records of a file and their numbers.
 
-    Sums of weights are held in two parts, whole multiples of powers of two, of which
-    sums are exact: so is every margin but for one rounding, and equal tables have equal
-    bits whatever the other columns are.
-
-    Attributes
-    ----------
-    codes : tuple of ndarray, each shape (K,)
-        One for each column; the cells rise, the first column slowest.
-    levels : tuple of int
-        Numbers of categories, missing being the last one.
-    records : int64 ndarray, shape (K,)
-    high, low : float64 ndarray, shape (K,)
-        The parts of the sums of the weights; the records if there are none.
+    Sums of weights have two parts, multiples of powers of two that add exactly: a
+    margin is rounded once, and equal tables have equal bits whatever the other columns.
     """
 
-    codes: tuple[Codes, ...]
-    levels: tuple[int, ...]
-    records: Ints
-    high: Floats
-    low: Floats
+    codes: tuple[Codes, ...]  # of each column; rising, first column slowest, shape (K,)
+    levels: tuple[int, ...]  # numbers of categories, missing being the last one
+    records: Ints  # shape (K,)
+    high: Floats  # first parts of the sums of weights, or the records, shape (K,)
+    low: Floats  # second parts, shape (K,)
 
     @classmethod
     def of(
@@ -157,7 +128,7 @@ class Table:
         weight: Floats | None = None,
         stands_for: Ints | None = None,
     ) -> Table:
-        """Count rows; each stands for one record, or for as many as it is said."""
+        """Count rows that stand for one record, or for ``stands_for`` records, each."""
         found = count(codes, levels)
         records = found.frequency
         if stands_for is not None:
@@ -194,17 +165,11 @@ class Table:
         codes = np.unravel_index(cells[there], levels)
         return Table(tuple(codes), levels, records.astype(np.int64), high, low)
 
-    def spread(self) -> Floats:
-        """Return the weight of each category of a table of one column, shape (L,)."""
-        weight = np.zeros(self.levels[0])
-        weight[self.codes[0]] = self.weight
-        return weight
-
-    def spread_records(self) -> Ints:
-        """Return the records of each category of a table of one column, shape (L,)."""
-        records = np.zeros(self.levels[0], np.int64)
-        records[self.codes[0]] = self.records
-        return records
+    def by_category(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the cells of one column for each category, shape (L,)."""
+        spread = np.zeros(self.levels[0], values.dtype)
+        spread[self.codes[0]] = values
+        return spread
 
     @property
     def numbers(self) -> Ints:
@@ -214,23 +179,17 @@ class Table:
     def present(self) -> Table:
         """Return the cells in which no column is missing."""
         there = np.ones(len(self.records), bool)
-        for codes, levels in zip(self.codes, self.levels, strict=True):
-            there &= codes != levels - 1
-        left = tuple(one[there] for one in self.codes)
+        for one, levels in zip(self.codes, self.levels, strict=True):
+            there &= one != levels - 1
+        codes = tuple(one[there] for one in self.codes)
         high, low = self.high[there], self.low[there]
-        return Table(left, self.levels, self.records[there], high, low)
+        return Table(codes, self.levels, self.records[there], high, low)
 
 
 def parts(weight: Floats) -> tuple[Floats, Floats]:
-    """Cut weights in two, so that sums of the first parts are exact.
+    """Cut weights in two parts, so that sums of the first parts are exact.
 
-    Those of the second ones are, too, unless weights differ by many powers of ten.
-
-    Examples
-    --------
-    >>> high, low = parts(np.array([0.1, 2.5]))
-    >>> bool((high + low == [0.1, 2.5]).all())
-    True
+    So are sums of the second parts, unless weights differ by many powers of ten.
     """
     _, exponent = math.frexp(float(weight.max()))
     grid = math.ldexp(1.0, exponent + len(weight).bit_length() - 53)
@@ -266,7 +225,7 @@ def shares_of_both(before: Table, after: Table) -> tuple[Floats, Floats]:
 
 
 def stacked(before: Table, after: Table) -> tuple[tuple[Codes, ...], Ints, Ints]:
-    """Return the distinct records of both files, and how many each has of them."""
+    """Return the distinct records of both files, and their numbers in each file."""
     pairs = zip(before.codes, after.codes, strict=True)
     both = count([np.concatenate(pair) for pair in pairs], before.levels)
     cut = len(before.records)

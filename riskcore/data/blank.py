@@ -15,13 +15,7 @@ Mask = NDArray[np.bool_]
 
 
 def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
-    """Set values to missing, in what the holder of the data calls missing.
-
-    Examples
-    --------
-    >>> blank({"sex": ["f", "m"], "age": [31, 47]}, {"age": np.array([False, True])})
-    {'sex': ['f', 'm'], 'age': [31, None]}
-    """
+    """Return the data with masked values set to what their holder calls missing."""
     records = Records.of(data)
     columns: dict[Any, Any] = {}
     for name, mask in masks.items():
@@ -39,9 +33,9 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
 
 
 def without_notes(data: Any) -> Any:
-    """Return data that were made anew without notes of their holder.
+    """Return new data without the metadata of their holder, which may list values.
 
-    These may list values. Of pandas they are taken out in place.
+    Those of pandas and xarray are removed in place.
     """
     if getattr(data, "attrs", None):
         data.attrs = {}
@@ -49,10 +43,10 @@ def without_notes(data: Any) -> Any:
         for name in data.variables:
             data[name].attrs, data[name].encoding = {}, {}
     if hasattr(data, "replace_schema_metadata"):
-        plain = data.schema.remove_metadata()
-        for i, field in enumerate(plain):
-            plain = plain.set(i, field.remove_metadata())
-        return data.from_arrays(data.columns, schema=plain)
+        schema = data.schema.remove_metadata()
+        for i, field in enumerate(schema):
+            schema = schema.set(i, field.remove_metadata())
+        return data.from_arrays(data.columns, schema=schema)
     return data
 
 
@@ -61,7 +55,7 @@ def _of_array(values: Array, mask: Mask) -> Array:
     kind = values.dtype.kind
     masked = isinstance(values, np.ma.MaskedArray)
     blanked = np.array(np.ma.getdata(values))
-    # Under a mask, too, the value must be gone.
+    # The value must be gone even under a mask.
     blanked[mask] = empty.get(kind, blanked.dtype.type())
     if masked or kind not in empty:
         return np.ma.MaskedArray(blanked, np.ma.getmaskarray(values) | mask)
@@ -71,8 +65,8 @@ def _of_array(values: Array, mask: Mask) -> Array:
 def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
     """Return the native series with values blanked.
 
-    Holders with a mask of their own keep what stands under it. So another value of the
-    column is put there first.
+    Holders with a mask keep the values under it, so another value of the column is
+    put there first.
     """
     import narwhals.stable.v2 as nw
 
@@ -85,11 +79,11 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
     if holder.is_polars() and not len(others):
         return native.clear(len(mask))
     if holder.is_polars():
-        # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+        # Polars looks a series up by its name, and reads ``^a$`` as a pattern.
         native = native.alias("value")
-    apart = series.dtype in (nw.String, nw.Binary, nw.Object)
-    if holder.is_polars() and (apart or series.dtype.is_nested()):
-        # Copies share the buffers in which texts stand.
+    buffered = series.dtype in (nw.String, nw.Binary, nw.Object)
+    if holder.is_polars() and (buffered or series.dtype.is_nested()):
+        # Copies share the buffers that hold the text.
         pairs = zip(series.to_list(), mask, strict=True)
         values = [None if blanked else value for value, blanked in pairs]
         return type(native)(str(name), values, native.dtype)
@@ -100,30 +94,34 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
     values = frame.select(nw.when(nw.col("kept")).then(nw.col("value")))
     blanked = values.get_column("value").alias(str(name))
     if series.dtype == nw.Enum:
-        left = set(blanked.unique().to_list())
-        kept_categories = [one for one in series.dtype.categories if one in left]
-        blanked = blanked.cast(nw.Enum(kept_categories))
+        present = set(blanked.unique().to_list())
+        blanked = blanked.cast(
+            nw.Enum([one for one in series.dtype.categories if one in present])
+        )
     return blanked.to_native()
 
 
 def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
-    """Return a pandas series with values blanked; ``rows`` gives each one another."""
+    """Return a pandas series with values blanked.
+
+    ``rows`` names another record whose value replaces each blanked one.
+    """
     if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
         kind = native.dtype.name
         native = native.astype("boolean" if kind == "bool" else _nullable(kind))
     given = native.dtype
-    listed = given.name.startswith("dictionary")
-    if listed:  # of Arrow; pandas masks another value if one is missing already
+    dictionary = given.name.startswith("dictionary")
+    if dictionary:  # pandas masks the wrong value if one is missing already
         native = native.astype(type(given)(given.pyarrow_dtype.value_type))
     if mask.all():
         blanked = native.iloc[:0].reindex(range(len(mask))).set_axis(native.index)
     else:
         blanked = native.iloc[rows].set_axis(native.index).mask(mask)
     blanked.attrs = {}
-    # The list of categories must not tell what was blanked.
+    # The list of categories must not show what was blanked.
     if native.dtype.name == "category":
         return blanked.cat.remove_unused_categories()
-    return blanked.astype(given) if listed else blanked
+    return blanked.astype(given) if dictionary else blanked
 
 
 def _nullable(kind: str) -> str:

@@ -38,32 +38,21 @@ from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
 RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
 
 MISSING_RULES = ("refuse", "category", "wildcard", "argus")
+_KEYS_NAMED = 8  # in a representation
 # Units of times that all frames have.
-# Keys that a prompt names.
-_KEYS_NAMED = 8
 _UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What is known of all cells of a file together.
-
-    Attributes
-    ----------
-    records, cells, uniques : int
-        Number of records, of cells, and of cells with a sample frequency of 1.
-    population : float
-        The sum of all weights, exactly rounded from those of the cells.
-    below, records_below : int
-        Number of cells with F < f, and of their records.
-    """
+    """Figures of all cells of a file together."""
 
     records: int
     cells: int
-    uniques: int
-    population: float
-    below: int
-    records_below: int
+    uniques: int  # cells with f = 1
+    population: float  # the sum of all weights of cells, correctly rounded
+    below: int  # cells with F < f
+    records_below: int  # their records
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,22 +70,21 @@ class Cells:
         For each key its categories in sorted order; a last one, None, stands for
         missing if that occurs.
     codes : sequence of unsigned integer ndarray, each shape (K,)
-        For each key the position of the cell's category in ``categories``; made when
-        it is asked for.
+        For each key the position of the cell's category in ``categories``; computed
+        when it is asked for.
     sample_frequency : int64 or float64 ndarray, shape (K,)
-        f_k, the number of records in the cell; where missing matches any value, with
-        those that match, a real number if ``alpha`` is neither 0 nor 1.
+        f_k, the number of records in the cell, and, where missing matches any value,
+        of matching records: a real number if ``alpha`` is neither 0 nor 1.
     population_frequency : float64 ndarray, shape (K,)
-        F_k as estimated by the sum of these records' weights, within one unit in the
-        last place, two where missing matches any value.
+        F_k, estimated by the sum of these records' weights, within 1 ulp, or 2 where
+        missing matches any value.
     records : int64 ndarray, shape (K,)
-        The number of records in the cell itself: they add to n. A sum over records is
-        one over cells with these as factors.
+        The number of records in the cell itself; the sum is n.
     weight_sum : float64 ndarray, shape (K,)
         The sum of their weights.
     rows : int32 ndarray, shape (n,)
-        The cell of each record, in the order of the records; of data on an engine the
-        cell of each row that the engine counted.
+        The cell of each record, in the order of the records; for data on an engine,
+        the cell of each row that the engine counted.
     weighted : bool
         Whether there were weights; if not, F_k = f_k.
     missing : str
@@ -106,9 +94,9 @@ class Cells:
     missing_values : tuple of int
         For each key the number of records whose value is missing.
     intake : Intake or None
-        Of a file, what became of its lines.
+        For a file, what became of its lines.
     counted : Counted, Groups or None
-        Of data on an engine, what the engine counted.
+        For data on an engine, what the engine counted.
 
     Examples
     --------
@@ -161,18 +149,18 @@ class Cells:
         Raises
         ------
         TypeError
-            If an engine has counted the records: they are not here.
+            If an engine counted the records, and holds them.
         """
         if self.counted is not None:
             raise self.counted.refuse_single("the cell of each record")
         return self.rows
 
     def count_of(self, mask: NDArray[np.bool_]) -> int:
-        """Return the number of records of some rows: of as many as they stand for.
+        """Return the number of records that some rows stand for.
 
         Parameters
         ----------
-        mask : ndarray of bool, of the shape of ``rows``
+        mask : ndarray of bool, shape of ``rows``
 
         Returns
         -------
@@ -189,12 +177,12 @@ class Cells:
 
     @property
     def below_sample(self) -> NDArray[np.bool_]:
-        """Mask of the cells with F_k < f_k: no population can have them."""
+        """Mask of the cells with F_k < f_k, which no population can have."""
         return self.population_frequency < self.sample_frequency
 
     @property
     def totals(self) -> Totals:
-        """What is known of all cells together."""
+        """Figures of all cells together."""
         below = self.below_sample
         return Totals(
             records=self.n,
@@ -217,7 +205,7 @@ class Cells:
         Parameters
         ----------
         k : int
-            From 1 on.
+            At least 1.
 
         Returns
         -------
@@ -226,13 +214,13 @@ class Cells:
         Raises
         ------
         TypeError, ValueError
-            If k is no such number.
+            If k is not such a number.
         """
         return count_below(self.sample_frequency, None, self.records, k)
 
     @property
     def labels(self) -> Labels | None:
-        """What a file of SPSS, Stata or SAS says of its columns."""
+        """The labels that a file of SPSS, Stata or SAS has for its columns."""
         return None if self.intake is None else self.intake.labels
 
     def present(self, key: int) -> NDArray[np.bool_]:
@@ -268,7 +256,7 @@ class Cells:
         return {**table, **dict(zip(RESULT_COLUMNS, results, strict=True))}
 
     def row(self, k: int) -> dict[Hashable, Any]:
-        """Return cell k: a dict of the columns of ``to_dict``, plain Python values.
+        """Return cell k as a dict: the columns of ``to_dict``, plain Python values.
 
         Parameters
         ----------
@@ -302,7 +290,7 @@ class Cells:
         """
         import narwhals.stable.v2 as nw
 
-        columns = {key: _held(values) for key, values in self.to_dict().items()}
+        columns = {key: _for_frame(values) for key, values in self.to_dict().items()}
         frame = nw.from_dict(columns, backend=backend)  # type: ignore[arg-type]
         return frame.to_native()
 
@@ -333,35 +321,35 @@ def tabulate(
     data : frame, mapping or path
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
         narwhals frame, a mapping of column names to arrays, or the path of a CSV,
-        Parquet, Arrow or mu-Argus file, see `riskcore.data.files.formats.read`. Of a
-        mu-Argus file the weight is by default the one that its metadata declare. Or
+        Parquet, Arrow or mu-Argus file, see `riskcore.data.files.formats.read`. Or
         data that an engine holds and counts: a lazy frame of polars, a relation of
         duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow.
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional
-        Name of the column of sampling weights. Without it every weight is 1: the file
-        is taken to be the whole population, F_k = f_k and p_k = 1.
+        Name of the column of sampling weights; by default the one that the metadata of
+        a mu-Argus file declare. Without weights the file is taken to be the whole
+        population, F_k = f_k and p_k = 1.
     missing : {"refuse", "category", "wildcard", "argus"}
         What to do with missing values in keys: refuse the file; take missing as one
-        more category of that key; or let it match any value, as sdcMicro does
-        ("wildcard") or mu-Argus ("argus"), see Notes.
+        more category; or let it match any value, as in sdcMicro ("wildcard") or
+        mu-Argus ("argus"), see Notes.
     alpha : float
         With ``missing="wildcard"``, what a record with missing keys counts where it
-        is not certain to belong, in [0, 1].
+        may belong, in [0, 1].
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
 
     Returns
     -------
     Cells
-        The same bits whatever the number of threads; the same cells whatever the
-        order of the records (a sum of weights may then differ in its last bit).
+        The number of threads changes no bit, the order of the records at most the last
+        bit of a sum of weights.
 
     Warns
     -----
     DoubtfulCodes
-        If categories of a key look like missing values, or alike.
+        If categories of a key look like missing values, or like each other.
 
     Raises
     ------
@@ -373,20 +361,20 @@ def tabulate(
         If ``data`` is not a table, a key's values have no order, or the weights are not
         real numbers.
     ValueError
-        If there are no records or no keys, a key is named twice, is the weight or is
-        called like a result column; if weights are missing, infinite or not positive,
-        or their sum overflows; if keys have missing values that are to be refused, or
-        ``alpha`` is not in [0, 1], or not 1 with another rule than "wildcard".
+        If there are no records or no keys; a key is named twice, is the weight or has
+        the name of a result; weights are missing, infinite or not positive, or their
+        sum overflows; missing values are to be refused; or ``alpha`` is not in [0, 1],
+        or not 1 with another rule than "wildcard".
 
     Notes
     -----
-    Where missing matches any value, a cell is a combination of values and missing ones
-    that occurs, and two are compatible if they agree in every key that both have. f
+    Where missing matches any value, missing is part of the combination that makes a
+    cell, and two cells are compatible if they agree in every key that both have. f
     and F of a cell count its own records, all records of the compatible cells without
     missing keys, and ``alpha`` times those of the other compatible cells with missing
-    keys. A cell without any key has all records. Its own records count, ``alpha``
-    times, for every cell with missing keys; for cells without they count by "argus"
-    or if there is only one key.
+    keys. A cell without any key value has all records. Its own records count,
+    ``alpha`` times, for every cell with missing keys; for cells without they count
+    with "argus", or if there is only one key.
 
     Examples
     --------
@@ -440,7 +428,7 @@ def cells_of(
     alpha: float,
     intake: Intake | None = None,
 ) -> Cells:
-    """Return the cells of coded records whose keys have been looked at."""
+    """Return the cells of coded records whose missing values were dealt with."""
     columns = records.keys(keys)
     counted = records.counted
     counts = count(
@@ -456,14 +444,13 @@ def cells_of(
     f: Frequencies = counts.frequency
     F = counts.weight_sum
     if missing in WILDCARDS:
-        absent = [c.levels - 1 if c.missing else None for c in columns]
         f, F = count_compatible(
             counts.codes,
-            absent,
+            [one.levels - 1 if one.missing else None for one in columns],
             counts.frequency,
-            counts.weight_sum,
+            F,
             alpha,
-            blank_matches_complete=True if missing == "argus" else None,
+            blank_matches_complete=missing == "argus" or len(columns) == 1,
         )
     with np.errstate(over="ignore"):
         if not (counts.weight_sum.sum() < np.inf and F.max() < np.inf):
@@ -487,7 +474,7 @@ def cells_of(
 
 
 def check_missing(missing: str, alpha: float) -> None:
-    """Refuse a rule for missing key values that does not exist, whatever the data."""
+    """Refuse an unknown rule for missing key values, or an alpha it cannot have."""
     arguments.one_of("missing", missing, MISSING_RULES)
     arguments.number_in("alpha", alpha, "[0, 1]")
     if alpha != 1 and missing != "wildcard":
@@ -499,7 +486,7 @@ def check_names(
     roles: Mapping[str, Hashable | None],
     results: Iterable[str],
 ) -> None:
-    """Refuse keys and other columns, by their roles, that cannot go together."""
+    """Refuse columns with two roles, and keys that have the name of a result."""
     names = key_names(keys)
     for role, name in roles.items():
         arguments.column_name(role, name)
@@ -509,7 +496,7 @@ def check_names(
 
 
 def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
-    """Refuse columns that are called like a result, ignoring case as SQL does."""
+    """Refuse columns that have the name of a result, ignoring case as SQL does."""
     taken = [name for name in columns if str(name).lower() in results]
     if taken:
         raise ValueError(
@@ -519,20 +506,11 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
 
 
 def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
-    """Return the data with results added as columns, same type and order.
-
-    Examples
-    --------
-    >>> with_results({"a": [1, 2]}, {"score": np.array([0.5, 0.0])})
-    {'a': [1, 2], 'score': array([0.5, 0. ])}
-    """
+    """Return the data with results added as columns."""
     taken = {str(name).lower() for name in results}
-    if is_dataset(data):
-        refuse_taken(data.variables, taken)
+    if is_dataset(data) or isinstance(data, Mapping):
+        refuse_taken(data.variables if is_dataset(data) else data, taken)
         return with_columns(data, results)
-    if isinstance(data, Mapping):
-        refuse_taken(data, taken)
-        return {**data, **results}
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=False)
@@ -545,21 +523,21 @@ def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
 
 
 def overflow(weight: Hashable | None) -> ValueError:
-    """Make the error for weights whose sum is not a double."""
+    """Return the error for weights whose sum is not a double."""
     return ValueError(f"weight {weight!r}: the sum overflows")
 
 
 def result_row(
     keys: Iterable[Hashable], values: Iterable[Any], f: Any, F: Any
 ) -> dict[Hashable, Any]:
-    """Return a cell as a dict of key values and results, plain Python values."""
+    """Return a cell as a dict of key values and results."""
     f, F = f.item(), float(F)
     table = dict(zip(keys, values, strict=True))
     return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
 
 
 def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> None:
-    """Refuse keys of which some values, so many of each, are missing."""
+    """Refuse keys if some have missing values."""
     pairs = zip(keys, missing, strict=True)
     faults = [f"{key!r} in {number}" for key, number in pairs if number]
     if faults:
@@ -567,18 +545,17 @@ def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> 
             f"missing key values: {', '.join(faults)} of {n} records; "
             "missing='category' (--missing category) takes missing as one more "
             "category, and 'wildcard', which the models of uniques do not have, lets "
-            "it match any value, as protect does. There is no rule by default, for the "
-            "risks differ much"
+            "it match any value, as protect does. The risks differ much, so choose one"
         )
 
 
-def _held(values: NDArray[Any]) -> Any:
-    """Return values so that a frame gets its own type and null for them."""
+def _for_frame(values: NDArray[Any]) -> Any:
+    """Return values that a frame takes with its own type and null."""
     if values.dtype == object:
         times = [value.dtype for value in values if isinstance(value, np.generic)]
         if not times:
             return values.tolist()
-        # One by one polars takes their numbers for microseconds.
+        # In a list polars would read their numbers as microseconds.
         values = values.astype(times[0])
     kind = values.dtype.kind
     if kind in "mM" and np.datetime_data(values.dtype)[0] not in _UNITS[kind]:
@@ -587,6 +564,7 @@ def _held(values: NDArray[Any]) -> Any:
 
 
 def _categories(column: CodedColumn) -> NDArray[Any]:
+    """Return the labels, followed by None if values are missing."""
     if not column.missing:
         return column.labels
     values = [*map(plain_value, column.labels), None]

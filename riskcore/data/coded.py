@@ -1,7 +1,7 @@
-"""The records of a file as codes: each column is coded once, and stays codes.
+"""The records of a file as codes: each column is coded once.
 
-Recoding maps labels, suppression sets a code, counting takes codes. What comes out is
-what coding the recoded or blanked data themselves would give, to the last label.
+Recoding maps labels, suppression sets a code, counting takes codes. Coding the recoded
+or blanked data themselves would give the same, to the last label.
 """
 
 from __future__ import annotations
@@ -27,41 +27,21 @@ from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.which import engine_of
 
 Mask = NDArray[np.bool_]
-# How many records each element of a column stands for; None: one.
+# How many records each element of a column stands for; None: one each.
 Sizes: TypeAlias = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedRecords:
-    """Keys, weights and households of the records of a file.
+    """Keys, weights and households of the records of a file."""
 
-    Attributes
-    ----------
-    n : int
-        Number of records.
-    columns : dict of column name to CodedColumn
-        The keys.
-    weight : column name or None
-    weights : float64 ndarray, shape (n,), or None
-    households : int64 ndarray, shape (n,), or None
-        The number of each record's household.
-    counted : Counted, Groups or None
-        Of data on an engine, what it counted: columns and weights have an element for
-        each row of cells then, not for each record.
-
-    Examples
-    --------
-    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 47]}
-    >>> coded = CodedRecords.of(data, ["sex", "age"])
-    >>> coded.blanked({"age": np.array([True, False, False])}).columns["age"].labels
-    array([47], dtype=object)
-    """
-
-    n: int
-    columns: Mapping[Hashable, CodedColumn]
-    weight: Hashable | None = None
-    weights: NDArray[np.float64] | None = None
-    households: NDArray[np.int64] | None = None
+    n: int  # records
+    columns: Mapping[Hashable, CodedColumn]  # the keys, by name
+    weight: Hashable | None = None  # name of the column
+    weights: NDArray[np.float64] | None = None  # shape (n,)
+    households: NDArray[np.int64] | None = None  # each record's household, shape (n,)
+    # What an engine counted, if it holds the data: then columns and weights have an
+    # element for each cell, not for each record.
     counted: Counted | Groups | None = None
 
     @classmethod
@@ -96,7 +76,7 @@ class CodedRecords:
         )
 
     def keys(self, names: Iterable[Hashable]) -> list[CodedColumn]:
-        """Return the columns of some keys, in their order."""
+        """Return the columns of the named keys, in that order."""
         return [self.columns[name] for name in names]
 
     def blanked(self, masks: Mapping[Any, Mask]) -> CodedRecords:
@@ -109,7 +89,7 @@ class CodedRecords:
         return self.with_columns(blanked)
 
     def recoded(self, columns: Mapping[Any, Any]) -> CodedRecords:
-        """Return the records with keys replaced by recoded ones."""
+        """Return the records with the given columns recoded."""
         recoded = {
             name: _recoded(self.columns[name], values, self._stands_for)
             for name, values in columns.items()
@@ -122,11 +102,11 @@ class CodedRecords:
         return None if self.counted is None else self.counted.records
 
     def with_columns(self, columns: Mapping[Hashable, CodedColumn]) -> CodedRecords:
-        """Return the records with keys replaced."""
+        """Return the records with some columns replaced."""
         return replace(self, columns={**self.columns, **columns})
 
     def equals(self, other: CodedRecords) -> bool:
-        """Tell whether all records have the same keys."""
+        """Return whether all records have the same keys."""
         return self.columns.keys() == other.columns.keys() and all(
             _same(column, other.columns[name]) for name, column in self.columns.items()
         )
@@ -137,33 +117,41 @@ def code_cells(
     records: NDArray[np.int64],
     ticks: Collection[Hashable] = (),
 ) -> dict[Hashable, CodedColumn]:
-    """Code the keys of cells, narwhals series, each of so many records.
+    """Code the keys, narwhals series, of cells that hold ``records`` records each.
 
-    Of the keys in ``ticks`` the labels of times are those of NumPy, see `code_column`.
+    Keys in ``ticks`` have times of NumPy as labels, see `code_column`.
     """
     columns = {}
     for key, values in keys.items():
-        values_here = Records.of({key: values.to_native()})
-        column = code_column(values_here, key, ticks=key in ticks)
+        frame = Records.of({key: values.to_native()})
+        column = code_column(frame, key, ticks=key in ticks)
         missing = count_records(column.codes == len(column.labels), records)
         columns[key] = replace(column, missing=missing)
-    each = columns.values()
-    distinct = count([one.codes for one in each], [one.levels for one in each])
+    coded = columns.values()
+    distinct = count([one.codes for one in coded], [one.levels for one in coded])
     if len(distinct.frequency) < len(records):
         types = ", ".join(f"{key!r}: {values.dtype}" for key, values in keys.items())
         raise TypeError(
-            f"keys {types}: the engine counted {len(records):,} cells, of which only "
-            f"{len(distinct.frequency):,} differ here; it tells values apart that come "
-            "as one: give such a key as text"
+            f"keys {types}: the engine counted {len(records):,} cells, but only "
+            f"{len(distinct.frequency):,} differ here: it separates values that arrive "
+            "as one. Give such a key as text"
         )
     return columns
 
 
 def _blanked(column: CodedColumn, mask: Mask, sizes: Sizes) -> CodedColumn:
-    """Return a column without some values, and without labels that nobody has left."""
-    levels = len(column.labels) + 1
-    records = np.bincount(column.codes[~mask], minlength=levels)
-    return _relabelled(column, np.flatnonzero(records[:-1]), mask, sizes)
+    """Return a column without the masked values, nor labels that no value has now."""
+    records = np.bincount(column.codes[~mask], minlength=len(column.labels) + 1)
+    kept = np.flatnonzero(records[:-1])
+    labels = len(kept)
+    codes = np.full(len(records), labels, np.min_scalar_type(labels))
+    codes[kept] = np.arange(labels)
+    new = codes[column.codes]
+    new[mask] = labels
+    missing = count_records(new == labels, sizes)
+    kind = np.min_scalar_type(max(labels + (missing > 0) - 1, 0))
+    new = new.astype(kind, copy=False)
+    return CodedColumn(column.name, new, column.labels[kept], missing)
 
 
 def count_records(mask: Mask, sizes: Sizes) -> int:
@@ -171,51 +159,26 @@ def count_records(mask: Mask, sizes: Sizes) -> int:
     return int(np.count_nonzero(mask) if sizes is None else sizes[mask].sum())
 
 
-def _relabelled(
-    column: CodedColumn, kept: NDArray[Any], mask: Mask, sizes: Sizes
-) -> CodedColumn:
-    """Return a column with the labels that are kept; the others are masked."""
-    codes = np.full(len(column.labels) + 1, len(kept), np.min_scalar_type(len(kept)))
-    codes[kept] = np.arange(len(kept))
-    new = codes[column.codes]
-    new[mask] = len(kept)
-    missing = count_records(new == len(kept), sizes)
-    return CodedColumn(
-        column.name, _narrow(new, len(kept), missing), column.labels[kept], missing
-    )
-
-
 def _recoded(column: CodedColumn, values: Any, sizes: Sizes) -> CodedColumn:
-    """Return the codes of a recoded column, of which one record for each old code."""
+    """Return the codes of recoded values, found from one record of each old code."""
     first = np.zeros(column.levels, np.int64)
     first[column.codes[::-1]] = np.arange(len(column.codes) - 1, -1, -1)
-    sample = Records.of({column.name: _taken(values, first)})
-    small = code_column(sample, column.name)
+    if isinstance(values, np.ndarray):
+        values = values[first]
+    elif isinstance(values, list | tuple):
+        values = [values[row] for row in first.tolist()]
+    else:
+        import narwhals.stable.v2 as nw
+
+        values = nw.from_native(values, series_only=True)[first].to_native()
+    small = code_column(Records.of({column.name: values}), column.name)
     new = small.codes[column.codes]
-    missing = 0
-    if small.missing:
-        missing = count_records(new == len(small.labels), sizes)
+    missing = count_records(new == len(small.labels), sizes) if small.missing else 0
     return CodedColumn(column.name, new, small.labels, missing)
 
 
-def _taken(values: Any, rows: NDArray[np.int64]) -> Any:
-    """Return some values of a column of any holder."""
-    if isinstance(values, np.ndarray):
-        return values[rows]
-    if isinstance(values, list | tuple):
-        return [values[row] for row in rows.tolist()]
-    import narwhals.stable.v2 as nw
-
-    return nw.from_native(values, series_only=True)[rows].to_native()
-
-
-def _narrow(codes: NDArray[Any], labels: int, missing: int) -> NDArray[Any]:
-    """Return codes in the smallest type that holds them."""
-    levels = labels + (missing > 0)
-    return codes.astype(np.min_scalar_type(max(levels - 1, 0)), copy=False)
-
-
 def _same(one: CodedColumn, other: CodedColumn) -> bool:
+    """Return whether two columns have the same labels and codes."""
     return (
         one.missing == other.missing
         and one.labels.tolist() == other.labels.tolist()

@@ -1,14 +1,14 @@
 """Columns of a data set as numbers: codes of keys, weights, household ids.
 
-A data set is any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...),
-a narwhals frame, or a mapping of column names to arrays. Missing is what the holder of
-the data calls missing: null, None, NaN, NaT, a masked element.
+A data set is an eager frame that narwhals takes, a narwhals frame, or a mapping of
+column names to arrays. Missing is what the holder of the data calls missing: null,
+None, NaN, NaT, a masked element.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -26,38 +26,25 @@ from riskcore.data.count import THREADED
 from riskcore.data.engines.counting import doubles
 from riskcore.data.engines.which import engine_of
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layout
-from riskcore.data.integers import code_integers
+from riskcore.data.integers import code_integers, code_words
 from riskcore.data.text import is_text_column, short_text_codes, text_dictionary
 from riskcore.data.unsigned import Codes, mark_levels, rank_levels
 
 Array = NDArray[Any]
-# Labels in sorted order, and the position among them of every value.
+# Labels in sorted order, and the position of every value among them.
 Coded = tuple[Array, Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """The columns of a data set, whatever holds them.
+    """The columns of a data set, whatever holds them."""
 
-    Attributes
-    ----------
-    columns : dict
-        NumPy arrays or narwhals series by column name, each of length ``n``.
-    n : int
-        Number of records.
-
-    Examples
-    --------
-    >>> Records.of({"sex": ["m", "f"], "age": [31, 47]}).n
-    2
-    """
-
-    columns: Mapping[Hashable, Any]
-    n: int
+    columns: Mapping[Hashable, Any]  # NumPy arrays or narwhals series, of length n
+    n: int  # number of records
 
     @classmethod
     def of(cls, data: Any) -> Records:
-        """Read the columns of ``data``."""
+        """Return the columns of data, or refuse data that are not a table."""
         columns: Mapping[Hashable, Any]
         if is_dataset(data):
             dimension_of(data)
@@ -85,25 +72,12 @@ class Records:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedColumn:
-    """A column as codes of its categories.
-
-    Attributes
-    ----------
-    name : hashable
-        The column's name.
-    codes : uint8, uint16 or uint32 ndarray, shape (n,)
-        For each record the position of its value in ``labels``; ``len(labels)`` if
-        the value is missing.
-    labels : ndarray
-        The values that occur, in sorted order.
-    missing : int
-        Number of records whose value is missing.
-    """
+    """A column as codes of its categories."""
 
     name: Hashable
-    codes: Codes
-    labels: Array
-    missing: int
+    codes: Codes  # positions in ``labels``, len(labels) for missing, shape (n,)
+    labels: Array  # the values that occur, in sorted order
+    missing: int  # number of records whose value is missing
 
     @property
     def levels(self) -> int:
@@ -114,16 +88,10 @@ class CodedColumn:
 def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:
-    """Code the values of a column by their rank.
+    """Code the values of a column, hashable and ordered, by their rank.
 
-    Values of any hashable type that can be ordered will do. Columns of mixed types are
-    ordered by type name first; values that are equal are one category.
-
-    Examples
-    --------
-    >>> column = code_column(Records.of({"age": [47, 31, None, 47]}), "age")
-    >>> column.codes, list(column.labels), column.missing
-    (array([1, 0, 2, 1], dtype=uint8), [31, 47], 1)
+    Mixed types are ordered by type name first; equal values are one category. With
+    ``ticks`` the labels of times are NumPy's, see `_code_ticks`.
     """
     column = records.column(name)
     try:
@@ -131,7 +99,7 @@ def code_column(
             (labels, codes), missing = _code_array(column)
         else:
             (labels, codes), missing = _code_series(column, ticks=ticks)
-    except (TypeError, OverflowError) as error:  # of times beyond the year 9999
+    except (TypeError, OverflowError) as error:  # overflow: times after the year 9999
         raise TypeError(
             f"key {name!r}: {error}; a key has text, numbers, times or other values "
             "that have an order"
@@ -152,7 +120,8 @@ def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
         raise ValueError("keys is empty: name at least one key variable")
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
-        raise ValueError(f"keys name a column more than once: {_listed(twice)}")
+        named = ", ".join(map(repr, twice))
+        raise ValueError(f"keys name a column more than once: {named}")
     return names
 
 
@@ -167,21 +136,8 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
 
 
 def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
-    """Return the sampling weights: positive, finite doubles.
-
-    Examples
-    --------
-    >>> weights(Records.of({"w": [10, 2.5]}), "w")
-    array([10. ,  2.5])
-    """
-    column = records.column(name)
-    read = _real_array if isinstance(column, np.ndarray) else _real_series
-    try:
-        weight = np.ascontiguousarray(read(column))
-    except TypeError as error:
-        raise TypeError(f"weight {name!r}: {error}, not real numbers") from None
-    except OverflowError:
-        raise ValueError(f"weight {name!r}: an integer beyond 1.8e308") from None
+    """Return the sampling weights: positive, finite doubles."""
+    weight = _reals(records, name, "weight")
     if not (weight.min() > 0 and weight.max() < np.inf):
         faults = {
             "missing": int(np.isnan(weight).sum()),
@@ -197,22 +153,21 @@ def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
     return weight
 
 
-def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
-    """Return a column of numbers as doubles, nan for missing.
-
-    Examples
-    --------
-    >>> real_numbers(Records.of({"income": [1200, None]}), "income")
-    array([1200.,   nan])
-    """
+def _reals(records: Records, name: Hashable, role: str) -> NDArray[np.float64]:
+    """Return a column of real numbers as doubles, nan for missing."""
     column = records.column(name)
     read = _real_array if isinstance(column, np.ndarray) else _real_series
     try:
-        values = np.ascontiguousarray(read(column))
+        return np.ascontiguousarray(read(column))
     except TypeError as error:
-        raise TypeError(f"column {name!r}: {error}, not real numbers") from None
+        raise TypeError(f"{role} {name!r}: {error}, not real numbers") from None
     except OverflowError:
-        raise ValueError(f"column {name!r}: an integer beyond 1.8e308") from None
+        raise ValueError(f"{role} {name!r}: an integer beyond 1.8e308") from None
+
+
+def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of finite numbers as doubles, nan for missing."""
+    values = _reals(records, name, "column")
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise ValueError(
@@ -222,16 +177,10 @@ def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
 
 
 def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
-    """Return the number of each record's household.
-
-    Examples
-    --------
-    >>> household_codes(Records.of({"hh": [70, 12, 70]}), "hh")
-    array([1, 0, 1])
-    """
+    """Return the number of each record's household."""
     column = records.column(name)
     if is_text_column(column):
-        # The holder's own dictionary: to put many ids in order is slow, and idle here.
+        # The order of the ids does not matter, and sorting many is slow.
         short = short_text_codes(column)
         codes = text_dictionary(column)[0] if short is None else short
         missing = int(np.count_nonzero(codes < 0))
@@ -246,14 +195,10 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
 
 
 def plain_value(value: Any) -> Any:
-    """Return a NumPy scalar as the Python value it stands for; times as they are.
+    """Return a NumPy scalar, unless it is a time, as a Python value.
 
-    Examples
-    --------
-    >>> plain_value(np.int8(3)), plain_value(np.datetime64(3, "D"))
-    (3, np.datetime64('1970-01-04'))
+    The ``item()`` of a time in nanoseconds is an integer.
     """
-    # item() of a time in nanoseconds is an integer.
     number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
     return value.item() if number else value
 
@@ -265,19 +210,11 @@ _NEEDED = (
 
 
 def in_memory(data: Any) -> Any:
-    """Return what has a stream or an array of Arrow as a table; others as they are.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> batch = pyarrow.record_batch({"sex": ["f", "m"]})
-    >>> in_memory(batch.to_struct_array()).num_rows
-    2
-    """
+    """Return a table of data that give a stream or array of Arrow; others unchanged."""
     streamed = hasattr(data, "__arrow_c_stream__")
     if not streamed and not hasattr(data, "__arrow_c_array__"):
         return data
-    if engine_of(data) is not None or isinstance(_taken(data), _eager_frame()):
+    if engine_of(data) is not None or _eager_frame(data) is not None:
         return data
     pyarrow = import_pyarrow()
     kind = type(data).__name__
@@ -300,37 +237,30 @@ def in_memory(data: Any) -> Any:
 
 
 def is_dataset(data: Any) -> bool:
-    """Tell whether data are a Dataset of xarray."""
+    """Return whether data are a Dataset of xarray."""
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(data, xarray.Dataset)
 
 
 def dimension_of(data: Any) -> Hashable:
-    """Return the dimension of a Dataset of xarray along which its records are."""
+    """Return the one dimension, that of the records, of a Dataset of xarray."""
     if len(data.sizes) != 1:
         raise TypeError(
-            f"data: a Dataset with {len(data.sizes)} dimensions, {[*data.sizes]}; "
-            "records have one, and each variable a value for each of them"
+            f"data: a Dataset with {len(data.sizes)} dimensions, {[*data.sizes]}; give "
+            "one with a single dimension, the records"
         )
     single = [name for name in data.variables if not data[name].sizes]
     if single:
         raise TypeError(
-            f"data: {single[0]!r} is one value for all records of a Dataset; give it "
-            "to each record, or drop it"
+            f"data: {single[0]!r} is one value for all records of a Dataset; give one "
+            "value per record, or drop it"
         )
-    (dimension,) = data.sizes
-    found: Hashable = dimension
-    return found
+    dimension: Hashable = next(iter(data.sizes))
+    return dimension
 
 
 def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
-    """Return the data with columns added or replaced, the rest untouched.
-
-    Examples
-    --------
-    >>> with_columns({"a": [1, 2]}, {"b": [3, 4]})
-    {'a': [1, 2], 'b': [3, 4]}
-    """
+    """Return the data with columns added or replaced."""
     if is_dataset(data):
         dimension = dimension_of(data)
         return data.assign({name: (dimension, one) for name, one in columns.items()})
@@ -346,12 +276,8 @@ def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
     return frame.with_columns(*series).to_native()
 
 
-def _listed(names: Sequence[Hashable]) -> str:
-    return ", ".join(map(repr, names))
-
-
 class _FrameColumns(Mapping[Hashable, Any]):
-    """The columns of a narwhals frame, each made when it is asked for."""
+    """The columns of a narwhals frame, each taken when it is asked for."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -370,37 +296,33 @@ class _FrameColumns(Mapping[Hashable, Any]):
 
 
 def _frame(data: Any) -> Any:
+    """Return data as an eager frame of narwhals, or refuse them."""
     engine = engine_of(data)
     if engine is not None:
         raise engine.refuse_single("the data")
-    frame = _taken(data)
-    if not isinstance(frame, _eager_frame()):
+    frame = _eager_frame(data)
+    if frame is None:
         raise TypeError(f"{_NEEDED}, not {type(data).__name__}")
     return frame
 
 
-def _taken(data: Any) -> Any:
-    """Return what narwhals makes of data: a frame, or the data as they are."""
+def _eager_frame(data: Any) -> Any:
+    """Return data as an eager frame of narwhals, None if they are not one."""
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
     try:
-        return nw.from_native(data, pass_through=True)
+        frame = nw.from_native(data, pass_through=True)
     except DuplicateError as error:
         said = " ".join(str(error).split())
         raise ValueError(f"columns share a name: {said}") from None
-
-
-def _eager_frame() -> Any:
-    import narwhals.stable.v2 as nw
-
-    return nw.DataFrame
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _as_column(name: Hashable, values: Any) -> Any:
     """Return a NumPy array or narwhals series for an entry of a mapping."""
     if isinstance(values, (list, tuple, range)):
-        # Not np.array: it turns [1, "a"] into text and cuts trailing NULs off.
+        # np.array would turn [1, "a"] into text and cut off trailing NULs.
         return np.fromiter(values, object, len(values))
     if not isinstance(values, np.ndarray):
         import narwhals.stable.v2 as nw
@@ -409,7 +331,10 @@ def _as_column(name: Hashable, values: Any) -> Any:
         if isinstance(values, nw.Series):
             return _in_plain_layout(values)
         if not hasattr(values, "__array__"):
-            raise TypeError(f"column {name!r} is a {type(values).__name__}: no column")
+            raise TypeError(
+                f"column {name!r} is a {type(values).__name__}: need an array, list "
+                "or series"
+            )
         values = np.asarray(values)
     if values.ndim != 1:
         raise TypeError(f"column {name!r} has {values.ndim} dimensions")
@@ -417,7 +342,7 @@ def _as_column(name: Hashable, values: Any) -> Any:
 
 
 def _in_plain_layout(series: Any) -> Any:
-    """Return a series of Arrow without views and runs; others as they are."""
+    """Return a series of Arrow without views and runs; others unchanged."""
     if not series.implementation.is_pyarrow():
         return series
     import narwhals.stable.v2 as nw
@@ -430,7 +355,7 @@ def _in_plain_layout(series: Any) -> Any:
 
 
 def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
-    """Code an array; also return which elements are missing, None if none is."""
+    """Code an array; also return the mask of missing elements, None if all exist."""
     masked: Any = False
     if isinstance(values, np.ma.MaskedArray):
         masked, values = np.ma.getmaskarray(values), values.data
@@ -451,10 +376,10 @@ def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
 def _code_series(
     series: Any, *, ticks: bool = False
 ) -> tuple[Coded, NDArray[np.bool_] | None]:
-    """Code a narwhals series; also return which elements are missing."""
+    """Code a narwhals series; also return the mask of missing elements."""
     import narwhals.stable.v2 as nw
 
-    # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+    # Polars looks a series up by its name, and reads ``^a$`` as a pattern.
     series = series.alias("values")
     if is_text_column(series):
         codes, labels = text_dictionary(series)
@@ -476,21 +401,22 @@ def _code_series(
 
 
 def _code_plain(series: Any) -> Coded:
-    coded, _ = _code_array(series.to_numpy())
-    return coded
+    """Code a series without missing values whose elements NumPy can hold."""
+    return _code_array(series.to_numpy())[0]
 
 
 def _code_ticks(series: Any, *, ticks: bool) -> Coded:
-    """Code times of day, or instants of a zone, as the integers that hold them.
+    """Code times of day, or instants in a time zone, as the integers that hold them.
 
-    Python's own end at microseconds, and are equal in the hour that clocks repeat.
+    Python's times end at microseconds, and are equal in the hour that clocks repeat:
+    then, or with ``ticks``, the labels are NumPy's.
     """
     import narwhals.stable.v2 as nw
 
     of_day = series.dtype == nw.Time
     if of_day and not series.implementation.is_polars():
         pyarrow = import_pyarrow()
-        # In two steps: those of Arrow may have 32 bits.
+        # In two steps: Arrow's times may have 32 bits.
         whole = series.to_arrow().cast(pyarrow.time64("ns")).cast(pyarrow.int64())
     else:
         whole = series.cast(nw.Int64)
@@ -508,9 +434,14 @@ def _code_ticks(series: Any, *, ticks: bool) -> Coded:
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
     """Code any hashable values."""
     if any(issubclass(kind, datetime) for kind in set(map(type, values))):
-        # Python compares those of one zone by the clock, which repeats an hour.
-        values = [_in_utc(value) for value in values]
-    # By type too: 1, 1.0 and True share a hash, and which one came first must not show.
+        # Python compares times of one zone by the clock, which repeats an hour.
+        values = [
+            value.astimezone(UTC)
+            if isinstance(value, datetime) and value.tzinfo
+            else value
+            for value in values
+        ]
+    # By type too: 1, 1.0 and True share a hash, and their order must not matter.
     seen: dict[tuple[type, Any], int] = {}
     codes = np.fromiter(
         (seen.setdefault((type(value), value), len(seen)) for value in values),
@@ -520,17 +451,12 @@ def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
     return _code_dictionary(np.where(masked, -1, codes), [value for _, value in seen])
 
 
-def _in_utc(value: Any) -> Any:
-    zoned = isinstance(value, datetime) and value.tzinfo
-    return value.astimezone(UTC) if zoned else value
-
-
 def _code_dictionary(
     codes: NDArray[np.integer[Any]], labels: list[Any]
 ) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code values given as positions in a list, -1 for missing."""
     codes = np.ascontiguousarray(codes)
-    # Counted from -1: the first of the labels' ranks is that of missing.
+    # Levels are counted from -1, so the first rank is that of missing.
     column = codes.ctypes.data, codes.itemsize, (1 << 8 * codes.itemsize) - 1
     seen = np.zeros(len(labels) + 1, np.uint8)
     mark_levels(*column, len(codes), seen)
@@ -546,9 +472,9 @@ def _code_dictionary(
 
 
 def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
-    """Rank labels by type name, then value; -1 for missing. Return them in order too.
+    """Rank labels by type name, then value; also return them in order.
 
-    Labels that are equal share a rank.
+    Equal labels share a rank; missing has -1.
     """
     types: dict[str, list[Any]] = {}
     for label in labels:
@@ -581,33 +507,28 @@ def _code_text_array(values: Array) -> Coded:
     characters = values.view(np.uint32).reshape(n, width)
     bits = 8 if characters.max(initial=0) < 256 else 21
     step = 64 // bits
-    codes: Array = np.zeros(n, np.uint64)
-    for first in range(0, width, step):
-        word = np.zeros(n, np.uint64)
+
+    def word(first: int) -> Array:
+        packed = np.zeros(n, np.uint64)
         for column in characters[:, first : first + step].T:
-            word = word << np.uint64(bits) | column
-        _, ranks = code_integers(word)
-        wide = ranks.astype(np.uint64)  # with signed ranks NumPy would go to floats
-        levels = wide.max(initial=0) + np.uint64(1)
-        _, codes = code_integers(codes.astype(np.uint64) * levels + wide)
+            packed = packed << np.uint64(bits) | column
+        return packed
+
+    codes = code_words(map(word, range(0, width, step)), n)
     last = np.zeros(int(codes.max()) + 1 if n else 0, np.int64)
     last[codes] = np.arange(n)
     return values[last].astype(object), codes
 
 
-def _code_booleans(values: Array) -> Coded:
-    labels, codes = code_integers(values.view(np.uint8))
-    return labels.astype(bool), codes
-
-
-def _code_times(values: Array) -> Coded:
-    labels, codes = code_integers(values.view(np.int64))
+def _code_by_bits(values: Array) -> Coded:
+    """Code booleans or times as the integers of the same bits."""
+    labels, codes = code_integers(values.view(f"i{values.itemsize}"))
     return labels.view(values.dtype), codes
 
 
 def _code_floats(values: Array) -> Coded:
-    """Code floats, integral ones (integers once stored beside missing) as integers."""
-    # As a double: 2**53 is beyond half precision.
+    """Code floats; if all are integral, as integers once stored beside missing are."""
+    # As a double: half precision does not reach 2**53.
     if len(values) and float(np.abs(values).max()) < 2.0**53:
         integers = values.astype(np.int64)
         if np.array_equal(integers, values):
@@ -619,17 +540,17 @@ def _code_floats(values: Array) -> Coded:
 
 _CODERS: dict[str, Callable[[Array], Coded]] = {
     "U": _code_text_array,
-    "b": _code_booleans,
+    "b": _code_by_bits,
     "i": code_integers,
     "u": code_integers,
     "f": _code_floats,
-    "m": _code_times,
-    "M": _code_times,
+    "m": _code_by_bits,
+    "M": _code_by_bits,
 }
 
 
 def _real_array(values: Array) -> NDArray[np.float64]:
-    """Convert an array of real numbers; missing becomes NaN."""
+    """Convert an array of real numbers to doubles, NaN for missing."""
     kind = values.dtype.kind
     if kind in "iuf":
         return np.ma.filled(values.astype(np.float64), np.nan)
@@ -653,7 +574,7 @@ def _real(value: Any) -> float:
 
 
 def _real_series(series: Any) -> NDArray[np.float64]:
-    """Convert a narwhals series of real numbers; missing becomes NaN."""
+    """Convert a narwhals series of real numbers to doubles, NaN for missing."""
     import narwhals.stable.v2 as nw
 
     series = series.alias("values")  # see _code_series

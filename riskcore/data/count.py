@@ -1,13 +1,10 @@
-"""Counting: from one code per record and key to the cells of a file.
+"""Count records by distinct combinations of codes: the cells of a file.
 
-Two ways give the same cells. ``_count_dense`` keeps one counter per combination of
-levels and reads the records once; it serves when the combinations are few.
-``_count_partitioned`` moves the records to partitions that fit the cache, and serves
-any number of keys and levels.
-
-Cells are in lexicographic order of their codes, first key slowest. Within a cell the
-weights are added in double-double arithmetic, in an order that depends on the records
-alone, so that the number of threads does not show in a single bit of the result.
+Two ways give the same cells: ``_count_dense``, one counter per combination of levels,
+if there are few, and ``_count_partitioned``, for any number of keys and levels. Cells
+are in lexicographic order of their codes, first key slowest. The weights of a cell are
+added in double-double arithmetic, in an order that depends on the records alone: the
+number of threads changes no bit of the result.
 """
 
 from __future__ import annotations
@@ -36,14 +33,9 @@ CODE_BITS = 64
 
 
 class CellCodes(Sequence[Codes]):
-    """The codes of the cells by key, made when they are asked for.
+    """The codes of the cells by key, computed by ``makers`` when they are asked for.
 
-    Risks need none of them, and they take as long as to count the records.
-
-    Parameters
-    ----------
-    makers : sequence of callable
-        Each returns the codes of a key, an array of shape (K,).
+    Risks do not need them, and computing them takes as long as counting the records.
     """
 
     def __init__(self, makers: Sequence[Callable[[], Codes]]) -> None:
@@ -64,28 +56,16 @@ class CellCodes(Sequence[Codes]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The cells of a file, in lexicographic order of their codes.
+    """The cells of a file, in lexicographic order of their codes."""
 
-    Attributes
-    ----------
-    codes : CellCodes of ndarray, each shape (K,)
-        The code of each cell in each key, of the type of the records' codes.
-    frequency : int64 ndarray, shape (K,)
-        Records in each cell.
-    weight_sum : float64 ndarray, shape (K,)
-        Sum of their weights, within one unit in the last place; the frequency if
-        there are no weights.
-    inverse : int32 ndarray, shape (n,)
-        The cell of each record.
-    """
-
-    codes: CellCodes
-    frequency: NDArray[np.int64]
+    codes: CellCodes  # for each key shape (K,), of the type of the records' codes
+    frequency: NDArray[np.int64]  # records in each cell, shape (K,)
+    # Sum of their weights within 1 ulp, shape (K,); the frequency without weights.
     weight_sum: NDArray[np.float64]
-    inverse: NDArray[np.int32]
+    inverse: NDArray[np.int32]  # the cell of each record, shape (n,)
 
     def of_groups(self, records: NDArray[np.int64]) -> Counts:
-        """Return the cells of rows that stand for many records each."""
+        """Return the cells of rows that stand for ``records`` records each."""
         frequency = np.zeros(len(self.frequency), np.int64)
         np.add.at(frequency, self.inverse, records)
         return replace(self, frequency=frequency)
@@ -98,17 +78,7 @@ def count(
     *,
     threads: int | None = None,
 ) -> Counts:
-    """Count the records, and add their weights, by distinct combination of codes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sex = np.array([1, 0, 1], dtype=np.uint8)
-    >>> region = np.array([2, 0, 2], dtype=np.uint8)
-    >>> cells = count([sex, region], [2, 3], np.array([10.0, 20.0, 0.5]))
-    >>> cells.frequency, cells.weight_sum, cells.inverse
-    (array([1, 2]), array([20. , 10.5]), array([1, 0, 1], dtype=int32))
-    """
+    """Count the records, and add their weights, by distinct combination of codes."""
     n = len(codes[0])
     if n >= 1 << 31:
         raise ValueError(f"{n} records: at most 2**31 - 1 can be counted at once")
@@ -163,10 +133,9 @@ def _count_dense(
         parts,
     )
     units = [math.prod(cardinalities[key:]) for key in range(1, len(codes) + 1)]
-    places = zip(units, cardinalities, codes, strict=True)
     makers = [
         partial(_digit, occupied, unit, radix, column.dtype)
-        for unit, radix, column in places
+        for unit, radix, column in zip(units, cardinalities, codes, strict=True)
     ]
     return Counts(
         CellCodes(makers),
@@ -191,10 +160,9 @@ def _count_partitioned(
     threads: int,
     code_bits: int = CODE_BITS,
 ) -> Counts:
-    """Count by partitions; keys that exceed ``code_bits`` together go in steps.
+    """Count by partitions; keys of more than ``code_bits`` bits are taken in steps.
 
-    A step numbers the cells of as many leading keys as fit; their number then stands
-    for those keys.
+    A step numbers the cells of as many leading keys as fit; the number replaces them.
     """
     widths = [max(1, int(levels - 1).bit_length()) for levels in cardinalities]
     fitting = sum(total <= code_bits for total in accumulate(widths))
@@ -208,17 +176,16 @@ def _count_partitioned(
         threads,
         code_bits,
     )
-    codes_of_head = [
-        partial(_of_head, head.codes, rest.codes, k) for k in range(fitting)
+    # The first code of the rest is the cell of the leading keys.
+    makers: list[Callable[[], Codes]] = [
+        *(partial(_leading, head.codes, rest.codes, key) for key in range(fitting)),
+        *(partial(rest.codes.__getitem__, key) for key in range(1, len(rest.codes))),
     ]
-    codes_of_rest = [
-        partial(rest.codes.__getitem__, k) for k in range(1, len(rest.codes))
-    ]
-    return replace(rest, codes=CellCodes([*codes_of_head, *codes_of_rest]))
+    return replace(rest, codes=CellCodes(makers))
 
 
-def _of_head(head: CellCodes, rest: CellCodes, key: int) -> Codes:
-    """Return the codes in one of the leading keys: the first code is their cell."""
+def _leading(head: CellCodes, rest: CellCodes, key: int) -> Codes:
+    """Return the codes of one of the leading keys."""
     return head[key][rest[0]]
 
 
@@ -228,12 +195,11 @@ def _number(
     weight: NDArray[np.float64] | None,
     threads: int,
 ) -> Counts:
-    """Count the cells of keys whose bits fit in 64."""
+    """Count the cells of keys that have at most 64 bits together."""
     found = number_cells(codes, widths, weight, threads)
-    places = zip(codes, widths, accumulate(widths), strict=True)
     makers = [
         partial(_unpacked, found.code, sum(widths) - end, width, column.dtype)
-        for column, width, end in places
+        for column, width, end in zip(codes, widths, accumulate(widths), strict=True)
     ]
     sums = found.weight_sum
     return Counts(
@@ -245,7 +211,7 @@ def _number(
 
 
 def _unpacked(packed: Codes, shift: int, width: int, dtype: Any) -> Codes:
-    """Return the bits of one key."""
+    """Return the bits of one key from packed codes."""
     out = np.empty(len(packed), dtype)
     unsigned = packed.dtype.type
 
@@ -262,7 +228,7 @@ def _unpacked(packed: Codes, shift: int, width: int, dtype: Any) -> Codes:
 
 @native("uint64*, int64, int64*, int32*")
 def count_codes(code: Any, n: int, frequency: Any, record_code: Any) -> None:
-    """Count each code, and keep the codes of the records."""
+    """Count each code, and copy it to ``record_code``."""
     for i in range(n):
         frequency[code[i]] += 1
         record_code[i] = code[i]

@@ -1,4 +1,4 @@
-"""Codes of keys that look like something else: missing values, the same code twice."""
+"""Find categories of keys that look like missing values, or like each other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.words import counted
 from riskcore.data.columns import CodedColumn
 
-# What programs write where a value is missing, in lower case.
+# What programs write for a missing value, in lower case.
 _LIKE_MISSING = {
     "", ".", "?", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null",
 }  # fmt: skip
@@ -19,32 +20,13 @@ _SHOWN = 5
 def doubtful_codes(
     columns: Iterable[CodedColumn], records: NDArray[np.int64] | None = None
 ) -> list[str]:
-    """Return what is doubtful about the categories of keys, a line for each.
-
-    Examples
-    --------
-    >>> from riskcore.data.columns import Records, code_keys
-    >>> data = {"mar": ["1", "NA", "2", "NA"], "age": ["7", "07", "8", " 8"]}
-    >>> for line in doubtful_codes(code_keys(Records.of(data), ["mar", "age"])):
-    ...     print(line.partition(";")[0])
-    key 'mar': 'NA' (2 records) is taken as a category
-    key 'age': ' 8' and '8', '07' and '7' are taken as different categories
-    """
+    """Return a line for each key whose categories are in doubt."""
     lines = []
     for column in columns:
-        text = {
-            code: label
-            for code, label in enumerate(column.labels.tolist())
-            if isinstance(label, str)
-        }
-        suspects = {
-            code: label
-            for code, label in text.items()
-            if label.strip().lower() in _LIKE_MISSING
-        }
-        if suspects:
-            lines.append(_like_missing(column, suspects, records))
-        alike = _alike(text.values())
+        text = [label for label in column.labels.tolist() if isinstance(label, str)]
+        if any(label.strip().lower() in _LIKE_MISSING for label in text):
+            lines.append(_like_missing(column, records))
+        alike = _alike(text)
         if alike:
             pairs = ", ".join(" and ".join(map(repr, one)) for one in alike[:_SHOWN])
             more = len(alike) - _SHOWN
@@ -56,18 +38,18 @@ def doubtful_codes(
     return lines
 
 
-def _like_missing(
-    column: CodedColumn, suspects: dict[int, str], records: NDArray[np.int64] | None
-) -> str:
+def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str:
+    """Return the line on the categories that look like missing values."""
     counts = np.zeros(column.levels, np.int64)
     np.add.at(counts, column.codes, 1 if records is None else records)
-    named = ", ".join(
-        f"{label!r} ({counts[code]:,} record{'' if counts[code] == 1 else 's'})"
-        for code, label in suspects.items()
-    )
+    suspects = [
+        f"{label!r} ({counted(int(counts[code]), 'record')})"
+        for code, label in enumerate(column.labels.tolist())
+        if isinstance(label, str) and label.strip().lower() in _LIKE_MISSING
+    ]
     one = len(suspects) == 1
     return (
-        f"key {column.name!r}: {named} {'is' if one else 'are'} taken as "
+        f"key {column.name!r}: {', '.join(suspects)} {'is' if one else 'are'} taken as "
         f"{'a category' if one else 'categories'}; if missing is meant, name "
         f"{'it' if one else 'them'} as missing codes (in Python "
         "reading=Reading(missing_codes=...), in the command --na)"
@@ -75,11 +57,11 @@ def _like_missing(
 
 
 def _alike(labels: Iterable[str]) -> list[list[str]]:
-    """Return groups of text equal but for blanks around it or leading zeros."""
+    """Return groups of labels that differ in outer blanks and leading zeros alone."""
     groups: dict[str, list[str]] = {}
     for label in labels:
-        plain = label.strip()
-        if plain.isdecimal():
-            plain = plain.lstrip("0") or "0"
-        groups.setdefault(plain, []).append(label)
+        core = label.strip()
+        if core.isdecimal():
+            core = core.lstrip("0") or "0"
+        groups.setdefault(core, []).append(label)
     return [sorted(group) for group in groups.values() if len(group) > 1]

@@ -1,8 +1,7 @@
-"""Cells that an engine holds: what is known of them all, and the rest when asked for.
+"""Cells that an engine holds, collected when they are asked for.
 
-The numbers of the cells pass by in batches, without their keys, and what follows for
-the file is gathered from them: totals, and the distribution of the risk. Only who asks
-for a cell's keys has the cells collected.
+The engine sends the frequencies of the cells in batches, without their keys. The totals
+of the file and the distribution of the risk are computed from these.
 """
 
 from __future__ import annotations
@@ -34,40 +33,24 @@ from riskcore.data.files.reading import DoubtfulCodes
 Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]
 Risk = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
-# A mantissa is added in two parts, of which a million add to a whole number < 2**53.
+# A mantissa is added in two parts: a million of each add to a whole number < 2**53.
 _LOW_BITS = 26
 # The exponents of doubles lie between -1074 and 1024.
 _EXPONENTS, _LOWEST = 2200, -1100
+# The attributes of cells that are collected.
+_COLLECTED = (
+    "categories", "codes", "sample_frequency", "population_frequency", "records",
+    "weight_sum", "rows",
+)  # fmt: skip
 
 
 class HeldCells(Cells):
-    """Cells on an engine; they are collected when single ones are looked at.
-
-    Parameters
-    ----------
-    counted : Counted
-    missing : str
-        The rule for missing key values, by which a cell has its own records alone.
-    totals : Totals
-    sizes : pair of int64 ndarray, shape (S,)
-        The sample frequencies that occur, rising, and how many cells have each.
-    """
+    """Cells on an engine, collected when a single one is looked at."""
 
     __slots__ = ("_sizes", "_totals")
-    _COLLECTED = frozenset(
-        {
-            "categories",
-            "codes",
-            "sample_frequency",
-            "population_frequency",
-            "records",
-            "weight_sum",
-            "rows",
-        }
-    )
 
     _totals: Totals
-    _sizes: Sizes
+    _sizes: Sizes  # the sample frequencies that occur, rising, and the cells of each
 
     def __init__(
         self, counted: Counted, missing: str, totals: Totals, sizes: Sizes
@@ -87,17 +70,17 @@ class HeldCells(Cells):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        # Called for what has not been set.
-        if name not in self._COLLECTED:
+        # Called for attributes that are not set.
+        if name not in _COLLECTED:
             raise AttributeError(f"cells have no attribute {name!r}")
         coded = CodedRecords.of_counted(self.held)
         found = cells_of(coded, self.keys, self.missing, self.alpha)
-        for each in self._COLLECTED:
+        for each in _COLLECTED:
             object.__setattr__(self, each, getattr(found, each))
         return getattr(found, name)
 
     def __reduce__(self) -> Any:
-        """Tell copies and pickles to ask the engine again, if they need the cells."""
+        """Return the parts of a copy or pickle, which asks the engine for the cells."""
         return type(self), (self.held, self.missing, self._totals, self._sizes)
 
     def __len__(self) -> int:
@@ -106,7 +89,7 @@ class HeldCells(Cells):
 
     @property
     def totals(self) -> Totals:
-        """What is known of all cells together."""
+        """Figures of all cells together."""
         return self._totals
 
     @property
@@ -115,7 +98,7 @@ class HeldCells(Cells):
         return int(self._sizes[0][0])
 
     def below(self, k: int) -> Below:
-        """Count what has a sample frequency below k, see `Cells.below`."""
+        """Count the records and cells with a sample frequency below k."""
         f, cells = self._sizes
         return count_below(f, cells, f * cells, k)
 
@@ -127,7 +110,7 @@ class HeldCells(Cells):
 
     @property
     def collected(self) -> bool:
-        """Whether the cells are here already."""
+        """Whether the cells were collected."""
         try:
             object.__getattribute__(self, "codes")
         except AttributeError:
@@ -173,9 +156,9 @@ def tally(
 
 
 def _with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
-    """Return the frequencies of the sample frequencies with those of more cells.
+    """Return the sample frequencies that occur, and their cells, with those of more f.
 
-    There are few: different f of n records add to n at most, so fewer than sqrt(2n).
+    Distinct f of n records add to n at most, so there are fewer than sqrt(2n).
     """
     values, cells = np.unique(f, return_counts=True)
     both, place = np.unique(np.concatenate([sizes[0], values]), return_inverse=True)
@@ -185,7 +168,9 @@ def _with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
 
 
 def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, Any]]:
-    """Return the cells of largest risk, of which the others are not kept."""
+    """Return the cells of largest risk; the engine's batches are not kept."""
+    import narwhals.stable.v2 as nw
+
     names = counted.question.keys
     best: Any = None
     for cells, (f, F) in counted.batches():
@@ -197,7 +182,7 @@ def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, An
         numbers = [column[chosen] for column in (found, f, F)]
         frame = cells[chosen].select(*counted.question.key_columns)
         if best is not None:
-            frame = narwhals().concat([best[3], frame])
+            frame = nw.concat([best[3], frame])
             numbers = [
                 np.concatenate(pair) for pair in zip(best[:3], numbers, strict=True)
             ]
@@ -226,11 +211,13 @@ def _coded(counted: Counted, cells: Any) -> list[CodedColumn]:
 
 
 def _warn_of_codes(counted: Counted) -> None:
-    """Warn of categories that look doubtful, as counting in memory does."""
+    """Warn of doubtful categories, as counting in memory does."""
+    import narwhals.stable.v2 as nw
+
     schema = counted.engine.schema
     for key in counted.question.keys:
         kind = schema[key]  # type: ignore[index]
-        if kind.is_numeric() or kind.is_temporal() or kind == narwhals().Boolean:
+        if kind.is_numeric() or kind.is_temporal() or kind == nw.Boolean:
             continue
         values, records = counted.labels(key)
         column = code_column(Records.of({key: values.to_native()}), key)
@@ -239,7 +226,7 @@ def _warn_of_codes(counted: Counted) -> None:
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return arrays as one; each of them is let go once it is there."""
+    """Return arrays as one, and free each of them once it is copied."""
     whole = np.empty(sum(map(len, parts)), parts[0].dtype)
     parts.reverse()
     start = 0
@@ -251,7 +238,7 @@ def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 class _Sum:
-    """An exact sum of positive doubles that come in batches."""
+    """An exact sum of batches of positive doubles."""
 
     def __init__(self) -> None:
         self.high = np.zeros(_EXPONENTS, np.int64)
@@ -274,10 +261,3 @@ class _Sum:
         for i in np.flatnonzero(self.high + self.low).tolist():
             total += ((int(self.high[i]) << _LOW_BITS) + int(self.low[i])) << i
         return float(Fraction(total, 1 << (53 - _LOWEST)))
-
-
-def narwhals() -> Any:
-    """Return the module, imported late."""
-    import narwhals.stable.v2 as nw
-
-    return nw

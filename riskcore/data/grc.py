@@ -1,7 +1,4 @@
-"""Recode files of mu-Argus (``.grc``): one rule a line, tags at the end.
-
-The rules are applied as `riskcore.data.recode` says of text: padded with blanks.
-"""
+"""Read recode files of mu-Argus (``.grc``): one rule a line, then tags."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from riskcore.data.files.argus.metadata import (
 from riskcore.data.files.argus.text import text_lines
 from riskcore.data.recode import Recoding, Rule, refuse_backwards
 
-# A quoted text, one of the marks of a rule, or text up to one of these or a blank.
+# Quoted text, a mark of a rule, or text up to a mark or blank.
 _TOKEN = re.compile(r'"[^"]*"?|[:,-]|[^":,\s-]+')
 _MARKS = (":", ",", "-")
 
@@ -27,33 +24,33 @@ _MARKS = (":", ",", "-")
 def read_recoding(path: str | Path, variable: Variable | None = None) -> Recoding:
     r"""Read a mu-Argus recode file (``.grc``).
 
-    Lines ``new: item, item, ...`` where an item is a code, a range ``low-high``, or one
-    with an open end, ``-high`` or ``low-``. Quotes protect blanks, commas, colons and
-    hyphens; lines with the same new code add up; a code without a rule stays itself.
-    ``<MISSING>`` gives the codes of missing values afterwards, separated by blanks or
+    A line is ``new: item, item, ...``; an item is a code, a range ``low-high``, or a
+    range with an open end, ``-high`` or ``low-``. Quotes protect blanks, commas, colons
+    and hyphens; lines with the same new code add up; a code without a rule stays.
+    ``<MISSING>`` has the missing codes of the recoded variable, separated by blanks or
     commas, ``<CODELIST>`` the file of labels; tags may be in any case.
 
     Parameters
     ----------
     path : str or pathlib.Path
-        Found whatever the case of its name.
+        The case of the name does not matter.
     variable : Variable, optional
-        The variable to be recoded, from the metadata of its data: then codes wider
-        than it, and rules that would make a valid code of a missing one, are refused.
+        The variable to be recoded, from the metadata of the data: then codes wider
+        than it, and rules that would turn a missing code into a valid one, are refused.
 
     Returns
     -------
     Recoding
-        Rules that lead to a missing code lead to missing.
+        New codes that are missing codes become missing.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        If a line cannot be understood, a range runs backwards, a tag is unknown, or
-        there is no rule, or the rules do not suit ``variable``. File, line and text
-        are named.
+        If a line cannot be understood, a range runs backwards, a tag is unknown, there
+        is no rule, or the rules do not suit ``variable``. The message names file, line
+        and text.
 
     Examples
     --------
@@ -96,7 +93,8 @@ def read_recoding(path: str | Path, variable: Variable | None = None) -> Recodin
         if rule.to is not None and (rule.low in missing or rule.high in missing):
             raise ValueError(
                 f"{path}, line {rule.line}: a missing code of {name} "
-                f"would become valid: {rule.interval} -> {rule.to!r}"
+                f"would become valid: {rule.interval} -> {rule.to!r}; name the new "
+                "code after <MISSING>"
             )
     return Recoding(tuple(rules), padded=True, source=path.name, **tags)
 
@@ -151,6 +149,7 @@ def _ends(item: list[str]) -> tuple[str | None, str | None]:
 
 
 def _code(token: str) -> str:
+    """Return the code of a token, without quotes and outer blanks."""
     if token.startswith('"') and (len(token) == 1 or not token.endswith('"')):
         raise ValueError("a quote is not closed")
     code = unquoted(token).strip(" ")
@@ -160,6 +159,7 @@ def _code(token: str) -> str:
 
 
 def _refuse_wide(rule: Rule, variable: Variable | None) -> None:
+    """Refuse a rule with a code wider than the variable."""
     width = max(len(end) for end in (rule.low, rule.high) if isinstance(end, str))
     if variable is not None and width > variable.width:
         raise ValueError(

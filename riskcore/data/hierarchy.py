@@ -1,7 +1,7 @@
-"""Hierarchies of categories: values, their groups, groups of these, up to all in one.
+"""Hierarchies of categories: values, their groups, groups of these groups.
 
-A file of a hierarchy has a line for each value: the value and its group on each level
-above, separated by semicolons, as ARX and sdcMicro write it.
+A file has a line for each value: the value and its group on each level above,
+separated by semicolons, as ARX and sdcMicro write it.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class Hierarchy:
     Parameters
     ----------
     levels : sequence of mapping
-        For each level above the values themselves, from the bottom up, the group of
-        every value. None stands for a missing value.
+        For each level above the values, from the bottom up, the group of every value.
+        None is the missing value.
     source : str, optional
-        The file it was read from.
+        The file that it was read from.
 
     Raises
     ------
     TypeError
         If a level is not a mapping.
     ValueError
-        If there is no level, a level has no group for a value that another has, or
-        separates values that a level below has together.
+        If there is no level, a level lacks a group for a value of another level, or
+        separates values that share a group on the level below.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Hierarchy:
                 shown = arguments.shown(level)
                 raise TypeError(f"levels: need a mapping for each level, not {shown}")
         if not self.levels:
-            raise ValueError("levels: need one at least, of groups of the values")
+            raise ValueError("levels: need at least one, a mapping of values to groups")
         below: dict[Any, Any] = {value: value for value in self.levels[0]}
         for number, level in enumerate(self.levels, 1):
             for value in [*below, *level]:
@@ -69,26 +69,27 @@ class Hierarchy:
                     raise ValueError(
                         f"{self._place(number)}: no group for {arguments.shown(value)}"
                     )
-            of: dict[Any, Any] = {}
+            groups: dict[Any, Any] = {}
             for value, group in level.items():
-                if of.setdefault(below[value], group) != group:
+                if groups.setdefault(below[value], group) != group:
                     raise ValueError(
-                        f"{self._place(number)}: it separates values that a level "
-                        f"below has together, those of {arguments.shown(below[value])}"
+                        f"{self._place(number)}: it separates values that share the "
+                        f"group {arguments.shown(below[value])} on the level below"
                     )
             below = dict(level)
 
     def _place(self, number: int) -> str:
-        of = "" if self.source is None else f" of {self.source}"
-        return f"level {number} of the hierarchy{of}"
+        """Return the name of a level for a message."""
+        source = "" if self.source is None else f" of {self.source}"
+        return f"level {number} of the hierarchy{source}"
 
     @classmethod
     def read(cls, path: str | Path, encoding: str = "utf-8") -> Hierarchy:
         r"""Read a hierarchy from a file.
 
-        Each line is ``value;group;group;...`` from the value up, without a line of
-        names; fields with semicolons or line breaks stand in double quotes. An empty
-        value is the missing one. Lines may be in any order; blank ones are passed over.
+        Each line is ``value;group;group;...`` from the bottom up, without a header;
+        fields with semicolons or line breaks are in double quotes. An empty value is
+        missing. Lines may be in any order; blank ones are skipped.
 
         Parameters
         ----------
@@ -99,16 +100,16 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
-            Of texts, with the path as its source.
+            Its values are text, its source is the path.
 
         Raises
         ------
         OSError
             If the file cannot be read.
         ValueError
-            If it is empty, a line has another number of levels than the first or an
-            empty group, a value appears twice, or the levels are no tree. File and line
-            are named.
+            If the file is empty, a line has an empty group or not as many levels as the
+            first, a value appears twice, or the levels are not a tree. The message
+            names file and line.
 
         Examples
         --------
@@ -137,7 +138,7 @@ class Hierarchy:
             if "" in groups:
                 raise ValueError(
                     f"{path}, line {line}: level {1 + groups.index('')} is empty; "
-                    "repeat the group below where a level has none of its own"
+                    "repeat the group of the level below"
                 )
             key = value or None
             if key in levels[0]:
@@ -147,7 +148,7 @@ class Hierarchy:
             for level, group in zip(levels, groups, strict=True):
                 level[key] = group
         if not levels:
-            raise ValueError(f"{path}: no line; need value;group;all for each value")
+            raise ValueError(f"{path}: empty; need value;group;all for each value")
         return cls(tuple(levels), str(path))
 
     @property
@@ -157,19 +158,20 @@ class Hierarchy:
 
     @cached_property
     def _by_text(self) -> dict[str, Any]:
-        """The values by their text, as numbers of a column stand in a file."""
+        """The values by their text, for numbers that a file has as text."""
         return {str(value): value for value in self.levels[0] if value is not None}
 
     def group(self, value: Any, level: int) -> Hashable:
-        """Return the group of a value on a level from 1 on.
+        """Return the group of a value on a level.
 
-        A number is also found by its text, as a file has it.
+        A number is also found by its text.
 
         Parameters
         ----------
         value : object
-            A value at the bottom, None for the missing one.
+            A value at the bottom, None for missing.
         level : int
+            From 1 up.
 
         Returns
         -------
@@ -178,7 +180,7 @@ class Hierarchy:
         Raises
         ------
         KeyError
-            If there is no such value.
+            If the hierarchy does not have the value.
 
         Examples
         --------
@@ -191,7 +193,7 @@ class Hierarchy:
         return groups[self._by_text.get(str(value), value)]
 
     def lacking(self, values: Sequence[Any]) -> list[Any]:
-        """Return those of some values that the hierarchy does not have.
+        """Return the values that the hierarchy does not have.
 
         Parameters
         ----------
@@ -214,17 +216,17 @@ class Hierarchy:
         ]
 
     def groups_of(self, values: Sequence[Any]) -> list[dict[Any, Hashable]]:
-        """Return the groups of some values on the levels that are not one of all.
+        """Return the groups of some values on each level with more than one group.
 
         Parameters
         ----------
         values : sequence
-            A value that the hierarchy does not have has no group.
+            A value that the hierarchy does not have is left out.
 
         Returns
         -------
         list of dict
-            For each level with more than one group that of each value.
+            For each such level the group of each value.
 
         Examples
         --------
@@ -247,17 +249,17 @@ class Hierarchy:
         Parameters
         ----------
         level : int
-            From 1 on.
+            From 1 up.
 
         Returns
         -------
         Recoding
-            Codes that the hierarchy does not have are refused.
+            It refuses codes that the hierarchy does not have.
 
         Raises
         ------
         TypeError, ValueError
-            If there is no such level.
+            If the hierarchy does not have the level.
 
         Examples
         --------
@@ -276,7 +278,7 @@ class Hierarchy:
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of a file that are not blank, with their numbers."""
+    """Yield the lines of a file with their numbers, without blank ones."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
@@ -289,7 +291,7 @@ def _lines(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
                     yield reader.line_num, fields
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"{path}: byte {error.start} is no {error.encoding}; give its encoding"
+                f"{path}: byte {error.start} is not {error.encoding}; give its encoding"
             ) from None
         except csv.Error as error:
             raise ValueError(f"{path}, line {reader.line_num}: {error}") from None

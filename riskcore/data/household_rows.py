@@ -1,4 +1,4 @@
-"""A file of which each household is one row: whose the records are, and the rows."""
+"""One row for each household of a file."""
 
 from __future__ import annotations
 
@@ -15,30 +15,21 @@ from riskcore.data.files.arrow import import_pyarrow
 
 Positions = NDArray[np.int64]
 
-# Records that are taken of Arrow's text at once.
-_AT_ONCE = 1 << 16
+_AT_ONCE = 1 << 16  # records of Arrow's text that are taken at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HouseholdRows:
-    """The households of a file.
+    """The households of a file."""
 
-    Attributes
-    ----------
-    first : int64 ndarray, shape (H,)
-        The first record of each household.
-    of : int64 ndarray, shape (n,)
-        The household of each record.
-    """
-
-    first: Positions
-    of: Positions
+    first: Positions  # the first record of each household, shape (H,)
+    of: Positions  # the household of each record, shape (n,)
 
     @classmethod
     def agreeing(
         cls, households: NDArray[Any], columns: Mapping[Hashable, NDArray[Any]]
     ) -> Self:
-        """Find the households, whose members must agree."""
+        """Return the households; refuse columns in which their members differ."""
         _, first, of = np.unique(households, return_index=True, return_inverse=True)
         rows = cls(first.astype(np.int64), of.reshape(-1).astype(np.int64))
         counts = {name: rows._differing(column) for name, column in columns.items()}
@@ -46,13 +37,13 @@ class HouseholdRows:
         if faults:
             raise ValueError(
                 f"level='household': members differ in {', '.join(faults)} of "
-                f"{counted(len(rows.first), 'household')}; a household has one value, "
-                "or none, for all its members"
+                f"{counted(len(rows.first), 'household')}; give all members of a "
+                "household the same value, or none"
             )
         return rows
 
     def _differing(self, column: NDArray[Any]) -> int:
-        """Return in how many households members have different values."""
+        """Return the number of households whose members have different values."""
         unlike = column != column[self.first][self.of]
         return len(np.unique(self.of[unlike]))
 
@@ -64,18 +55,18 @@ class HouseholdRows:
     def rows(self, data: Any, names: Iterable[Hashable]) -> dict[Any, Any]:
         """Return columns of data with one element for each household."""
         records = Records.of(data)
-        taken = {name: in_order(records.column(name), self.first) for name in names}
+        rows = {name: in_order(records.column(name), self.first) for name in names}
         return {
             name: one if isinstance(one, np.ndarray) else one.to_native()
-            for name, one in taken.items()
+            for name, one in rows.items()
         }
 
 
 def in_order(column: Any, order: Positions) -> Any:
-    """Return the records of a column of any holder in an order, of the type it has.
+    """Return the records of a column in the given order, with the type of the column.
 
-    Arrow makes text one piece before it takes records of it, and its plain types hold
-    two gigabytes a piece: so that is done with long offsets.
+    Arrow joins the pieces of text before it takes records, and its plain types hold
+    two gigabytes in a piece: so the text gets long offsets first.
     """
     if isinstance(column, np.ndarray) or not column.implementation.is_pyarrow():
         return column[order]

@@ -1,7 +1,8 @@
-"""Integers as codes: the rank of each among those that occur."""
+"""Code integers by their rank among those that occur."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,19 @@ from riskcore.data.unsigned import Codes, mark_levels, rank_levels
 Array = NDArray[Any]
 
 
-def code_integers(values: Array) -> tuple[Array, Array]:
-    """Code integers through a table of their range, or by counting if it is wide.
+def code_words(words: Iterable[Array], n: int) -> Codes:
+    """Return codes of n records, equal where all their words, integers, are equal."""
+    codes: Codes = np.zeros(n, np.uint64)
+    for word in words:
+        _, ranks = code_integers(np.ascontiguousarray(word))
+        wide = ranks.astype(np.uint64)  # NumPy turns signed and unsigned into floats
+        levels = wide.max(initial=0) + np.uint64(1)
+        _, codes = code_integers(codes.astype(np.uint64) * levels + wide)
+    return codes
 
-    Examples
-    --------
-    >>> code_integers(np.array([30, -1, 30]))
-    (array([-1, 30]), array([1, 0, 1], dtype=uint32))
-    """
+
+def code_integers(values: Array) -> tuple[Array, Array]:
+    """Code integers through a table of their range, or by counting if it is wide."""
     if len(values) == 0:
         return values, values.astype(np.uint8)
     low, high = int(values.min()), int(values.max())
@@ -38,7 +44,7 @@ def code_integers(values: Array) -> tuple[Array, Array]:
 def _code_narrow(
     values: Codes, origin: np.unsignedinteger[Any], span: int
 ) -> tuple[Array, Array]:
-    """Code numbers by a table of ``span`` entries from ``origin`` on."""
+    """Code numbers by a table of ``span`` entries, the first for ``origin``."""
     column = values.ctypes.data, values.itemsize, int(origin), len(values)
     seen = np.zeros(span, np.uint8)
     mark_levels(*column, seen)
@@ -51,7 +57,7 @@ def _code_narrow(
 
 
 def _code_wide(values: Codes) -> tuple[Array, Array]:
-    """Code numbers by counting their upper and lower halves."""
+    """Code numbers by counting pairs of their upper and lower halves."""
     upper = (values >> 16 >> 16).astype(np.uint32)  # two steps: 32 bits have no >> 32
     lower = values.astype(np.uint32)
     cells = count([upper, lower], [int(upper.max()) + 1, 1 << 32])

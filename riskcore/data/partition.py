@@ -1,10 +1,9 @@
-"""Counting records by codes of any size, in parts that fit the cache.
+"""Count records by codes of up to 64 bits, in partitions that fit the cache.
 
-The records are moved to partitions by the leading bits of their codes, in their order.
-In each partition the distinct codes are numbered, and the weights are added in the
-order of the records. To number the records themselves, they
-are read in their order once more: the next record of a partition is the next there.
-Nothing but these two runs through all records leaves the cache.
+The records are moved, in order, to partitions by the leading bits of their codes. In
+each partition the distinct codes are numbered, and the weights are added in the order
+of the records. To number the records, they are read in order again: the next record of
+a partition is the next there. Only these two passes over all records leave the cache.
 """
 
 from __future__ import annotations
@@ -21,35 +20,20 @@ from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.double_double import dd_add_positive
 from riskcore.data.unsigned import Codes, combine, count_bits, load, store
 
-# Records of which the codes are made at once: they stay in the cache.
-CHUNK = 1 << 16
-# Partitions, at most: their open cache lines still fit the cache of second level.
-_MOST_BITS = 12
-# Records of a partition, about, if they were spread evenly: 2**12.
-_RECORD_BITS = 12
-# Digits by which a partition is sorted.
-_DIGIT_BITS = 10
-# Pieces of work for each thread: partitions differ in size.
-_PIECES = 16
+CHUNK = 1 << 16  # records whose codes are combined at once: they stay in the cache
+_MOST_BITS = 12  # at most 2**12 partitions: their open lines fit the L2 cache
+_RECORD_BITS = 12  # about 2**12 records in a partition, if they are spread evenly
+_DIGIT_BITS = 10  # bits of the digits by which a partition is sorted
+_PIECES = 16  # pieces of work for each thread: partitions differ in size
 
 
 class Numbered(NamedTuple):
-    """The cells of records by their codes.
+    """The cells of records by their codes."""
 
-    Attributes
-    ----------
-    code : uint32 or uint64 ndarray, shape (K,)
-        The code of each cell, rising.
-    frequency : int64 ndarray, shape (K,)
-    weight_sum : float64 ndarray, shape (K,), or None
-    inverse : int32 ndarray, shape (n,)
-        The cell of each record.
-    """
-
-    code: Codes
-    frequency: NDArray[np.int64]
-    weight_sum: NDArray[np.float64] | None
-    inverse: NDArray[np.int32]
+    code: Codes  # of each cell, rising, shape (K,)
+    frequency: NDArray[np.int64]  # shape (K,)
+    weight_sum: NDArray[np.float64] | None  # shape (K,)
+    inverse: NDArray[np.int32]  # the cell of each record, shape (n,)
 
 
 def number_cells(
@@ -58,50 +42,30 @@ def number_cells(
     weight: NDArray[np.float64] | None,
     threads: int,
 ) -> Numbered:
-    """Count the records of each code, of which each key has some bits."""
+    """Count the records of each code, which has ``widths`` bits for each key."""
     n, bits = len(codes[0]), sum(widths)
     split = min(bits, max(n.bit_length() - _RECORD_BITS, 0), _MOST_BITS)
-    low = bits - split  # at most 63: shifts by 64 are not defined
-    if low == 64:
-        split, low = 1, 63
+    split = max(split, bits - 63)  # shifts by 64 are not defined
+    low = bits - split
     parts = parts_of(n, threads)
-    code: Codes = np.empty(n, np.uint32 if bits <= 32 else np.uint64)
     sizes = np.zeros((len(parts), 1 << split), np.int64)
-
-    def pack(start: int, stop: int, size: NDArray[np.int64]) -> None:
-        block = np.empty(min(CHUNK, stop - start), np.uint64)
-        radices = [1 << width for width in widths]
-        for first in range(start, stop, CHUNK):
-            last = min(first + CHUNK, stop)
-            combine(codes, radices, first, last, block)
-            code[first:last] = block[: last - first]
-            count_partitions(_at(code), code.itemsize, first, last, low, size)
-
-    in_parts(threads, pack, parts, sizes)
-    # Where each part puts its records of each partition: by partition, then by part.
+    code = _pack(codes, widths, low, sizes, parts)
+    packed = code.ctypes.data, code.itemsize
+    # Where each part puts its records: by partition, then by part.
     ends = np.cumsum(sizes.T).reshape(sizes.T.shape).T
     begins = np.ascontiguousarray(ends - sizes)
+    begin = np.append(begins[0], n)
     moved = np.empty_like(code)
+    partitions = moved.ctypes.data, moved.itemsize, begin
     weighted = weight is not None
     moved_weight = np.empty(n if weighted else 1)
     given = np.ascontiguousarray(weight) if weighted else moved_weight
 
     def move(start: int, stop: int, position: NDArray[np.int64]) -> None:
-        scatter(
-            _at(code),
-            code.itemsize,
-            start,
-            stop,
-            low,
-            position,
-            _at(moved),
-            given,
-            weighted,
-            moved_weight,
-        )
+        to = moved.ctypes.data, given, weighted, moved_weight
+        scatter(*packed, start, stop, low, position, *to)
 
     in_parts(threads, move, parts, begins.copy())
-    begin = np.append(begins[0], n)
     rank = np.empty(n, np.uint32)
     cells = np.zeros(1 << split, np.int64)
     pieces = _pieces(begin, threads * _PIECES)
@@ -109,77 +73,61 @@ def number_cells(
     def sort(first: int, last: int) -> None:
         most = int(np.diff(begin[first : last + 1]).max())
         key, number = np.empty(2 * most, np.uint64), np.empty(2 * most, np.uint32)
-        histogram = np.empty(1 << _DIGIT_BITS, np.int64)
-        rank_codes(
-            _at(moved),
-            moved.itemsize,
-            begin,
-            first,
-            last,
-            low,
-            key,
-            number,
-            most,
-            histogram,
-            rank,
-            cells,
-        )
+        scratch = key, number, most, np.empty(1 << _DIGIT_BITS, np.int64)
+        rank_codes(*partitions, first, last, low, *scratch, rank, cells)
 
     in_threads(threads, sort, pieces)
     first_cell = np.concatenate([[0], np.cumsum(cells)])
     K = int(first_cell[-1])
     cell_code = np.empty(K, code.dtype)
     frequency = np.zeros(K, np.int64)
-    sums = np.empty(K if weighted else 1)
+    sums = np.empty(K if weighted else 0)
 
     def add(first: int, last: int) -> None:
-        most = int(cells[first:last].max())
-        add_cells(
-            _at(moved),
-            moved.itemsize,
-            begin,
-            first,
-            last,
-            low,
-            first_cell,
-            rank,
-            moved_weight,
-            weighted,
-            np.empty(2 * most if weighted else 2),
-            _at(cell_code),
-            frequency,
-            sums,
-        )
+        to = cell_code.ctypes.data, frequency
+        write_cells(*partitions, first, last, low, first_cell, rank, *to)
+        if weighted:
+            scratch = np.empty(2 * int(cells[first:last].max()))
+            records = rank, moved_weight
+            weigh_cells(begin, first, last, first_cell, *records, scratch, sums)
 
     in_threads(threads, add, pieces)
-    # A record's code is read before its cell is written in the same place.
+    # The code of a record is read before its cell is written in the same place.
     inverse = code.view(np.int32) if bits <= 32 else np.empty(n, np.int32)
 
     def number(start: int, stop: int, position: NDArray[np.int64]) -> None:
-        number_records(
-            _at(code),
-            code.itemsize,
-            start,
-            stop,
-            low,
-            position,
-            first_cell,
-            rank,
-            inverse,
-        )
+        number_records(*packed, start, stop, low, position, first_cell, rank, inverse)
 
     in_parts(threads, number, parts, begins)
     return Numbered(cell_code, frequency, sums if weighted else None, inverse)
 
 
-def _at(array: Codes) -> int:
-    """Return the address of an array."""
-    address: int = array.ctypes.data
-    return address
+def _pack(
+    codes: Sequence[Codes],
+    widths: Sequence[int],
+    low: int,
+    sizes: NDArray[np.int64],
+    parts: list[tuple[int, int]],
+) -> Codes:
+    """Return the code of each record, and count the partitions of each part."""
+    n, bits = len(codes[0]), sum(widths)
+    code: Codes = np.empty(n, np.uint32 if bits <= 32 else np.uint64)
+    radices = [1 << width for width in widths]
+
+    def pack(start: int, stop: int, size: NDArray[np.int64]) -> None:
+        block = np.empty(min(CHUNK, stop - start), np.uint64)
+        for first in range(start, stop, CHUNK):
+            last = min(first + CHUNK, stop)
+            combine(codes, radices, first, last, block)
+            code[first:last] = block[: last - first]
+            count_partitions(code.ctypes.data, code.itemsize, first, last, low, size)
+
+    in_parts(len(parts), pack, parts, sizes)
+    return code
 
 
 def _pieces(begin: NDArray[np.int64], number: int) -> list[tuple[int, int]]:
-    """Cut the partitions into pieces of about as many records each."""
+    """Cut the partitions into pieces of about the same number of records."""
     goals = [int(begin[-1]) * piece // number for piece in range(number)]
     edges = np.unique([*np.searchsorted(begin[:-1], goals), len(begin) - 1])
     return list(pairwise(edges.tolist()))
@@ -242,9 +190,9 @@ def rank_codes(
     rank: Any,
     cells: Any,
 ) -> None:
-    """Give the distinct codes of partitions numbers, and put them at their begins.
+    """Give numbers to the distinct codes of partitions, and move these to the front.
 
-    ``key`` and ``number`` have twice the room of the largest partition, ``most``.
+    ``key`` and ``number`` have room for twice the largest partition, ``most``.
     """
     for partition in range(first, last):
         start = begin[partition]
@@ -269,9 +217,9 @@ def rank_by_bits(
     before: Any,
     rank: Any,
 ) -> int:
-    """Give the codes of a partition numbers, by a bit for each that there could be.
+    """Give numbers to the codes of a partition by a bit for each possible code.
 
-    The number of a code is that of the bits before its own.
+    The number of a code is the number of bits set before its own.
     """
     words = 1 << max(low - 6, 0)
     for w in range(words):
@@ -311,7 +259,7 @@ def rank_by_order(
     histogram: Any,
     rank: Any,
 ) -> int:
-    """Give the codes of a partition numbers by sorting them, digit by digit."""
+    """Give numbers to the codes of a partition by sorting them, digit by digit."""
     passes = (low + _DIGIT_BITS - 1) // _DIGIT_BITS
     width = (low + passes - 1) // passes if passes else 0
     for i in range(n):
@@ -347,11 +295,8 @@ def rank_by_order(
     return cell + 1
 
 
-@native(
-    "uint64, int64, int64*, int64, int64, int64, int64*, uint32*, "
-    "float64*, int64, float64*, uint64, int64*, float64*"
-)
-def add_cells(
+@native("uint64, int64, int64*, int64, int64, int64, int64*, uint32*, uint64, int64*")
+def write_cells(
     code: int,
     size: int,
     begin: Any,
@@ -360,33 +305,40 @@ def add_cells(
     low: int,
     first_cell: Any,
     rank: Any,
-    weight: Any,
-    weighted: int,
-    sums: Any,
     cell_code: int,
     frequency: Any,
-    weight_sum: Any,
 ) -> None:
-    """Write the code of each cell, count its records and add their weights."""
+    """Write the code of each cell, and count its records."""
     for partition in range(first, last):
         start = begin[partition]
         cell = first_cell[partition]
-        cells = first_cell[partition + 1] - cell
         leading = np.uint64(partition) << np.uint64(low)
-        for c in range(cells):
+        for c in range(first_cell[partition + 1] - cell):
             store(cell_code, size, cell + c, leading | load(code, size, start + c))
-        if not weighted:
-            for i in range(start, begin[partition + 1]):
-                frequency[cell + rank[i]] += 1
-            continue
+        for i in range(start, begin[partition + 1]):
+            frequency[cell + rank[i]] += 1
+
+
+@native("int64*, int64, int64, int64*, uint32*, float64*, float64*, float64*")
+def weigh_cells(
+    begin: Any,
+    first: int,
+    last: int,
+    first_cell: Any,
+    rank: Any,
+    weight: Any,
+    sums: Any,
+    weight_sum: Any,
+) -> None:
+    """Add the weights of the records of each cell; ``sums`` are double-doubles."""
+    for partition in range(first, last):
+        cell = first_cell[partition]
+        cells = first_cell[partition + 1] - cell
         for c in range(2 * cells):
             sums[c] = 0.0
-        for i in range(start, begin[partition + 1]):
-            c = rank[i]
-            frequency[cell + c] += 1
-            sums[2 * c], sums[2 * c + 1] = dd_add_positive(
-                sums[2 * c], sums[2 * c + 1], weight[i], 0.0
-            )
+        for i in range(begin[partition], begin[partition + 1]):
+            c = 2 * rank[i]
+            sums[c], sums[c + 1] = dd_add_positive(sums[c], sums[c + 1], weight[i], 0.0)
         for c in range(cells):
             weight_sum[cell + c] = sums[2 * c]
 
@@ -403,7 +355,7 @@ def number_records(
     rank: Any,
     inverse: Any,
 ) -> None:
-    """Write the cell of each record: the next of its partition."""
+    """Write the cell of each record, the next one of its partition."""
     for i in range(start, stop):
         partition = load(code, size, i) >> np.uint64(low)
         to = position[partition]

@@ -1,13 +1,11 @@
-"""Global recoding: fewer, wider categories of a variable, the same for every record.
+"""Global recoding: map the codes of a variable to fewer, wider categories.
 
-By a mapping of codes, by intervals, by top and bottom coding and by truncation; recode
-files of mu-Argus are read by `riskcore.data.grc`. A `Recoding` is applied to the
-original codes and looks at nothing else, so that it can be recorded and replayed.
+A `Recoding` depends on the original codes alone, so it can be recorded and replayed.
 
 A code is text or a number, and text stays text. A rule written in text compares text;
-a rule written in numbers compares numbers, and reads text codes as such. In ``.grc``
+a rule written in numbers compares numbers, and reads text codes as numbers. In ``.grc``
 files all codes are text, blanks around them do not count, and a shorter code is
-compared as if it had blanks before it: "9" < "10" < "1a".
+compared as if padded with blanks on the left: "9" < "10" < "1a".
 """
 
 from __future__ import annotations
@@ -44,12 +42,11 @@ Bounds = Literal["[]", "[)", "(]", "()"]
 Others = Literal["keep", "missing", "refuse"]
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-# So many codes or rules are named in a message.
-_NAMED = 5
+_NAMED = 5  # codes or rules that a message names
 
 
 class DoubtfulRules(UserWarning):
-    """Rules of a recoding that fit no code of the data, or more than one a code."""
+    """Rules of a recoding fit no code of the data, or several fit one code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +58,19 @@ class Rule:
     to : str, int, float or None
         The new code; None is missing.
     low, high : str, int, float or None
-        Ends of the range, both text or both numbers, equal for a single code; None is
-        an open end.
+        Ends of the range, both text or both numbers, equal for a single code; None
+        leaves an end open.
     bounds : {"[]", "[)", "(]", "()"}
         Whether the ends belong to the range.
     line : int or None
-        Line of the file the rule comes from.
+        Its line in the file.
 
     Raises
     ------
     TypeError
         If a code is not text or a number.
     ValueError
-        If a number is not finite, or there is no code in the range.
+        If a number is not finite, or no code lies in the range.
 
     Examples
     --------
@@ -104,7 +101,7 @@ class Rule:
 
     @property
     def single(self) -> bool:
-        """Whether the rule is for one code, not for a range."""
+        """Whether the rule is for a single code."""
         return self.low is not None and self.low == self.high
 
     @property
@@ -114,7 +111,7 @@ class Rule:
 
     @property
     def interval(self) -> str:
-        """The codes of the rule in the notation of intervals."""
+        """The codes of the rule in interval notation."""
         if self.single:
             return repr(self.low)
         low = "(-inf" if self.low is None else f"{self.bounds[0]}{self.low!r}"
@@ -122,7 +119,7 @@ class Rule:
         return f"{low}, {high}"
 
     def covers(self, code: Any) -> bool:
-        """Whether a code lies in the range; it must be of the kind of the ends."""
+        """Return whether a code, of the same kind as the ends, lies in the range."""
         if self.low is not None and (
             code < self.low or (code == self.low and self.bounds[0] == "(")
         ):
@@ -138,50 +135,39 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Recoded:
-    """What a recoding makes of the codes of a variable.
+    """The result of `Recoding.apply`."""
 
-    Attributes
-    ----------
-    codes : tuple of str, int, float or None
-        The new code of each, None where it becomes missing.
-    unused : tuple of Rule
-        Rules that ought to fit a code and fit none: for a single code, or in a
-        ``.grc`` file. An interval may be empty.
-    overlapping : tuple of str, int or float
-        The codes that more than one rule fits; the last rule was taken.
-    """
-
-    codes: tuple[Code | None, ...]
+    codes: tuple[Code | None, ...]  # the new codes, None for missing
+    # Rules that fit no code: those for a single code, and all of a ``.grc`` file.
     unused: tuple[Rule, ...] = ()
-    overlapping: tuple[Code, ...] = ()
+    overlapping: tuple[Code, ...] = ()  # codes that several rules fit
 
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
     """The recoding of one variable: rules, or the number of characters to cut off.
 
-    Made by `mapping`, `intervals`, `top_bottom`, `truncation` or
-    `riskcore.read_recoding`.
+    Use `mapping`, `intervals`, `top_bottom`, `truncation` or `riskcore.read_recoding`.
 
     Attributes
     ----------
     rules : tuple of Rule
         If several fit a code, the last is taken.
     others : {"keep", "missing", "refuse"}
-        What becomes of a code that no rule fits.
+        What happens to a code that no rule fits.
     missing : str, int, float or None
-        What missing values become; None: they stay missing.
+        The code for missing values; None leaves them missing.
     drop : int
-        Characters cut off the end of each code, in place of rules.
+        Number of characters to cut off the end of each code, instead of rules.
     padded : bool
         Whether text is compared as mu-Argus does, see `riskcore.data.recode`.
     missing_codes : tuple of str
-        Codes that a ``.grc`` file gives to missing values of the recoded variable, for
-        whoever writes the file; in the data missing values are missing, not codes.
+        Codes of a ``.grc`` file for missing values of the recoded variable, used when a
+        file is written; in the data missing values are missing, not codes.
     codelist : str or None
-        Name of the file with the labels of the new codes, as in the ``.grc`` file.
+        Name of the file with the labels of the new codes, from the ``.grc`` file.
     source : str or None
-        Name of the file the recoding was read from.
+        Name of the file that the recoding was read from.
 
     Raises
     ------
@@ -218,11 +204,11 @@ class Recoding:
         if self.missing is not None:
             _check_code(self.missing)
         if self.drop < 0 or int(self.drop) != self.drop:
-            raise ValueError(f"drop={self.drop!r}: a whole number of at least 1")
+            raise ValueError(f"drop={self.drop!r}: need a whole number of at least 1")
         if self.drop and self.rules:
-            raise ValueError("rules and truncation do not go together")
+            raise ValueError("rules and truncation do not go together: give one")
         if not self.drop and not self.rules and self.missing is None:
-            raise ValueError("a recoding without rules")
+            raise ValueError("a recoding without rules: give one at least")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
 
@@ -233,10 +219,10 @@ class Recoding:
         Parameters
         ----------
         codes : mapping
-            From old to new code. None stands for missing on either side: as an old
-            code it gives missing values a code, as a new one it makes them.
+            From old to new code. None is missing: as an old code, missing values get a
+            code; as a new one, values become missing.
         others : {"keep", "missing", "refuse"}
-            What becomes of other codes.
+            What happens to other codes.
 
         Returns
         -------
@@ -245,8 +231,8 @@ class Recoding:
         Raises
         ------
         TypeError, ValueError
-            If this is not a mapping, or a code is not text or a finite number, or there
-            is none.
+            If ``codes`` is not a mapping or is empty, or a code is not text or a finite
+            number.
 
         Examples
         --------
@@ -278,24 +264,25 @@ class Recoding:
         Parameters
         ----------
         breaks : iterable of float
-            Ends of the intervals, increasing. The first interval has no lower end and
-            the last no upper one, so k breaks make k + 1 intervals.
+            Ends of the intervals, increasing. The first and last interval are open, so
+            k breaks make k + 1 intervals.
         labels : iterable, optional
             New code of each interval; by default the interval as text.
         closed : {"right", "left"}
-            Whether a break belongs to the interval below or above it.
+            Whether a break belongs to the interval below it or above it.
 
         Returns
         -------
         Recoding
-            Codes that are text are read as numbers.
+            Text codes are read as numbers.
 
         Raises
         ------
         TypeError
             If a break is not a number.
         ValueError
-            If there is no break, they do not increase, or the labels are not one more.
+            If there are no breaks, they do not increase, or the number of labels is
+            not k + 1.
 
         Examples
         --------
@@ -306,7 +293,7 @@ class Recoding:
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
         ends = [plain_value(value) for value in breaks]
         if any(isinstance(end, str) or end is None for end in ends):
-            raise TypeError("breaks are numbers")
+            raise TypeError(f"breaks are numbers, not {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
         if closed not in ("right", "left"):
@@ -320,12 +307,8 @@ class Recoding:
         )
         if len(names) != len(spans):
             raise ValueError(f"{len(ends)} breaks need {len(spans)} labels")
-        return cls(
-            tuple(
-                Rule(name, low, high, bounds)
-                for name, (low, high) in zip(names, spans, strict=True)
-            )
-        )
+        pairs = zip(names, spans, strict=True)
+        return cls(tuple(Rule(name, *span, bounds) for name, span in pairs))
 
     @classmethod
     def top_bottom(
@@ -336,15 +319,15 @@ class Recoding:
         bottom_label: Code | None = None,
         top_label: Code | None = None,
     ) -> Recoding:
-        """Gather the numbers at the ends: top and bottom coding.
+        """Recode the lowest and highest numbers: top and bottom coding.
 
         Parameters
         ----------
         bottom, top : float, optional
-            Codes of at most ``bottom`` and of at least ``top`` are recoded, those
-            between stay. At least one is needed.
+            Codes up to ``bottom`` and from ``top`` on are recoded, codes between them
+            stay. At least one is needed.
         bottom_label, top_label : str, int or float, optional
-            New code; by default ``bottom`` and ``top`` themselves.
+            The new code; by default ``bottom`` and ``top`` themselves.
 
         Returns
         -------
@@ -364,7 +347,7 @@ class Recoding:
         """
         low, high = plain_value(bottom), plain_value(top)
         if isinstance(low, str) or isinstance(high, str):
-            raise TypeError("bottom and top are numbers")
+            raise TypeError(f"bottom={low!r}, top={high!r}: need numbers")
         if low is None and high is None:
             raise ValueError("give bottom=, top= or both")
         if low is not None and high is not None and low >= high:
@@ -380,13 +363,13 @@ class Recoding:
 
     @classmethod
     def truncation(cls, drop: int) -> Recoding:
-        """Cut characters off the end of each code, as of hierarchical codes.
+        """Cut characters off the end of each code, for hierarchical codes.
 
         Parameters
         ----------
         drop : int
-            Number of characters, at least 1. Codes must be text, and longer: of
-            numbers the leading zeros are lost already.
+            Number of characters, at least 1. Codes must be longer, and text: numbers
+            have lost their leading zeros.
 
         Returns
         -------
@@ -403,11 +386,11 @@ class Recoding:
         ('03', '03')
         """
         if arguments.whole("drop", drop) < 1:
-            raise ValueError(f"drop={drop!r}: a whole number of at least 1")
+            raise ValueError(f"drop={drop!r}: need a whole number of at least 1")
         return cls(drop=drop)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recoding as plain data: what JSON holds comes back the same.
+        """Return the recoding as plain data for JSON.
 
         Returns
         -------
@@ -418,19 +401,20 @@ class Recoding:
         >>> Recoding.truncation(2).to_dict()["drop"]
         2
         """
-        plain = asdict(self)
-        plain["rules"] = list(plain["rules"])
-        plain["missing_codes"] = list(self.missing_codes)
-        return plain
+        values = asdict(self)
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Recoding:
-        """Return the recoding that `to_dict` wrote.
+        """Return the recoding of plain data.
 
         Parameters
         ----------
         plain : mapping
-            What `to_dict` returned, perhaps by way of JSON.
+            What `to_dict` returned, or JSON made of it.
 
         Returns
         -------
@@ -439,7 +423,7 @@ class Recoding:
         Raises
         ------
         TypeError, ValueError
-            If the data are none that `to_dict` writes.
+            If `to_dict` does not write such data.
 
         Examples
         --------
@@ -455,25 +439,27 @@ class Recoding:
         return cls(**{**plain, "rules": rules, "missing_codes": codes})
 
     def apply(self, codes: Iterable[Any]) -> Recoded:
-        """Recode codes, each by itself.
+        """Recode codes.
 
         Parameters
         ----------
         codes : iterable of str, int or float
-            Distinct codes, none missing, all text or all numbers.
+            Distinct codes, not missing, all text or all numbers.
 
         Returns
         -------
         Recoded
+            With the new ``codes``, a tuple, the ``unused`` rules and the codes that
+            several rules fit, ``overlapping``; the last of these rules is taken.
 
         Raises
         ------
         TypeError
             If codes are neither text nor numbers, or not of the kind the rules need.
         ValueError
-            If a text code that a rule reads as a number is none, a code has no
-            more characters than are cut off, or no rule fits it and others are
-            refused or it is one of ``missing_codes``. The codes are named.
+            If a rule reads a text code as a number and it is not one; a code is not
+            longer than what is cut off; or no rule fits a code, and others are refused
+            or it is one of ``missing_codes``. The codes are named.
 
         Examples
         --------
@@ -528,7 +514,7 @@ class Recoding:
         return found
 
     def _text(self, code: Any) -> str:
-        """Return a code as a rule written in text compares it."""
+        """Return the text of a code to which rules written in text are compared."""
         if self.padded:
             return _as_text(code).strip(" ")
         if isinstance(code, str):
@@ -536,13 +522,14 @@ class Recoding:
         raise TypeError(f"rules for text, but codes that are numbers, as {code!r}")
 
     def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
-        """Return what becomes of the codes that no rule fits."""
+        """Return the new codes of those that no rule fits."""
         if self.others == "refuse" and codes:
             raise ValueError(f"no rule for {_some(codes)}")
         absent = [code for code in codes if _as_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
-                f"{_some(absent)}: without a rule, but afterwards a missing code"
+                f"{_some(absent)}: without a rule, but a missing code of the recoded "
+                "variable; give it a rule"
             )
         return {} if self.others == "missing" else dict(zip(codes, codes, strict=True))
 
@@ -570,29 +557,28 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     Returns
     -------
     frame or dict
-        The data with these columns replaced, the rest untouched: for a frame the same
-        type of frame, for a mapping a dict with columns of the same holders. Text
-        stays text, whatever the new codes; numbers stay numbers if all new codes are,
-        else they become text, those kept too. Decimal numbers stay decimal. Categories
-        become text. NumPy text and integers come masked if values are missing; floats
-        stay floats.
+        The data with these columns replaced: a frame of the same type, or a dict with
+        columns of the same types. Text stays text, whatever the new codes; numbers
+        stay numbers if all new codes are numbers, otherwise all become text. Decimal
+        numbers stay decimal. Categories become text. NumPy text and integers are masked
+        if values are missing; floats stay floats.
 
     Warns
     -----
     DoubtfulRules
         If rules fit no code of the data, unless other codes are refused, or several
-        fit one; they are counted.
+        fit one; the message counts them.
 
     Raises
     ------
     KeyError
-        If a variable is no column.
+        If a variable is not a column.
     TypeError
-        If the data are not a table, a recoding is none, or the codes of a variable are
-        neither text nor numbers, or not of the kind its rules need.
+        If the data are not a table, a rule is not a `Recoding`, or the codes of a
+        variable are neither text nor numbers, or not of the kind its rules need.
     ValueError
-        As `Recoding.apply`, naming the variable; if there are no records, or a number
-        would change because no type holds it beside the others.
+        As `Recoding.apply`, naming the variable; if there are no records, or no type
+        holds all numbers of a variable without changing one.
 
     Examples
     --------
@@ -608,14 +594,14 @@ def recoded_columns(
     recodings: Mapping[Any, Recoding],
     coded: Mapping[Any, CodedColumn] | None = None,
 ) -> dict[Any, Any]:
-    """Return the recoded columns alone, see `recode`; those coded already as codes."""
+    """Return the recoded columns, see `recode`; ``coded`` has those already coded."""
     given: Any = recodings
     if not isinstance(given, Mapping):
         shown = arguments.shown(given)
         raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
     for name, recoding in recodings.items():
         if not isinstance(recoding, Recoding):
-            raise TypeError(f"variable {name!r}: {recoding!r} is no Recoding")
+            raise TypeError(f"variable {name!r}: {recoding!r} is not a Recoding")
     records = Records.of(data)
     for name in recodings:
         records.column(name)
@@ -628,7 +614,7 @@ def recoded_columns(
 
 
 def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
-    """Return the file from which a recoding is read, None if there is none."""
+    """Return the file of a recoding, None if it has none."""
     if not isinstance(rule, Recoding):
         return Path(rule)
     path = None if rule.source is None else Path(rule.source)
@@ -642,7 +628,7 @@ def _recoded(
     given: Any,
     column: CodedColumn | None,
 ) -> Any:
-    """Return a recoded column; ``given`` is the column of a mapping as it came."""
+    """Return a recoded column; ``given`` is the original one in a mapping."""
     try:
         column = column or code_column(records, name)
         recoded = recoding.apply(column.labels)
@@ -660,19 +646,18 @@ def _recoded(
 
 
 def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
+    """Warn of rules that fit no code, and of codes that several rules fit."""
     doubts = []
-    # Rules that refuse all other codes have those that there may be, as hierarchies do.
-    if recoded.unused and recoding.others != "refuse":
-        rules = _some(recoded.unused)
-        count = counted(len(recoded.unused), "rule")
-        verb = "fits" if len(recoded.unused) == 1 else "fit"
-        doubts.append(f"{count} {verb} no code: {rules}")
-    if recoded.overlapping:
-        codes = _some(recoded.overlapping)
-        count = counted(len(recoded.overlapping), "code")
-        verb = "has" if len(recoded.overlapping) == 1 else "have"
+    unused, overlapping = recoded.unused, recoded.overlapping
+    # With other codes refused, as hierarchies do, the rules list all possible codes.
+    if unused and recoding.others != "refuse":
+        verb = "fits" if len(unused) == 1 else "fit"
+        doubts.append(f"{counted(len(unused), 'rule')} {verb} no code: {_some(unused)}")
+    if overlapping:
+        verb = "has" if len(overlapping) == 1 else "have"
         doubts.append(
-            f"{count} {verb} several rules, of which the last is taken: {codes}"
+            f"{counted(len(overlapping), 'code')} {verb} several rules, the last is "
+            f"taken: {_some(overlapping)}"
         )
     if doubts:
         source = "" if recoding.source is None else f", {recoding.source}"
@@ -681,38 +666,36 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
 
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
-    """Return codes as text if one is or the old were, else as numbers alike."""
-    all_codes = [
-        code for code in (*codes, *map(plain_value, labels)) if code is not None
-    ]
+    """Return codes as text if an old or new one is text, otherwise as like numbers."""
+    both = [code for code in (*codes, *map(plain_value, labels)) if code is not None]
     convert: Any = _as_double
-    if any(isinstance(code, str) for code in all_codes):
+    if any(isinstance(code, str) for code in both):
         convert = _as_text
-    elif all(isinstance(code, bool) for code in all_codes):
+    elif all(isinstance(code, bool) for code in both):
         convert = bool
-    elif all(isinstance(code, int) for code in all_codes):
+    elif all(isinstance(code, int) for code in both):
         convert = int
-    elif any(isinstance(code, Decimal) for code in all_codes):
+    elif any(isinstance(code, Decimal) for code in both):
         convert = _as_decimal
     return [None if code is None else convert(code) for code in codes]
 
 
 def _as_double(code: Any) -> float:
-    """Return a number as a double, if there is one that equals it."""
+    """Return the double that equals a number, or refuse the number."""
     try:
         double = float(code)
     except OverflowError:
         double = math.inf
     if double != code:
         raise ValueError(
-            f"{code!r} would have to become a floating-point number, as other codes "
-            "are or missing ones need, and no double equals it"
+            f"{code!r} would become a floating-point number, because other codes are "
+            "or values are missing, and no double equals it; recode to text"
         )
     return double
 
 
 def _as_decimal(code: Any) -> Decimal:
-    # By its digits: the double 0.1 is meant as one tenth.
+    """Return a number as a decimal by its digits: the double 0.1 is one tenth."""
     return code if isinstance(code, Decimal) else Decimal(repr(+code))
 
 
@@ -727,8 +710,7 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
         filled = [filler if code is None else code for code in table]
         whole = all(type(code) is int for code in filled)
         kind = _integers(filled, original.dtype) if whole else None
-        plain = np.array(filled, kind)
-        values = plain[column.codes]
+        values = np.array(filled, kind)[column.codes]
     masked = isinstance(original, np.ma.MaskedArray)
     if values.dtype.kind == "f" and not masked:
         values[missing] = np.nan
@@ -738,7 +720,7 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
 
 
 def _integers(values: list[int], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a type of integers that holds all values: the given one, if it does."""
+    """Return an integer type that holds all values, the given one if possible."""
     low, high = min(values), max(values)
     for kind in (dtype, np.dtype(np.int64), np.dtype(np.uint64)):
         if (
@@ -746,7 +728,7 @@ def _integers(values: list[int], dtype: np.dtype[Any]) -> np.dtype[Any]:
             and np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max
         ):
             return kind
-    raise ValueError(f"no type of integers holds both {low} and {high}")
+    raise ValueError(f"no integer type holds both {low} and {high}; recode to text")
 
 
 def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
@@ -755,18 +737,24 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
 
     present = [code for code in table if code is not None]
     text = any(isinstance(code, str) for code in (*present, *column.labels))
+    kind: Any = nw.String if text else None if present else nw.Float64()
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)
-    holder, before = original.implementation, original.to_native()
-    dtype: Any = nw.String if text else None if present else nw.Float64()
+    holder = original.implementation
     if whole and present and not holder.is_pandas_like():
-        dtype = _integers_of_frames(present, original.dtype)
-    series = nw.new_series(original.name, table, dtype=dtype, backend=holder)
-    # The same kind of text and numbers, and integers beside missing, if pandas has one.
-    if holder.is_pandas_like() and (
+        kind = original.dtype
+        if kind not in (nw.Int128, nw.UInt128):
+            name = _integers(present, np.dtype(str(kind).lower())).name
+            kind = getattr(nw, name.replace("uint", "UInt").replace("int", "Int"))
+    series = nw.new_series(original.name, table, dtype=kind, backend=holder)
+    if not holder.is_pandas_like():
+        return series[column.codes.astype(np.int64)].to_native()
+    before = original.to_native()
+    if (
         (text and original.dtype == nw.String)
-        or (whole and hasattr(before.dtype, "na_value"))
         or (not text and original.dtype == nw.Decimal)
+        or (whole and hasattr(before.dtype, "na_value"))
     ):
+        # Keep the type, unless pandas cannot hold the new codes in it.
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             same = type(before)(table, dtype=before.dtype, name=before.name)
             series = nw.from_native(same, series_only=True)
@@ -774,22 +762,12 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
         for code in present:
             _as_double(code)
     native = series[column.codes.astype(np.int64)].to_native()
-    if holder.is_pandas_like():
-        native.index = before.index
+    native.index = before.index
     return native
 
 
-def _integers_of_frames(values: list[int], dtype: Any) -> Any:
-    """Return a type of narwhals that holds all integers: the given one, if it does."""
-    import narwhals.stable.v2 as nw
-
-    if dtype in (nw.Int128, nw.UInt128):
-        return dtype
-    kind = _integers(values, np.dtype(str(dtype).lower()))
-    return getattr(nw, kind.name.replace("uint", "UInt").replace("int", "Int"))
-
-
 def _check_code(code: Any) -> None:
+    """Refuse a code that is neither text nor a finite number."""
     if not isinstance(code, str | int | float):
         raise TypeError(f"{code!r}: a code is text or a number")
     if isinstance(code, float) and not math.isfinite(code):
@@ -797,7 +775,7 @@ def _check_code(code: Any) -> None:
 
 
 def refuse_backwards(rule: Rule, *, padded: bool) -> None:
-    """Raise if the range of a rule ends before it begins."""
+    """Refuse a rule whose range ends before it begins."""
     low: Any = rule.low
     high: Any = rule.high
     if low is None or high is None:
@@ -809,13 +787,14 @@ def refuse_backwards(rule: Rule, *, padded: bool) -> None:
 
 
 def _as_text(code: Any) -> str:
+    """Return a code as text, a whole number without a decimal point."""
     if isinstance(code, float) and code.is_integer():
-        return str(int(code))  # an integer once stored beside missing values
+        return str(int(code))
     return str(code)
 
 
 def _number(code: Any) -> Any:
-    """Return a code as a rule written in numbers compares it."""
+    """Return the number of a code to which rules written in numbers are compared."""
     if not isinstance(code, str):
         if not isinstance(code, Decimal):
             return code
@@ -823,28 +802,28 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
-        raise ValueError(f"rules for numbers, but code {code!r} is none")
+        raise ValueError(f"rules for numbers, but code {code!r} is not a number")
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 
 def _padded(
     keys: list[Any], rules: list[tuple[int, Rule]]
 ) -> tuple[list[Any], list[tuple[int, Rule]]]:
-    """Put blanks before codes and the ends of rules, to one width."""
+    """Return codes, and rules with their ends, padded on the left to one width."""
     ends = [end for _, rule in rules for end in (rule.low, rule.high)]
     width = max(len(text) for text in (*keys, *ends) if isinstance(text, str))
-    wide = [
-        (i, replace(rule, low=_right(rule.low, width), high=_right(rule.high, width)))
+
+    def wide(code: Any) -> Any:
+        return None if code is None else code.rjust(width)
+
+    return [wide(key) for key in keys], [
+        (i, replace(rule, low=wide(rule.low), high=wide(rule.high)))
         for i, rule in rules
     ]
-    return [_right(key, width) for key in keys], wide
-
-
-def _right(code: Any, width: int) -> Any:
-    return None if code is None else code.rjust(width)
 
 
 def _truncated(codes: Sequence[Any], drop: int) -> tuple[str, ...]:
+    """Return codes without their last ``drop`` characters."""
     numbers = [code for code in codes if not isinstance(code, str)]
     if numbers:
         raise TypeError(f"truncation needs codes that are text, not {_some(numbers)}")
@@ -855,6 +834,7 @@ def _truncated(codes: Sequence[Any], drop: int) -> tuple[str, ...]:
 
 
 def _span_label(low: Any, high: Any, bounds: Bounds) -> str:
+    """Return an interval as text."""
     if low is None:
         return f"{'<=' if bounds == '(]' else '<'} {high}"
     if high is None:
@@ -863,7 +843,7 @@ def _span_label(low: Any, high: Any, bounds: Bounds) -> str:
 
 
 def _some(items: Sequence[Any]) -> str:
-    """Name the first of some codes or rules, and count the rest."""
+    """Return the first codes or rules and the number of the others, for a message."""
     named = [str(i) if isinstance(i, Rule) else repr(i) for i in items[:_NAMED]]
     more = len(items) - len(named)
     return ", ".join(named) + (f" and {more} more" if more else "")

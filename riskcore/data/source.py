@@ -1,7 +1,7 @@
-"""What is assessed or protected: data in memory, or a file that is read when needed.
+"""Sources of records: data in memory, or a file that is read when needed.
 
-Python and the command open their data here. The header of a file is read first: its
-columns, and the weight that it declares. Then the columns asked for are read, or all.
+The header of a file is read first: its columns, and the weight that it declares. Then
+the columns asked for are read, or all.
 """
 
 from __future__ import annotations
@@ -25,54 +25,28 @@ from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Identity, identity
 
-# From so many records on a file can be counted in batches: in memory a record takes
-# some 75 bytes.
+# Files with at least this many records may be counted in batches: in memory a record
+# takes some 75 bytes.
 IN_BATCHES = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
-    """Data in memory, or a file.
+    """Data in memory, or a file."""
 
-    Attributes
-    ----------
-    given : frame or mapping, or None
-    path : pathlib.Path or None
-    reading : Reading
-        How to read the file.
-    progress : callable or None
-        Called with the part done and the whole while the file is read.
-    all_columns : bool
-        Whether `read` returns all columns of a file, not only those asked for.
-
-    Examples
-    --------
-    >>> source = Source.of({"sex": ["f", "m"], "w": [10.0, 20.0]})
-    >>> source.names
-    ('sex', 'w')
-    """
-
-    given: Any
+    given: Any  # a frame or mapping; None for a file
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
-    progress: Parts | None = None
-    all_columns: bool = False
+    progress: Parts | None = None  # called while the file is read
+    all_columns: bool = False  # whether `read` returns all columns of a file
 
     @classmethod
     def of(
-        cls,
-        data: Any,
-        reading: Reading | None = None,
-        *,
-        progress: Parts | None = None,
+        cls, data: Any, reading: Reading | None = None, *, progress: Parts | None = None
     ) -> Source:
-        """Return the source of data, or of the path of a file.
-
-        Nothing is read yet. What is asked of the source raises `OSError` or
-        `ValueError` if the file cannot be opened, or its kind is unknown.
-        """
+        """Return the source of data or of a path; the file is not opened yet."""
         if isinstance(data, Source) and reading is None:
-            return data  # one that was opened, whose data are read once
+            return data
         if reading is not None and not isinstance(reading, Reading):
             raise TypeError(
                 f"reading={reading!r}: give a riskcore.Reading(encoding=..., ...)"
@@ -81,8 +55,7 @@ class Source:
             return cls(None, Path(data), reading or Reading(), progress)
         if reading is not None:
             raise TypeError(
-                "reading says how to read a file, but the data are in memory: leave "
-                "it out"
+                "reading is for files, but the data are in memory: leave it out"
             )
         return cls(in_memory(data))
 
@@ -90,11 +63,11 @@ class Source:
         """Return this source so that all columns of a file are read."""
         return replace(self, all_columns=True)
 
-    # --- what is known before any record is read ---
+    # --- before any record is read ---
 
     @cached_property
     def header(self) -> formats.Header:
-        """What the file says of its columns."""
+        """The columns of the file."""
         assert self.path is not None
         self.refuse_changed()
         return formats.columns_of(self.path, self.reading)
@@ -118,20 +91,20 @@ class Source:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that hold the data, without that of metadata."""
+        """The files that hold the data, without the metadata."""
         if self.path is None or self.format is None:
             return ()
         return self.format.files or (self.path,)
 
     @cached_property
     def _first(self) -> list[Identity]:
-        """What told the files from others when they were first opened."""
+        """The identities of the files when they were first opened."""
         return [identity(path.stat()) for path in self.paths]
 
     def refuse_changed(self) -> None:
-        """Refuse a file that is not what it was when it was first opened.
+        """Refuse a file that has changed since it was first opened.
 
-        It is read more than once, and a record says which file it was.
+        It is read more than once, and a private record names one file.
         """
         for path, first in zip(self.paths, self._first, strict=True):
             if identity(path.stat()) != first:
@@ -142,7 +115,7 @@ class Source:
             return
         if formats.format_of(self.path, self.reading).files != self.format.files:
             raise ValueError(
-                f"{self.path}: has other files than when it was first opened; start "
+                f"{self.path}: its files have changed since it was first opened; start "
                 "again"
             )
 
@@ -163,7 +136,7 @@ class Source:
 
     @property
     def household(self) -> str | None:
-        """The number of the household that mu-Argus metadata declare."""
+        """The column of household numbers that mu-Argus metadata declare."""
         return None if self.path is None else self.header.household_id
 
     @property
@@ -173,7 +146,7 @@ class Source:
         return {} if metadata is None else {v.name: v for v in metadata.variables}
 
     def check(self, columns: Iterable[Hashable]) -> None:
-        """Refuse columns that there are not, before a file is read."""
+        """Refuse names that are not columns, before the file is read."""
         names = self.names
         lacking = [name for name in columns if name not in names]
         if lacking:
@@ -187,7 +160,7 @@ class Source:
         weight: Hashable | None = None,
         numeric: Iterable[Hashable] = (),
     ) -> tuple[Any, Intake | None]:
-        """Return the data, of a file the columns named, and what its lines became."""
+        """Return the data, or the named columns of a file, and the intake."""
         if self.path is None:
             engine = engine_of(self.given)
             return self.given, None if engine is None else engine.intake
@@ -200,11 +173,9 @@ class Source:
         )
 
     def in_batches(
-        self,
-        key_sets: Sequence[Sequence[Hashable]],
-        weight: Hashable | None,
+        self, key_sets: Sequence[Sequence[Hashable]], weight: Hashable | None
     ) -> BatchedFile | None:
-        """Return a large file as an engine that keeps its cells and no records."""
+        """Return a large file as an engine that keeps its cells, None if it cannot."""
         if self.path is None or self.reading.codes() or self.reading.columns:
             return None
         self.refuse_changed()
@@ -219,7 +190,7 @@ class Source:
 
     @property
     def data(self) -> Any:
-        """The data; of a file all columns, as the text that stands there."""
+        """The data; for a file all columns, as text."""
         return self.given if self.path is None else self._read[0]
 
     @property
@@ -241,7 +212,7 @@ class Source:
         return found
 
     def numbers(self, weight: Hashable | None) -> Any:
-        """Return the weights in the file as numbers; None for data in memory."""
+        """Return the weights of the file as numbers; None for data in memory."""
         if self.path is None or weight is None:
             return None
         data = self.data
@@ -250,7 +221,7 @@ class Source:
         self.refuse_changed()
         return found
 
-    # --- for what is written ---
+    # --- for output ---
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name of the file, its columns, and how it was read."""
@@ -260,12 +231,8 @@ class Source:
         reading = self.reading.to_dict()
         if metadata := reading["metadata"]:
             reading["metadata"] = Path(metadata).name
-        return {
-            "file": self.path.name,
-            "reading": reading,
-            "columns": columns,
-        }
+        return {"file": self.path.name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Return the path if a file made of this source can be written there."""
+        """Return the path if a file made from this source can be written there."""
         return formats.check_writable(path, overwrite=overwrite, like=self.format)

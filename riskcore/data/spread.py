@@ -1,8 +1,7 @@
-"""Figures of cells spread over their records: look up four figures of a cell together.
+"""Look up four figures of the cell of each record together.
 
-The cells of neighboring records lie far apart, and to look one up takes longer than
-all else. So the figures of a cell are put side by side first: a row is half a line of
-the cache, and never in two.
+The cells of neighboring records lie far apart, and the lookup takes most of the time.
+So the figures of a cell are put side by side first, in half a cache line.
 """
 
 from __future__ import annotations
@@ -26,17 +25,7 @@ def spread(
     weight_sum: NDArray[np.float64],
     risk: NDArray[np.float64],
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the figures of the cell of each record.
-
-    Examples
-    --------
-    >>> f, F, p, r = spread(
-    ...     np.array([1, 0, 1], np.int32), np.array([5, 7]), np.array([10.0, 14.0]),
-    ...     np.array([0.25, 0.125]),
-    ... )
-    >>> f, p
-    (array([7, 5, 7]), array([0.5, 0.5, 0.5]))
-    """
+    """Return the figures of the cell of each record."""
     K, n = len(frequency), len(inverse)
     table = _aligned(K * _COLUMNS)
     columns = [np.ascontiguousarray(one) for one in (frequency, weight_sum, risk)]
@@ -47,16 +36,9 @@ def spread(
     threads = 1 if n < THREADED else usual_threads()
 
     def lay(start: int, stop: int) -> None:
-        lay_rows(
-            bits,
-            bits.view(np.float64),
-            real,
-            *columns[1:],
-            start,
-            stop,
-            table,
-            table.view(np.float64),
-        )
+        by_bits = bits, bits.view(np.float64), real
+        tables = table, table.view(np.float64)
+        lay_rows(*by_bits, *columns[1:], start, stop, *tables)
 
     def fill(start: int, stop: int) -> None:
         spread_rows(inverse, table, start, stop, *out)
@@ -69,7 +51,7 @@ def spread(
 
 
 def _aligned(length: int) -> NDArray[np.int64]:
-    """Return an array of int64 that begins with a line of the cache."""
+    """Return an array of int64 that begins at a cache line."""
     raw = np.empty(length * 8 + _LINE, np.uint8)
     start = -raw.ctypes.data % _LINE
     return raw[start : start + length * 8].view(np.int64)

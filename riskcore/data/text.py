@@ -1,10 +1,9 @@
-"""Text of Arrow, polars and pandas as numbers.
+"""Code text of Arrow, polars and pandas as numbers.
 
-A key has few values, many times each, and these mostly short. Arrow can show text as
-views: 16 bytes that tell the length, and the text itself if it has no more than twelve
-letters. So compiled code looks views up in a table of those met so far, which stays in
-the cache. Ids of households are the other case, with about as many values as records:
-their letters are taken as numbers, and counted.
+A key has few values, mostly short. Arrow can give text as views: 16 bytes that hold the
+length, and up to twelve bytes of the text itself. Compiled code looks views up in a
+table of those met so far, which stays in the cache. Household ids have about as many
+values as records: their bytes are read as integers, and these are coded.
 """
 
 from __future__ import annotations
@@ -17,20 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.data.files.arrow import import_pyarrow, is_text
-from riskcore.data.integers import code_integers
+from riskcore.data.integers import code_words
 from riskcore.data.views import IN_VIEW, LENGTH, MOST, PLACE_BITS, look_up_views
 
-# Records that are coded at a time: between two batches Ctrl-C is heard.
-_BATCH = 1 << 18
-# Bytes of ids that are taken as numbers.
-_SHORT = 32
+_BATCH = 1 << 18  # records coded at a time: Ctrl-C acts between two batches
+_SHORT = 32  # the longest ids, in bytes, that are read as integers
 
 Codes = NDArray[np.integer[Any]]
 Labels = Callable[[], list[Any]]
 
 
 def is_text_column(column: Any) -> bool:
-    """Tell whether a column is a series of text or categories with a dictionary."""
+    """Return whether a column is a series of text, or of categories that are text."""
     import narwhals.stable.v2 as nw
 
     if not isinstance(column, nw.Series):
@@ -39,16 +36,15 @@ def is_text_column(column: Any) -> bool:
         return False
     holder = column.implementation
     if holder.is_pyarrow():
-        # A dictionary of other values is coded as these.
         kind = column.to_native().type
         return is_text(getattr(kind, "value_type", kind))
     return holder.is_pandas_like() or holder.is_polars()
 
 
 def text_dictionary(series: Any) -> tuple[Codes, Labels]:
-    """Return positions in a list of labels, -1 for missing, and what gives the list.
+    """Return positions in a list of labels, -1 for missing, and a maker of the list.
 
-    The labels differ from each other and none is missing; some may not occur.
+    The labels are distinct and none is missing; some may not occur.
     """
     if series.implementation.is_pandas_like():
         values = series.to_pandas()
@@ -57,7 +53,7 @@ def text_dictionary(series: Any) -> tuple[Codes, Labels]:
             if is_text(array.type):
                 return _of_arrow(import_pyarrow().chunked_array([array]))
         codes, labels = values.factorize()
-        if labels.hasnans or not labels.is_unique:  # those of Arrow's dictionaries
+        if labels.hasnans or not labels.is_unique:  # dictionaries of Arrow
             codes, labels = values.astype(object).factorize()
         return codes, labels.tolist
     if series.implementation.is_polars():
@@ -66,11 +62,11 @@ def text_dictionary(series: Any) -> tuple[Codes, Labels]:
     if not pyarrow.types.is_dictionary(column.type):
         return _of_arrow(column)
     if sum(len(chunk.dictionary) for chunk in column.chunks) > len(column):
-        # To unify many large dictionaries takes time that grows with their square.
+        # The time to unify large dictionaries grows with the square of their number.
         return _of_arrow(column.cast(column.type.value_type))
     column = column.unify_dictionaries().combine_chunks()
     labels = column.dictionary
-    if labels.null_count or len(labels.unique()) < len(labels):  # as given
+    if labels.null_count or len(labels.unique()) < len(labels):
         column = column.cast(labels.type).dictionary_encode()
         labels = column.dictionary
     codes = column.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
@@ -85,7 +81,7 @@ def _of_polars(series: Any) -> tuple[Codes, Labels]:
         try:
             column = series.to_arrow(compat_level=polars.CompatLevel.newest())
             found = _of_views(column)
-        except ImportError:  # there is no pyarrow
+        except ImportError:  # pyarrow is not installed
             found = None
         if found is not None:
             return found
@@ -101,12 +97,15 @@ def _of_arrow(column: Any) -> tuple[Codes, Labels]:
 
 
 def _of_views(column: Any) -> tuple[Codes, Labels] | None:
-    """Code text of Arrow by its views; None if it has too many values, or no views."""
+    """Code text of Arrow by its views; None if there are too many values, or no views.
+
+    ``known`` holds addresses in the batches, so those with labels are kept.
+    """
     codes = np.empty(len(column), np.int32)
     table, found = np.zeros(1 << PLACE_BITS, np.int32), np.zeros(1, np.int64)
     known = np.empty(2 * MOST, np.uint64)
     labels: list[str] = []
-    kept = []  # the batches in which a label stands: `known` has addresses in them
+    kept = []
     begin = 0
     for batch in _batches_of_views(column):
         if batch is None:
@@ -114,7 +113,7 @@ def _of_views(column: Any) -> tuple[Codes, Labels] | None:
         _, views, *letters = batch.buffers()
         view = np.frombuffer(views, np.uint64)[2 * batch.offset :][: 2 * len(batch)]
         valid = None
-        if batch.null_count:  # there a view may be anything
+        if batch.null_count:  # the view of a missing value may be anything
             valid = batch.is_valid().to_numpy(zero_copy_only=False)
             view = np.where(np.repeat(valid, 2), view, np.uint64(0))
         addresses = [0 if one is None else one.address for one in letters]
@@ -140,7 +139,7 @@ def _of_views(column: Any) -> tuple[Codes, Labels] | None:
 
 
 def _batches_of_views(column: Any) -> Iterator[Any]:
-    """Yield a column in batches, each as views; None if pyarrow cannot make them."""
+    """Yield a column in batches of views; None if pyarrow cannot make them."""
     pyarrow = import_pyarrow()
     for chunk in getattr(column, "chunks", [column]):
         for begin in range(0, len(chunk), _BATCH):
@@ -155,7 +154,7 @@ def _batches_of_views(column: Any) -> Iterator[Any]:
 
 
 def _letters(view: NDArray[np.uint64]) -> str:
-    """Return the text of a view, of which the second word may be an address."""
+    """Return the text of a view whose second word, for long text, is an address."""
     length = int(view[0]) & LENGTH
     if length <= IN_VIEW:
         return view.tobytes()[4 : 4 + length].decode()
@@ -165,9 +164,8 @@ def _letters(view: NDArray[np.uint64]) -> str:
 def short_text_codes(series: Any) -> NDArray[np.int64] | None:
     """Return codes of Arrow's text, equal for equal text and -1 for missing.
 
-    Its letters are taken as numbers of 64 bits: many ids are coded by counting, which
-    is faster than a dictionary. None if the text is not short, or has zero bytes, with
-    which shorter text is filled up.
+    The bytes are read as 64-bit integers, which for many ids is faster than a
+    dictionary. None if the text is not short, or has zero bytes, which pad it.
     """
     if not series.implementation.is_pyarrow():
         return None
@@ -192,23 +190,15 @@ def short_text_codes(series: Any) -> NDArray[np.int64] | None:
             return None
         filled = np.arange(width) < np.diff(ends)[:, None]
         letters[begin:end, :width][filled] = data
-    codes: NDArray[Any] = np.zeros(len(column), np.uint64)
-    for word in letters.view(np.uint64).T:
-        _, ranks = code_integers(np.ascontiguousarray(word))
-        wide = ranks.astype(np.uint64)
-        levels = wide.max() + np.uint64(1)
-        _, codes = code_integers(codes.astype(np.uint64) * levels + wide)
-    found: NDArray[np.int64] = np.where(valid, codes.astype(np.int64), -1)
+    codes = code_words(letters.view(np.uint64).T, len(column)).astype(np.int64)
+    found: NDArray[np.int64] = np.where(valid, codes, -1)
     return found
 
 
-def _in_batches(
-    column: Any,
-) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
-    """Return positions of Arrow's text in a list of labels, and what gives the list.
+def _in_batches(column: Any) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
+    """Return positions of Arrow's text in a list of labels, and a maker of the list.
 
-    Arrow codes a batch, and what the batches have in common is found here: the time
-    grows with the records, and between two batches Ctrl-C is heard.
+    Arrow codes each batch and the labels of all are merged here, in linear time.
     """
     known: dict[str, int] = {}
     codes = np.empty(len(column), np.int64)

@@ -1,6 +1,6 @@
-"""Arrays of unsigned numbers of any size, in compiled code.
+"""Read and write arrays of unsigned numbers of any size in compiled code.
 
-The codes of a key take one, two, four or eight bytes each. Compiled code is told the
+The codes of a key take one, two, four or eight bytes each. Compiled code gets the
 address and the size, so that one function serves all.
 """
 
@@ -26,7 +26,7 @@ def combine(
     stop: int,
     out: NDArray[np.uint64],
 ) -> None:
-    """Write the mixed-radix number of each record from ``start`` to ``stop``."""
+    """Write the mixed-radix numbers of the records from ``start`` to ``stop``."""
     combine_codes(
         np.array([column.ctypes.data for column in codes], np.uint64),
         np.array([column.itemsize for column in codes], np.int64),
@@ -38,7 +38,9 @@ def combine(
     )
 
 
-def _emit_load(bits: int) -> Callable[..., Any]:
+def _loader(bits: int) -> Callable[[int, int], int]:
+    """Return the primitive that returns element ``i`` of the numbers at an address."""
+
     def emit(builder: Any, address: Any, i: Any) -> Any:
         from llvmlite import ir
 
@@ -46,31 +48,15 @@ def _emit_load(bits: int) -> Callable[..., Any]:
         start = builder.inttoptr(address, number(bits).as_pointer())
         return builder.zext(builder.load(builder.gep(start, [i])), number(64))
 
-    return emit
+    @primitive("uint64(uint64, int64)", emit)
+    def load_number(address: int, i: int) -> int:
+        kind = getattr(ctypes, f"c_uint{bits}")
+        return int(kind.from_address(address + bits // 8 * i).value)
+
+    return load_number
 
 
-@primitive("uint64(uint64, int64)", _emit_load(8))
-def load_uint8(address: int, i: int) -> int:
-    """Return element ``i`` of the bytes at ``address``."""
-    return ctypes.c_uint8.from_address(address + i).value
-
-
-@primitive("uint64(uint64, int64)", _emit_load(16))
-def load_uint16(address: int, i: int) -> int:
-    """Return element ``i`` of the 16-bit numbers at ``address``."""
-    return ctypes.c_uint16.from_address(address + 2 * i).value
-
-
-@primitive("uint64(uint64, int64)", _emit_load(32))
-def load_uint32(address: int, i: int) -> int:
-    """Return element ``i`` of the 32-bit numbers at ``address``."""
-    return ctypes.c_uint32.from_address(address + 4 * i).value
-
-
-@primitive("uint64(uint64, int64)", _emit_load(64))
-def load_uint64(address: int, i: int) -> int:
-    """Return element ``i`` of the 64-bit numbers at ``address``."""
-    return ctypes.c_uint64.from_address(address + 8 * i).value
+load_uint8, load_uint16, load_uint32, load_uint64 = map(_loader, (8, 16, 32, 64))
 
 
 @kernel
@@ -85,7 +71,9 @@ def load(address: int, size: int, i: int) -> int:
     return load_uint64(address, i)
 
 
-def _emit_store(bits: int) -> Callable[..., Any]:
+def _storer(bits: int) -> Callable[[int, int, int], int]:
+    """Return the primitive that writes element ``i`` at an address and returns it."""
+
     def emit(builder: Any, address: Any, i: Any, value: Any) -> Any:
         from llvmlite import ir
 
@@ -94,21 +82,16 @@ def _emit_store(bits: int) -> Callable[..., Any]:
         builder.store(builder.trunc(value, number(bits)), builder.gep(start, [i]))
         return value
 
-    return emit
+    @primitive("uint64(uint64, int64, uint64)", emit)
+    def store_number(address: int, i: int, value: int) -> int:
+        kind = getattr(ctypes, f"c_uint{bits}")
+        kind.from_address(address + bits // 8 * i).value = int(value)
+        return value
+
+    return store_number
 
 
-@primitive("uint64(uint64, int64, uint64)", _emit_store(32))
-def store_uint32(address: int, i: int, value: int) -> int:
-    """Write element ``i`` of the 32-bit numbers at ``address``; return it."""
-    ctypes.c_uint32.from_address(address + 4 * i).value = int(value)
-    return value
-
-
-@primitive("uint64(uint64, int64, uint64)", _emit_store(64))
-def store_uint64(address: int, i: int, value: int) -> int:
-    """Write element ``i`` of the 64-bit numbers at ``address``; return it."""
-    ctypes.c_uint64.from_address(address + 8 * i).value = int(value)
-    return value
+store_uint32, store_uint64 = map(_storer, (32, 64))
 
 
 @kernel
@@ -127,7 +110,7 @@ def count_bits(word: int) -> int:
 
 @native("uint64, int64, uint64, int64, uint8*")
 def mark_levels(column: int, size: int, origin: int, n: int, seen: Any) -> None:
-    """Mark the numbers that occur, counted from ``origin``."""
+    """Mark the numbers that occur, less ``origin``, in ``seen``."""
     mask = origin_mask(size)
     for i in range(n):
         seen[(load(column, size, i) - origin) & mask] = 1
@@ -137,7 +120,7 @@ def mark_levels(column: int, size: int, origin: int, n: int, seen: Any) -> None:
 def rank_levels(
     column: int, size: int, origin: int, n: int, rank: Any, codes: Any
 ) -> None:
-    """Write the rank of each number, given by number from ``origin`` on."""
+    """Write the rank of each number; the first rank is that of ``origin``."""
     mask = origin_mask(size)
     for i in range(n):
         codes[i] = rank[(load(column, size, i) - origin) & mask]

@@ -1,7 +1,7 @@
-"""Views of text looked up in a table, in compiled code.
+"""Look up views of text in a table, in compiled code.
 
-A view is two words of 64 bits. The lower half of the first is the length. Twelve bytes
-of text stand in the view; of longer text the first four, and where the rest is.
+A view is two 64-bit words. The lower half of the first is the length. Up to twelve
+bytes of text follow in the view; for longer text, the first four and its place.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.unsigned import load_uint8
 
-# Labels that the table has room for, and the bits of its places.
+# Labels that the table has room for, and the bits of a place in it.
 MOST, PLACE_BITS = 1 << 14, 16
-# Bytes that stand in a view itself, and the bits of the length.
+# Bytes of text in a view itself, and the bits of the length.
 IN_VIEW, LENGTH = 12, 0xFFFFFFFF
-# Odd numbers that mix all bits: of Fowler, Noll and Vo, and the golden ratio.
+# Odd numbers that mix all bits: Fowler, Noll and Vo's, and the golden ratio.
 _PRIME, _GOLDEN = 0x100000001B3, 0x9E3779B97F4A7C15
 
 
 @kernel
 def same_text(a: Any, b: Any, other_a: Any, other_b: Any) -> bool:
-    """Tell whether two views are the same text; a long one has its address."""
+    """Return whether two views are the same text; the second word may be an address."""
     length = np.int64(a & np.uint64(LENGTH))
     if a != other_a or b == other_b or length <= IN_VIEW:
         return bool(a == other_a and b == other_b)
@@ -35,7 +35,7 @@ def same_text(a: Any, b: Any, other_a: Any, other_b: Any) -> bool:
 
 @kernel
 def place_of(a: Any, b: Any) -> Any:
-    """Return where to look a view up first."""
+    """Return the first place in which to look a view up."""
     length = np.int64(a & np.uint64(LENGTH))
     mixed = a
     if length > IN_VIEW:
@@ -51,7 +51,7 @@ def place_of(a: Any, b: Any) -> Any:
 def look_up_views(
     view: Any, letters: Any, n: int, table: Any, known: Any, found: Any, codes: Any
 ) -> None:
-    """Write the label of each view; those not met before are added to ``known``.
+    """Write the label of each view; new views are added to ``known``.
 
     ``found`` is the number of labels so far; -1 if there are too many.
     """

@@ -1,11 +1,10 @@
-"""Counting with missing key values that match any value.
+"""Count records whose missing key values match any value.
 
-The records that may be the same person as those of one combination of keys are those
-that agree with it in every key that both have. Two combinations with the same pattern
-of missing keys are never compatible; between two patterns it is a join on the keys that
-both have. So each pair of patterns is joined once, by a hash table of the combinations
-of the pattern that has fewer: the work is that of reading the combinations once for
-each pattern that occurs, however many records there are.
+Two combinations of key values are compatible if they agree in every key that both
+have. Distinct combinations with the same pattern of missing keys never are. Those of
+two patterns are found by a join on the keys that both have: each pair of patterns is
+joined once, by a hash table of the smaller pattern. The work is one reading of the
+combinations for each pattern that occurs, however many records there are.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Frequencies = NDArray[np.int64] | NDArray[np.float64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
-# The rules by which missing matches any value.
+# The rules that let missing match any value.
 WILDCARDS = ("wildcard", "argus")
 
 # 2**64 over the golden ratio, odd: spreads codes over the hash table (Knuth 6.4).
@@ -43,42 +42,25 @@ def count_compatible(
     weight_sum: NDArray[np.float64],
     alpha: float = 1.0,
     *,
-    blank_matches_complete: bool | None = None,
+    blank_matches_complete: bool = False,
 ) -> tuple[Frequencies, NDArray[np.float64]]:
     """Count the records compatible with each combination of keys.
 
     f of a combination is its own records, plus all records of the compatible complete
     combinations, plus ``alpha`` times the records of the other compatible incomplete
-    ones. A blank combination, with no key at all, has all records of the file,
-    whatever ``alpha``. F is the same sum of weights.
-
-    Notes
-    -----
-    ``freqCalc`` of sdcMicro 5.8. With ``alpha=1`` and blank records that match
-    complete ones it is ``AddMissing`` of mu-Argus.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a = np.array([0, 1, 2, 0], np.uint8)  # 2 is missing
-    >>> b = np.array([0, 0, 0, 1], np.uint8)  # 1 is missing
-    >>> records, weights = np.array([2, 1, 1, 1]), np.array([30.0, 30.0, 40.0, 50.0])
-    >>> count_compatible([a, b], [2, 1], records, weights)
-    (array([4, 2, 5, 4]), array([120.,  70., 150., 120.]))
-    >>> count_compatible([a, b], [2, 1], records, weights, alpha=0.5)
-    (array([3. , 1.5, 4.5, 3.5]), array([ 75.,  50., 125., 100.]))
+    ones. A blank combination, without any key, has all records whatever ``alpha``. F is
+    the same sum of weights. This is ``freqCalc`` of sdcMicro 5.8; with ``alpha=1`` and
+    blank records that match complete ones it is ``AddMissing`` of mu-Argus.
     """
     arguments.number_in("alpha", alpha, "[0, 1]")
     if all(code is None for code in missing):
         return frequency, weight_sum
-    if blank_matches_complete is None:
-        blank_matches_complete = len(codes) == 1
     absent = [
         np.zeros(len(frequency), bool) if code is None else column == code
         for column, code in zip(codes, missing, strict=True)
     ]
     patterns = patterns_of(codes, absent)
-    del absent  # memory counts: there may be tens of millions of cells
+    del absent  # to save memory: there may be tens of millions of cells
     order, first = patterns.order, patterns.first
     own, own_weight = frequency[order], weight_sum[order]
     gained, gained_weight = _join(patterns, own, own_weight, blank_matches_complete)
@@ -97,40 +79,26 @@ def count_compatible(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """Combinations in the order of their pattern: which keys are missing.
+    """Combinations ordered by their pattern of missing keys, complete ones first."""
 
-    Attributes
-    ----------
-    order : int64 ndarray, shape (K,)
-        The combinations by pattern, first those without missing keys, if any.
-    begin : int64 ndarray, shape (P + 1,)
-        Where each pattern begins among them, and the end.
-    code : uint64 ndarray, shape (K, W)
-        The codes of all keys in as few words as hold them, by pattern.
-    present : uint64 ndarray, shape (P, W)
-        For each pattern the bits of the keys that are not missing.
-    complete, blank : bool
-        Whether the first has all keys, and the last none.
-    """
-
-    order: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    code: Words
-    present: Words
-    complete: bool
-    blank: bool
+    order: NDArray[np.int64]  # the combinations by pattern, shape (K,)
+    begin: NDArray[np.int64]  # of each pattern, and the end, shape (P + 1,)
+    code: Words  # all keys of each combination, by pattern, shape (K, W)
+    present: Words  # the bits of the keys that a pattern has, shape (P, W)
+    complete: bool  # whether the first pattern has all keys
+    blank: bool  # whether the last pattern has no key
 
     def __len__(self) -> int:
         return len(self.present)
 
     @property
     def first(self) -> int:
-        """The position of the first incomplete combination; K if none are complete."""
+        """The first combination that may gain from complete ones, or K."""
         return int(self.begin[1] if self.complete else self.begin[-1])
 
 
 def patterns_of(codes: Sequence[Codes], absent: Sequence[Mask]) -> Patterns:
-    """Return combinations, each key's codes and where it is missing, by pattern."""
+    """Return combinations, given by the codes and absence of each key, by pattern."""
     counts = count([flags.view(np.uint8) for flags in absent], [2] * len(codes))
     order = np.argsort(counts.inverse, kind="stable")
     code, fields = _pack(codes)
@@ -148,7 +116,7 @@ def patterns_of(codes: Sequence[Codes], absent: Sequence[Mask]) -> Patterns:
 
 
 def _pack(codes: Sequence[Codes]) -> tuple[Words, Words]:
-    """Put the codes of each combination into words; also return each key's bits."""
+    """Pack the codes of each combination into words; also return each key's bits."""
     places = []
     word = shift = 0
     for column in codes:
@@ -173,49 +141,34 @@ def _join(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the records and the weights that each combination gains.
 
-    The first K numbers are what may belong to it; behind them, from `Patterns.first`
-    on, stands what an incomplete one gains from complete ones. Weights are
-    double-doubles, shape (..., 2).
+    The first K numbers come from incomplete combinations. What incomplete ones, from
+    `Patterns.first` on, gain from complete ones follows. Weights are double-doubles,
+    shape (..., 2).
     """
-    K, first = len(frequency), patterns.first
+    K, first, words = len(frequency), patterns.first, patterns.code.shape[1]
     gained = np.zeros(2 * K - first, np.int64)
     gained_weight = np.zeros((2 * K - first, 2))
-    # The smaller of two patterns has at most as many as the second largest of all.
+    # The smaller of two patterns has at most the size of the second largest of all.
     room = int(np.sort(np.append(np.diff(patterns.begin), 1))[-2])
-    scratch = (
-        np.empty(patterns.code.shape[1], np.uint64),
-        np.empty(1 << table_bits(room), np.int32),
-        np.empty(room, np.int32),
-        np.empty((2, room), np.int64),
-        np.empty((2, room, 2)),
-    )
-    complete = 0 if patterns.complete else -1
+    joint = np.empty(words, np.uint64)
+    table = np.empty((1 << table_bits(room)) + room, np.int32)
+    sums, weight_sums = np.empty(2 * room, np.int64), np.empty((2 * room, 2))
+    given = patterns.begin, patterns.present, patterns.code, frequency, weight
+    gains = gained, gained_weight
     for a in range(len(patterns)):
         stop = len(patterns)
-        if a == complete and patterns.blank and not blank_matches_complete:
+        complete = a == 0 and patterns.complete
+        if complete and patterns.blank and not blank_matches_complete:
             stop -= 1
-        join_patterns(
-            a,
-            stop,
-            complete,
-            K - first,
-            patterns.code.shape[1],
-            patterns.begin,
-            patterns.present,
-            patterns.code,
-            frequency,
-            weight,
-            *scratch,
-            room,
-            gained,
-            gained_weight,
-        )
-    return gained, gained_weight
+        task = np.array([a, stop, K - first if complete else 0, words])
+        join_patterns(task, *given, joint, table, sums, weight_sums, *gains)
+    return gains
 
 
 def _frequencies(
     own: NDArray[np.int64], gained: NDArray[np.int64], first: int, alpha: float
 ) -> Frequencies:
+    """Return f of each combination."""
     if alpha in (0, 1):
         whole = own + gained[: len(own)] if alpha else own.copy()
         whole[first:] += gained[len(own) :]
@@ -229,10 +182,7 @@ def _frequencies(
 
 @kernel
 def table_bits(entries: int) -> int:
-    """Return the binary logarithm of the size of a hash table.
-
-    It is at most an eighth full: what is not in it mostly meets an empty slot.
-    """
+    """Return log2 of the size of a hash table that is at most an eighth full."""
     bits = 3
     while (1 << bits) < 8 * entries:
         bits += 1
@@ -241,7 +191,7 @@ def table_bits(entries: int) -> int:
 
 @kernel
 def slot_of(code: Any, i: int, words: int, joint: Any, table: Any, bits: int) -> Any:
-    """Return where the table has, or may take, the joint keys of a combination."""
+    """Return the slot that has, or may take, the joint keys of combination ``i``."""
     spread = np.uint64(0)
     for w in range(words):
         spread = (spread ^ (code[i * words + w] & joint[w])) * _GOLDEN
@@ -255,7 +205,7 @@ def slot_of(code: Any, i: int, words: int, joint: Any, table: Any, bits: int) ->
 
 @kernel
 def _agree(code: Any, i: int, j: int, words: int, joint: Any) -> bool:
-    """Whether two combinations agree in their joint keys."""
+    """Return whether two combinations agree in their joint keys."""
     for w in range(words):
         if (code[i * words + w] ^ code[j * words + w]) & joint[w] != 0:
             return False
@@ -266,7 +216,7 @@ def _agree(code: Any, i: int, j: int, words: int, joint: Any) -> bool:
 def _add(
     count_to: Any, weight_to: Any, to: int, number: int, high: float, low: float
 ) -> None:
-    """Add a number of records and their weights to sums of both."""
+    """Add a number of records and their weights to element ``to`` of sums."""
     count_to[to] += number
     weight_to[2 * to], weight_to[2 * to + 1] = dd_add_positive(
         weight_to[2 * to], weight_to[2 * to + 1], high, low
@@ -274,15 +224,11 @@ def _add(
 
 
 @native(
-    "int64, int64, int64, int64, int64, int64*, uint64*, uint64*, int64*, float64*, "
-    "uint64*, int32*, int32*, int64*, float64*, int64, int64*, float64*"
+    "int64*, int64*, uint64*, uint64*, int64*, float64*, "
+    "uint64*, int32*, int64*, float64*, int64*, float64*"
 )
 def join_patterns(
-    a: int,
-    stop: int,
-    complete: int,
-    sure: int,
-    words: int,
+    task: Any,
     begin: Any,
     present: Any,
     code: Any,
@@ -290,17 +236,18 @@ def join_patterns(
     weight: Any,
     joint: Any,
     table: Any,
-    group: Any,
     sums: Any,
     weight_sums: Any,
-    room: int,
     gained: Any,
     gained_weight: Any,
 ) -> None:
     """Join pattern ``a`` with each later one before ``stop``.
 
-    What complete combinations add stands ``sure`` places after what others do.
+    ``task`` holds ``a``, ``stop``, ``shift``, the places by which what ``a`` adds to
+    others is moved, and the number of words of a code. ``sums`` are of groups of equal
+    joint keys, first those of the smaller pattern, then those of the larger one.
     """
+    a, stop, shift, words = task[0], task[1], task[2], task[3]
     for b in range(a + 1, stop):
         few, many = a, b
         if begin[a + 1] - begin[a] > begin[b + 1] - begin[b]:
@@ -310,41 +257,39 @@ def join_patterns(
         start = begin[few]
         size = begin[few + 1] - start
         bits = table_bits(size)
-        for slot in range(1 << bits):
+        behind = 1 << bits  # the table is followed by the groups of combinations
+        for slot in range(behind):
             table[slot] = -1
-        for g in range(size):
+        for g in range(2 * size):
             sums[g] = 0
-            sums[room + g] = 0
             weight_sums[2 * g] = 0.0
             weight_sums[2 * g + 1] = 0.0
-            weight_sums[2 * (room + g)] = 0.0
-            weight_sums[2 * (room + g) + 1] = 0.0
-        # Groups of equal joint keys are called by their first combination.
+        # A group has the number of its first combination.
         for i in range(start, start + size):
             at = slot_of(code, i, words, joint, table, bits)
             if table[at] < 0:
                 table[at] = i
             g = table[at] - start
-            group[i - start] = g
+            table[behind + i - start] = g
             _add(sums, weight_sums, g, frequency[i], weight[i], 0.0)
-        row = sure if few == complete else 0
+        row = shift if few == a else 0
         for i in range(begin[many], begin[many + 1]):
             g = table[slot_of(code, i, words, joint, table, bits)]
             if g >= 0:
                 g -= start
                 high, low = weight_sums[2 * g], weight_sums[2 * g + 1]
                 _add(gained, gained_weight, row + i, sums[g], high, low)
-                _add(sums, weight_sums, room + g, frequency[i], weight[i], 0.0)
-        row = sure if many == complete else 0
+                _add(sums, weight_sums, size + g, frequency[i], weight[i], 0.0)
+        row = shift if many == a else 0
         for i in range(start, start + size):
-            g = room + group[i - start]
+            g = size + table[behind + i - start]
             high, low = weight_sums[2 * g], weight_sums[2 * g + 1]
             _add(gained, gained_weight, row + i, sums[g], high, low)
 
 
 @native("float64*, float64*, int64, float64, int64, float64*")
 def weigh(own: Any, gained: Any, first: int, alpha: float, n: int, total: Any) -> None:
-    """Write ``own + surely + alpha*perhaps``, the latter two in `_join`'s order."""
+    """Write own + sure + alpha*possible of each combination, see `_join`."""
     for i in range(n):
         high, low = own[i], 0.0
         if i >= first:

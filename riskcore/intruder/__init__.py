@@ -1,13 +1,12 @@
-"""Disclosure risk of a file: that an intruder finds an acquaintance in it.
+"""Disclosure risk of a file: the probability that an intruder finds an acquaintance.
 
 An intruder (investigator) knows the keys of a circle of acquaintances. The file is
 disclosed if at least one of them is unique in the population and in the sample. The
-source is Mokken, Kooiman, Pannekoek and Willenborg (1992), with the letters of that
-paper: N and n are the sizes of population and sample, a that of the circle, f_a = a/N,
-f_u the fraction of the population that is unique, gamma the risk accepted.
+source is Mokken, Kooiman, Pannekoek and Willenborg (1992). As in that paper, N and n
+are the sizes of population and sample, a is the size of the circle, f_a = a/N, f_u is
+the fraction of the population that is unique, gamma the accepted risk.
 
-Arguments broadcast like those of NumPy's functions; a number outside its domain is
-refused.
+Arguments broadcast as in NumPy; a number outside its domain is refused.
 """
 
 from __future__ import annotations

@@ -24,23 +24,23 @@ from riskcore.intruder.arguments import (
 from riskcore.intruder.hazards import expected_union
 from riskcore.intruder.risk import disclosure_risk
 
-_DROPPED = 1e-300  # probabilities left out on the way, and
-_KEPT = 1e-270  # in the result, which they cannot touch
-_STEPS = 256  # between two looks at the tails
+_DROPPED = 1e-300  # smaller probabilities are left out during the computation
+_KEPT = 1e-270  # the smallest probability in the result
+_STEPS = 256  # between two cuts of the tails
 _MOST = 1e7  # circles
-# Multiplications for the distribution, about a minute; a call takes as long as so many.
+# Multiplications for the distribution, about a minute, and for the time of a call.
 _MOST_WORK, _CALL = 5e11, 5e4
 
 
 def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
-    """Return E a_m, the expected number of people in at least one of m circles.
+    """Return E a_m, the expected number of people in at least one of m random circles.
 
-    E a_m = N - N (1 - a/N)^m, for circles drawn at random.
+    E a_m = N - N (1 - a/N)^m.
 
     Parameters
     ----------
     N : array_like
-        People in the population, positive, up to 2^53.
+        Size of the population, positive, up to 2^53.
     a : array_like
         Size of each circle, a real number from 0 to N.
     m : array_like
@@ -60,7 +60,7 @@ def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
 
     See Also
     --------
-    acquaintances_distribution : the whole distribution, and unequal circles.
+    acquaintances_distribution : the distribution, also for unequal circles.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def acquaintances_distribution(
     Parameters
     ----------
     N : int
-        People in the population, positive, up to 2^53.
+        Size of the population, positive, up to 2^53.
     a : int or array_like of int
         Size of each of the m circles, 0 to N; without ``m``, the sizes of all circles.
     m : int, optional
@@ -92,15 +92,15 @@ def acquaintances_distribution(
     Returns
     -------
     AcquaintancesDistribution
-        The distribution; nothing large is computed before it is asked for.
+        The distribution, computed when it is asked for.
 
     Raises
     ------
     TypeError
         If an argument is not whole numbers.
     ValueError
-        If an argument is outside its domain, or both or none of ``m`` and several
-        sizes are given.
+        If an argument is outside its domain, or ``m`` is given with several sizes or
+        missing for one.
 
     Examples
     --------
@@ -130,21 +130,21 @@ def acquaintances_distribution(
 class AcquaintancesDistribution:
     """The distribution of the number of people in the union of random circles.
 
-    Made by `acquaintances_distribution`.
+    Use `acquaintances_distribution`.
 
     Attributes
     ----------
     N : int
-        People in the population.
+        Size of the population.
     circles : ndarray of int64, shape (m,)
         Sizes of the circles, falling.
 
     Notes
     -----
-    Mokken et al. (1992), equation 20, an alternating sum. Here people are left out of
-    one more circle of a in a steps: from z left out by the circles before, step i = 0,
-    ..., a-1 goes to z - 1 with probability z/(N-i). Each step multiplies E C(z, r) by 1
-    - r/(N-i), and all by C(N-r, a)/C(N, a), as a circle does. All terms are positive.
+    Mokken et al. (1992), equation 20, an alternating sum. Here a circle of a people is
+    drawn in a steps: with z people in no circle, step i = 0, ..., a-1 goes to z - 1
+    with probability z/(N-i). It multiplies E C(z, r) by 1 - r/(N-i), and all steps by
+    C(N-r, a)/C(N, a), as a circle does. All terms are positive.
 
     Examples
     --------
@@ -166,8 +166,8 @@ class AcquaintancesDistribution:
     def variance(self) -> float:
         """The variance of a_m, correctly rounded.
 
-        N q_1 + N(N-1) q_2 - (N q_1)^2, where q_r is the probability that r given people
-        are in no circle.
+        N q_1 + N(N-1) q_2 - (N q_1)^2, where q_r is the probability that r people are
+        in no circle.
         """
         with decimal.localcontext(self._context()):
             N, one = self.N, self._left_out(1)
@@ -176,7 +176,7 @@ class AcquaintancesDistribution:
 
     @property
     def acquaintances(self) -> Ints:
-        """The numbers of people that have a probability of 1e-270 or more, rising."""
+        """The numbers of people with a probability of at least 1e-270, rising."""
         first, probability = self._distribution
         return first + np.arange(len(probability))
 
@@ -184,31 +184,30 @@ class AcquaintancesDistribution:
     def probability(self) -> Floats:
         """The probability of each of them.
 
-        It takes a step over all these numbers for each acquaintance beyond the largest
-        circle: half a second for 1000 circles of 1000 in 63,624 people, some 6 seconds
-        in 1e6 people. Relative error 1e-13 there.
+        It takes half a second for 1000 circles of 1000 in 63,624 people, some 6 seconds
+        in 1e6 people. The relative error is 1e-13.
 
         Raises
         ------
         ValueError
-            If it would take minutes: ``mean`` and ``variance`` do not.
+            If it would take minutes, unlike ``mean`` and ``variance``.
         """
         return self._distribution[1]
 
     def disclosure_risk(
         self, n: float, unique_fraction: float, form: str = "hypergeometric"
     ) -> float:
-        """Return E R_m: the risk, averaged over the distribution of the acquaintances.
+        """Return E R_m, the mean risk over the distribution of the acquaintances.
 
-        R is concave in their number: it is less than the risk at the expected number,
-        equation 19, which is what the function `disclosure_risk` returns.
+        The risk is concave in their number: the mean is below the risk at the expected
+        number, equation 19, which the function `disclosure_risk` returns.
 
         Parameters
         ----------
         n : float
             Records in the sample.
         unique_fraction : float
-            Share of unique people in the population.
+            Fraction of the population that is unique.
         form : {"hypergeometric", "binomial", "exponential"}
             As in the function `disclosure_risk`.
 
@@ -231,7 +230,7 @@ class AcquaintancesDistribution:
 
     @cached_property
     def _distribution(self) -> tuple[int, Floats]:
-        # Held from the smallest number of people left out; they start as one number.
+        # The probabilities of least, least + 1, ... people in no circle.
         least = self.N - int(self.circles[0])
         probability = np.ones(1)
         for size in self.circles[1 : self._circles_that_count()]:
@@ -246,7 +245,7 @@ class AcquaintancesDistribution:
         return self.N - least - len(probability) + 1, probability[::-1]
 
     def _circles_that_count(self) -> int:
-        """Return the number of circles after which all people are reached."""
+        """Return the number of circles after which all people are in one."""
         with np.errstate(divide="ignore"):
             left = math.log(self.N) + np.cumsum(np.log1p(-self.circles / self.N))
         count = int(np.searchsorted(-left, -math.log(_DROPPED))) + 1
@@ -257,13 +256,13 @@ class AcquaintancesDistribution:
         if work > _MOST_WORK:
             raise ValueError(
                 f"a: the union of {len(self.circles):,} circles of up to "
-                f"{self.circles[0]:,} in {self.N:,} people would take minutes; its "
-                "mean and variance do not, nor disclosure_risk(..., investigators=m)"
+                f"{self.circles[0]:,} in {self.N:,} people would take minutes; use its "
+                "mean and variance, or disclosure_risk(..., investigators=m)"
             )
         return count
 
     def _left_out(self, r: int) -> decimal.Decimal:
-        """Return the probability that r given people, one or two, are in no circle."""
+        """Return the probability that r people, one or two, are in no circle."""
         product = decimal.Decimal(1)
         for size, count in zip(
             *np.unique(self.circles, return_counts=True), strict=True
@@ -274,7 +273,7 @@ class AcquaintancesDistribution:
         return product
 
     def _context(self) -> decimal.Context:
-        # The variance cancels to 1/N^3 of its terms.
+        """Return a context for the variance, which cancels to 1/N^3 of its terms."""
         return decimal.Context(
             prec=40 + 6 * len(str(self.N)),
             Emin=decimal.MIN_EMIN,
@@ -284,7 +283,7 @@ class AcquaintancesDistribution:
 
 
 def _trimmed(least: int, probability: Floats, floor: float) -> tuple[int, Floats]:
-    """Return the probabilities without those at either end that are below a floor."""
+    """Return the probabilities without both tails below a floor."""
     kept = np.flatnonzero(probability >= floor)
     return least + int(kept[0]), probability[kept[0] : kept[-1] + 1]
 
@@ -293,27 +292,20 @@ def _trimmed(least: int, probability: Floats, floor: float) -> tuple[int, Floats
 def _leave_out(
     probability: Any, count: int, least: int, N: int, first: int, steps: int
 ) -> None:
-    """Take some steps of the chain from ``least``, ..., ``least + count - 1``."""
+    """Take steps of the chain on the states ``least``, ..., ``least + count - 1``."""
     for i in range(first, first + steps):
         people = float(N - i)
         for k in range(count):
             z = float(least + k)
             above = probability[k + 1] * (z + 1.0) if k + 1 < count else 0.0
             after = (probability[k] * (people - z) + above) / people
-            # Smaller numbers would be slow; what is lost cannot be seen.
+            # Smaller numbers would be slow, and do not change the result.
             probability[k] = after if after >= _DROPPED else 0.0
 
 
 # From bench/intruder.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract(
-        "expected_acquaintances",
-        ulps=3,
-        worst=2.44,
-        witness=(
-            "0x1.f000000000000p+4",
-            "0x1.281cc9cfa5341p-20",
-            "0x1.aee0000000000p+11",
-        ),
-    ),
-)
+    Contract("expected_acquaintances", ulps=3, worst=2.44, witness=(
+        "0x1.fp+4", "0x1.281cc9cfa5341p-20", "0x1.aeep+11",
+    )),
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Arguments: numbers in their domains, or a clear refusal."""
+"""Check that arguments are numbers in their domains."""
 
 from __future__ import annotations
 

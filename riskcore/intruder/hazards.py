@@ -1,7 +1,4 @@
-"""Hazards: h of the risk R = 1 - exp(-h), which add up over independent chances.
-
-Kernels work in double-doubles where digits would be lost.
-"""
+"""Hazards h of risks R = 1 - exp(-h): they add up over independent events."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ def sum_along(values: Floats, axis: int) -> Floats:
 
 @with_ufunc
 def hazard_of_one(N: float, a: float, f_u: float) -> float:
-    """Return -log(1 - a f_u/N), with the error of one rounding."""
+    """Return -log(1 - a f_u/N), rounded once."""
     x, x_low = two_product(a, f_u)
     if x == 0.0:
         return 0.0
@@ -80,9 +77,9 @@ def hazard_of_one(N: float, a: float, f_u: float) -> float:
 
 @with_ufunc
 def hazard_without_replacement(n: float, N: float, u: float) -> float:
-    """Return -log of C(N-u, n)/C(N, n), of its mean over whole n and u next to them.
+    """Return -log of C(N-u, n)/C(N, n), averaged over the whole n and u next to them.
 
-    One record more in the sample is a factor 1 - u/(N-n), one unique more 1 - n/(N-u).
+    Another record in the sample is a factor 1 - u/(N-n), another unique 1 - n/(N-u).
     """
     if n == 0.0 or u == 0.0:
         return 0.0
@@ -120,7 +117,7 @@ def one_or_more(n: float, hazard: float) -> float:
 
 @with_ufunc
 def hypergeometric_size(accepted: float, N: float, u: float) -> float:
-    """Return the largest n with an accepted hazard, infinity if N has one."""
+    """Return the largest n with an accepted hazard, infinity if N is accepted."""
     if hazard_without_replacement(N, N, u) <= accepted:
         return math.inf
     low, high = bits(0.0), bits(N)

@@ -59,31 +59,28 @@ def disclosure_risk(
     Parameters
     ----------
     n : array_like
-        Records in the sample, a real number from 0 to N.
+        Size of the sample, a real number from 0 to N.
     N : array_like
-        People in the population, a positive number up to 2^53.
+        Size of the population, a positive number up to 2^53.
     acquaintances : array_like
         Size a of the circle of acquaintances, a real number from 0 to N.
     unique_fraction : array_like
-        Fraction f_u of the population that is unique, in [0, 1]; estimated by
-        `unique_fraction` or as population uniques over N by a model.
+        Fraction f_u of the population that is unique, in [0, 1], estimated by
+        `unique_fraction`, or by another model as population uniques over N.
     investigators : array_like
-        Number m of investigators, a whole number >= 1. Of a circle of their own each,
-        a people drawn at random, the union counts with its expected size, equation
-        21 for a in 19.
+        Number m of investigators, a whole number >= 1. Each has a circle of a people
+        drawn at random; the expected size of the union replaces a (equation 21 in 19).
     form : {"hypergeometric", "binomial", "exponential"}
         - "hypergeometric": u = a f_u unique acquaintances, n records without
-          replacement: R = 1 - C(N-u, n)/C(N, n). For n and u between whole numbers
-          R is the mean of theirs, weighted so that the mean numbers are n and u
-          (see Notes);
+          replacement: R = 1 - C(N-u, n)/C(N, n). For n and u between whole numbers,
+          R is the weighted mean of the risks at these, with means n and u (see Notes);
         - "binomial": 1 - (1 - f_a f_u)^n, equation 5;
         - "exponential": 1 - exp(-n f_a f_u), equation 6.
 
     Returns
     -------
     float or ndarray
-        Error below 3 ulp, with "hypergeometric" below 4; the largest found is 2.98
-        ulp.
+        Error below 3 ulp, below 4 for "hypergeometric"; the largest found is 2.98 ulp.
 
     Raises
     ------
@@ -95,7 +92,7 @@ def disclosure_risk(
     See Also
     --------
     AcquaintancesDistribution.disclosure_risk : m investigators without approximation.
-    subpopulation_risk : unequal fractions in parts of the population.
+    subpopulation_risk : unequal fractions in subpopulations.
 
     Notes
     -----
@@ -103,18 +100,16 @@ def disclosure_risk(
     "binomial" <= "hypergeometric" <= n f_a f_u; nearly equal when f_a f_u and n/N are
     small.
 
-    The source gives the hypergeometric law for u = N f_a f_u and does not say what it
-    is where u is not a whole number. Its expected number of disclosures n f_a f_u
-    (equation 4), of which R is at most all, decides: the mean of the risks at the whole
-    numbers beside u keeps it, and no other distribution of u with this mean gives
-    more. For u < 1 R is n f_a f_u. Gamma functions in place of factorials would give
-    more than equation 4 there, which no number of unique acquaintances does; rounding
-    u would give 0 for u < 1/2; u as a random number of uniques among a acquaintances
-    would give less (``notes/errata.md``, section 6, has numbers).
+    The source does not define the hypergeometric form where u = N f_a f_u is not a
+    whole number. The weighted mean keeps the expected number of disclosures n f_a f_u
+    (equation 4), a bound of R, and no other distribution of u with this mean has a
+    larger risk. For u < 1 R is n f_a f_u. Gamma functions instead of factorials would
+    exceed equation 4 there; rounding u would give 0 for u < 1/2; a random number of
+    uniques among a acquaintances would give less (``notes/errata.md``, section 6).
 
     Examples
     --------
-    Last row of Table 1 of Mokken et al. (1992), but for three digits of f_u:
+    Last row of Table 1 of Mokken et al. (1992), with f_u in three digits:
 
     >>> f_u = np.array([0.00217, 0.001, 0.00046])
     >>> N = np.array([31_812, 63_624, 127_248])
@@ -138,20 +133,19 @@ def maximal_sampling_fraction(
     Parameters
     ----------
     gamma : array_like
-        Risk accepted, in [0, 1].
+        Accepted risk, in [0, 1].
     N, acquaintances, unique_fraction, investigators : array_like
         As in `disclosure_risk`.
     form : {"hypergeometric", "binomial", "exponential", "linear"}
-        That of the risk: equations 7 (binomial), 8 (exponential) and 9 (linear,
-        gamma/(a f_u), the smallest of all).
+        The form of the risk: equations 7 (binomial), 8 (exponential) and 9 (linear,
+        gamma/(a f_u), the smallest).
 
     Returns
     -------
     float or ndarray
-        The fraction n/N. Above 1, which is infinity for "hypergeometric" and where no
-        acquaintance is unique, any sample of the population is safe. Error below 3
-        ulp, but for "hypergeometric", which has the error of the risk; the largest
-        found is 2.41 ulp.
+        The fraction n/N. Above 1 (infinity for "hypergeometric", or if no acquaintance
+        is unique) any sample is safe. Error below 3 ulp, for "hypergeometric" the error
+        of the risk; the largest found is 2.41 ulp.
 
     Raises
     ------
@@ -188,70 +182,27 @@ def maximal_sampling_fraction(
 
 # From bench/intruder.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract(
-        "disclosure_risk, hypergeometric",
-        ulps=4,
-        worst=2.98,
-        witness=(
-            "0x1.08a880ff161f7p+26",
-            "0x1.d155e44000000p+26",
-            "0x1.2000000000000p+4",
-            "0x1.35d45a3b3985cp-52",
-        ),
-    ),
-    Contract(
-        "disclosure_risk, binomial",
-        ulps=3,
-        worst=2.07,
-        witness=(
-            "0x1.6e082b0497982p+26",
-            "0x1.cd80f77000000p+28",
-            "0x1.9000000000000p+5",
-            "0x1.6ba3fe4b9db95p-54",
-        ),
-    ),
-    Contract(
-        "disclosure_risk, exponential",
-        ulps=3,
-        worst=2.60,
-        witness=(
-            "0x1.0180ccece1d74p+12",
-            "0x1.2b9ce44000000p+26",
-            "0x1.0e49e00000000p+21",
-            "0x1.eb2c8d884e588p-15",
-        ),
-    ),
-    Contract(
-        "maximal_sampling_fraction, binomial",
-        ulps=3,
-        worst=2.41,
-        witness=(
-            "0x1.5d497613c47a2p-12",
-            "0x1.6800000000000p+7",
-            "0x1.0000000000000p+0",
-            "0x1.69292eae4620bp-3",
-        ),
-    ),
-    Contract(
-        "maximal_sampling_fraction, exponential",
-        ulps=3,
-        worst=2.17,
-        witness=(
-            "0x1.1499ad05a15e1p-38",
-            "0x1.6e9bd20000000p+23",
-            "0x1.1b1641b7d095ap-2",
-            "0x1.fff937e8eb5c8p-1",
-        ),
-    ),
-    Contract(
-        "maximal_sampling_fraction, linear",
-        ulps=3,
-        worst=1.43,
-        witness=(
-            "0x1.f9bef25a12bebp-13",
-            "0x1.45b7343000000p+28",
-            "0x1.0572b28d72418p+25",
-            "0x1.fd3130e7dea3cp-1",
-        ),
-    ),
-)
+    Contract("disclosure_risk, hypergeometric", ulps=4, worst=2.98, witness=(
+        "0x1.08a880ff161f7p+26", "0x1.d155e44p+26", "0x1.2p+4",
+        "0x1.35d45a3b3985cp-52",
+    )),
+    Contract("disclosure_risk, binomial", ulps=3, worst=2.07, witness=(
+        "0x1.6e082b0497982p+26", "0x1.cd80f77p+28", "0x1.9p+5",
+        "0x1.6ba3fe4b9db95p-54",
+    )),
+    Contract("disclosure_risk, exponential", ulps=3, worst=2.60, witness=(
+        "0x1.0180ccece1d74p+12", "0x1.2b9ce44p+26", "0x1.0e49ep+21",
+        "0x1.eb2c8d884e588p-15",
+    )),
+    Contract("maximal_sampling_fraction, binomial", ulps=3, worst=2.41, witness=(
+        "0x1.5d497613c47a2p-12", "0x1.68p+7", "0x1p+0", "0x1.69292eae4620bp-3",
+    )),
+    Contract("maximal_sampling_fraction, exponential", ulps=3, worst=2.17, witness=(
+        "0x1.1499ad05a15e1p-38", "0x1.6e9bd2p+23", "0x1.1b1641b7d095ap-2",
+        "0x1.fff937e8eb5c8p-1",
+    )),
+    Contract("maximal_sampling_fraction, linear", ulps=3, worst=1.43, witness=(
+        "0x1.f9bef25a12bebp-13", "0x1.45b7343p+28", "0x1.0572b28d72418p+25",
+        "0x1.fd3130e7dea3cp-1",
+    )),
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Disclosure risk in subpopulations, and the smallest of them that is safe."""
+"""Disclosure risk in subpopulations, and the smallest safe subpopulation."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from numpy.typing import ArrayLike
 
 from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
-from riskcore.core.special.double_double import (
-    dd_add,
-    dd_divide,
-    dd_log,
-    dd_multiply,
-)
+from riskcore.core.special.double_double import dd_add, dd_divide, dd_log, dd_multiply
 from riskcore.core.special.elementary import exp_parts, exprel
 from riskcore.core.special.floats import two_product, two_sum
 from riskcore.intruder.arguments import LARGEST, as_beta, checked
@@ -35,7 +30,7 @@ def subpopulation_risk(
     form: str = "hypergeometric",
     axis: int = -1,
 ) -> Any:
-    """Return the risk of at least one disclosure in a population of several parts.
+    """Return the risk of at least one disclosure in several subpopulations.
 
     ln(1 - R) is the sum of ln(1 - R_j) over the subpopulations j.
 
@@ -51,7 +46,7 @@ def subpopulation_risk(
     Returns
     -------
     float or ndarray
-        Below 3 ulp in the tests' samples; sums are rounded once.
+        Error below 3 ulp in the samples of the tests; sums are rounded once.
 
     Raises
     ------
@@ -92,8 +87,7 @@ def maximal_subpopulation_risk(
     Returns
     -------
     float or ndarray
-        The risk in its exponential form. Error below 3 ulp; the largest found is 1.80
-        ulp.
+        The risk in exponential form. Error below 3 ulp; the largest found is 1.80 ulp.
 
     Raises
     ------
@@ -126,7 +120,7 @@ def maximal_unique_fraction(
     Parameters
     ----------
     gamma : array_like
-        Risk accepted, in [0, 1].
+        Accepted risk, in [0, 1].
     acquaintances : array_like
         Size a of the circle, not negative.
     sampling_fraction : array_like
@@ -135,8 +129,8 @@ def maximal_unique_fraction(
     Returns
     -------
     float or ndarray
-        The fraction; from 1 on, and infinity for a f = 0, any is safe. Error below 3
-        ulp; the largest found is 2.13 ulp.
+        The fraction, infinity for a f = 0; from 1 on, any fraction is safe. Error below
+        3 ulp; the largest found is 2.13 ulp.
 
     Raises
     ------
@@ -147,7 +141,7 @@ def maximal_unique_fraction(
 
     Notes
     -----
-    Mokken et al. (1992), equations 15 and 16, which follow from 14.
+    Mokken et al. (1992), equations 15 and 16.
 
     Examples
     --------
@@ -186,7 +180,7 @@ def minimal_subpopulation(
     Returns
     -------
     float or ndarray
-        The size; zero or negative where C >= 1, and every size is safe. Right to some
+        The size; zero or negative where C >= 1 and every size is safe. Error of a few
         ulp, times 1/|ln C| near C = 1, where N_min is 0.
 
     Raises
@@ -231,24 +225,10 @@ def _minimal_subpopulation(limit: float, beta: float, K: float) -> float:
 
 # From bench/intruder.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract(
-        "maximal_unique_fraction",
-        ulps=3,
-        worst=2.13,
-        witness=(
-            "0x1.10c33bfdfd0e6p-8",
-            "0x1.e400000000000p+6",
-            "0x1.2620c36699eaep-10",
-        ),
-    ),
-    Contract(
-        "maximal_subpopulation_risk",
-        ulps=3,
-        worst=1.80,
-        witness=(
-            "0x1.c99b268ad65f4p-16",
-            "0x1.ae00000000000p+9",
-            "0x1.53ac26912057fp-32",
-        ),
-    ),
-)
+    Contract("maximal_unique_fraction", ulps=3, worst=2.13, witness=(
+        "0x1.10c33bfdfd0e6p-8", "0x1.e4p+6", "0x1.2620c36699eaep-10",
+    )),
+    Contract("maximal_subpopulation_risk", ulps=3, worst=1.80, witness=(
+        "0x1.c99b268ad65f4p-16", "0x1.aep+9", "0x1.53ac26912057fp-32",
+    )),
+)  # fmt: skip

@@ -13,12 +13,7 @@ from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
 from riskcore.core.special.floats import bits, from_bits
 from riskcore.core.special.near_one import log1p, log1pmx
 from riskcore.core.special.uniques import unhit_poisson_gamma
-from riskcore.intruder.arguments import (
-    LARGEST_BETA,
-    as_beta,
-    as_model,
-    checked,
-)
+from riskcore.intruder.arguments import LARGEST_BETA, as_beta, as_model, checked
 
 
 def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:
@@ -29,12 +24,12 @@ def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:
     Parameters
     ----------
     N : array_like
-        People in the population (or in a subpopulation), positive, up to 2^53.
+        Size of the population or subpopulation, positive, up to 2^53.
     K : array_like
         Number of key values, at least 1.
     beta : array_like
-        Parameter of the model, alpha = 1/(K beta); from 0, the Poisson model with
-        f_u = exp(-N/K), to 1e280.
+        Parameter of the model, alpha = 1/(K beta); in [0, 1e280], where 0 is the
+        Poisson model with f_u = exp(-N/K).
 
     Returns
     -------
@@ -65,9 +60,9 @@ def betas_for_unique_fraction(
 ) -> tuple[Any, Any]:
     """Return the values of beta at which f_u is a given fraction.
 
-    For N <= 2K f_u falls from exp(-N/K), at beta = 0, to 0: there is one such beta for
-    a fraction up to exp(-N/K). For N > 2K it rises first and then falls: there are two
-    for a fraction above exp(-N/K), up to the highest f_u.
+    For N <= 2K f_u falls from exp(-N/K), at beta = 0, to 0: a fraction up to exp(-N/K)
+    has one beta. For N > 2K f_u rises first and then falls: a fraction above exp(-N/K),
+    up to the highest f_u, has two.
 
     Parameters
     ----------
@@ -79,8 +74,8 @@ def betas_for_unique_fraction(
     Returns
     -------
     smaller, larger : float or ndarray
-        The value where f_u rises and that where it falls; nan where there is none, and
-        above 1e280. `unique_fraction` steps over ``fraction`` there, but for its error.
+        The beta where f_u rises and the beta where it falls; nan where there is none,
+        and above 1e280. `unique_fraction`, up to its error, crosses ``fraction`` there.
 
     Raises
     ------
@@ -108,14 +103,14 @@ def _unique_fraction(N: float, K: float, beta: float) -> float:
 
 @kernel
 def _rises(N: float, K: float, beta: float) -> bool:
-    """Whether f_u rises with beta: (N/K) ((1+t) log(1+t) - t) > t^2, t = N beta."""
+    """Return whether f_u rises: (N/K) ((1+t) log(1+t) - t) > t^2, t = N beta."""
     t = N * beta
     return N / K * (log1pmx(t) / t + log1p(t)) > t
 
 
 @kernel
 def _peak(N: float, K: float) -> float:
-    """Return the beta of the highest f_u, 0 for N <= 2K."""
+    """Return the beta of the largest f_u, 0 for N <= 2K."""
     if N <= 2.0 * K:
         return 0.0
     low, high = bits(2.0**-200), bits(LARGEST_BETA)
@@ -147,7 +142,7 @@ def _crossing(
 
 @with_ufunc
 def _beta_rising(fraction: float, N: float, K: float) -> float:
-    """Return the beta below the peak."""
+    """Return the beta below the peak, nan if there is none."""
     peak = _peak(N, K)
     lowest, highest = _unique_fraction(N, K, 0.0), _unique_fraction(N, K, peak)
     if peak == 0.0 or not lowest <= fraction <= highest:
@@ -157,7 +152,7 @@ def _beta_rising(fraction: float, N: float, K: float) -> float:
 
 @with_ufunc
 def _beta_falling(fraction: float, N: float, K: float) -> float:
-    """Return the beta beyond the peak."""
+    """Return the beta above the peak, nan if there is none."""
     peak = _peak(N, K)
     lowest = _unique_fraction(N, K, LARGEST_BETA)
     if not lowest <= fraction <= _unique_fraction(N, K, peak):
@@ -167,14 +162,7 @@ def _beta_falling(fraction: float, N: float, K: float) -> float:
 
 # From bench/intruder.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract(
-        "unique_fraction",
-        ulps=1,
-        worst=0.62,
-        witness=(
-            "0x1.1800000000000p+5",
-            "0x1.0000000000000p+0",
-            "0x1.86c43f0410c83p-61",
-        ),
-    ),
-)
+    Contract("unique_fraction", ulps=1, worst=0.62, witness=(
+        "0x1.18p+5", "0x1p+0", "0x1.86c43f0410c83p-61",
+    )),
+)  # fmt: skip

@@ -1,10 +1,10 @@
-"""Tables and figures of the sources, computed again beside what is printed there.
+"""Tables and figures of the sources, computed again and compared.
 
 ``compare`` computes all numbers of a source, ``plain`` and ``markdown`` write them as
 text, ``write`` puts them and the figures into a folder. The command ``riskcore
 reproduce`` does the same.
 
-Numbers and parameters are those printed in the sources; "errata" refers to the numbered
+Numbers and parameters are as printed in the sources; "errata" refers to the numbered
 sections of notes/errata.md.
 
 Examples
@@ -29,9 +29,16 @@ from riskcore.reproduce.folder import check_writable, write
 SOURCES = ("thesis", "takemura", "mokken")
 
 __all__ = [
-    "SOURCES", "Comparison", "Row", "check_sources", "check_writable", "compare",
-    "markdown", "plain", "write",
-]  # fmt: skip
+    "SOURCES",
+    "Comparison",
+    "Row",
+    "check_sources",
+    "check_writable",
+    "compare",
+    "markdown",
+    "plain",
+    "write",
+]
 
 
 def compare(
@@ -50,7 +57,7 @@ def compare(
     replicates : int, optional
         How often each simulation of the thesis is repeated, at least 2.
     seed : int, optional
-        Of the simulations: the same seed gives the same numbers.
+        Seed of the simulations: the same seed gives the same numbers.
     progress : callable, optional
         Called with the simulations done and their number.
 
@@ -78,7 +85,7 @@ def compare(
 
 
 def check_sources(sources: Iterable[str]) -> None:
-    """Refuse sources that are not known.
+    """Refuse unknown sources.
 
     Parameters
     ----------
@@ -88,7 +95,7 @@ def check_sources(sources: Iterable[str]) -> None:
     Raises
     ------
     ValueError
-        Naming those that are.
+        If a source is unknown; the message lists the known ones.
 
     Examples
     --------

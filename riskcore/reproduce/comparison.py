@@ -1,4 +1,4 @@
-"""What a source prints beside what riskcore computes, and both as text."""
+"""Printed numbers of a source next to computed ones, and both as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from riskcore.common.text_table import aligned, markdown_row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FAR = 3.0  # standard deviations from which a printed run is no likely one
+_FAR = 3.0  # standard deviations beyond which a printed run is unlikely
 VERDICTS = ("reproduced", "consistent", "differs", "no data", "added")
 
 
@@ -33,15 +33,14 @@ class Row:
     item : str
         What the number is.
     printed : str
-        The number as it stands in the source; empty for one that it does not give.
+        The number as printed; empty if the source does not give it.
     computed : float
-        The number computed, the mean of the replicates of a simulation, or nan if the
-        source does not publish what it needs.
+        The computed number, or the mean of the replicates of a simulation; nan if the
+        source does not publish the data.
     low, high : float
-        The range of a number computed from printed, that is rounded, ones; nan for all
-        others.
+        The range of a number computed from rounded ones; nan for other numbers.
     deviation : float
-        The standard deviation of a replicate; nan for what is not simulated.
+        The standard deviation of a replicate; nan if it is not simulated.
     why : str
         Why it differs, or how it was found.
 
@@ -62,13 +61,13 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """How the two compare.
+        """How the printed and the computed number compare.
 
-        - "reproduced": the number computed, rounded, is the one printed;
-        - "consistent": the printed one, unrounded, can lie in the range computed, or
-          within three standard deviations of the mean of the replicates;
-        - "differs": it cannot;
-        - "no data": it cannot be computed from what is published;
+        - "reproduced": they are equal after rounding;
+        - "consistent": the printed number, before rounding, may lie in the computed
+          range, or within three standard deviations of the mean of the replicates;
+        - "differs": it does not;
+        - "no data": the data are not published;
         - "added": it is not in the source.
         """
         if not self.printed:
@@ -87,7 +86,7 @@ class Row:
 
     @property
     def computed_text(self) -> str:
-        """The number computed, with its range or its standard deviation."""
+        """The computed number, with its range or its standard deviation."""
         if math.isnan(self.computed):
             return "-"
         if self.deviation > 0.0:
@@ -98,33 +97,27 @@ class Row:
         return _digits(self.computed)
 
     def _gap(self, low: float, high: float) -> float:
-        """Return how far the printed number, with its rounding, is from a range."""
+        """Return the distance of the printed number, before rounding, from a range."""
         least, largest = bounds(self.printed)
         return max(low - largest, least - high, 0.0)
 
 
 def bounds(printed: str) -> tuple[float, float]:
-    """Return the least and the largest number that is printed so.
-
-    Examples
-    --------
-    >>> bounds("1,234"), bounds("-0.5")
-    ((1233.5, 1234.5), (-0.55, -0.45))
-    """
+    """Return the least and the largest number that round to a printed one."""
     number = Decimal(printed.replace(",", ""))
     half = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
     return float(number - half), float(number + half)
 
 
 def exact(exhibit: str, item: str, printed: str, computed: float, why: str = "") -> Row:
-    """Return the row of a number that is computed from what is given."""
+    """Return the row of a number that is computed exactly."""
     return Row(exhibit, item, printed, float(computed), why=why)
 
 
 def within(
     exhibit: str, item: str, printed: str, low: float, high: float, why: str = ""
 ) -> Row:
-    """Return the row of a number of which the source allows a range."""
+    """Return the row of a number for which the source allows a range."""
     middle = (low + high) / 2.0
     return Row(exhibit, item, printed, middle, float(low), float(high), why=why)
 
@@ -132,7 +125,7 @@ def within(
 def simulated(
     exhibit: str, item: str, printed: str, replicates: ArrayLike, why: str = ""
 ) -> Row:
-    """Return the row of one run of a simulation that is repeated."""
+    """Return the row of a printed run of a simulation, which is repeated."""
     values = np.asarray(replicates, dtype=np.float64)
     mean, deviation = float(values.mean()), float(values.std(ddof=1))
     return Row(exhibit, item, printed, mean, deviation=deviation, why=why)
@@ -156,7 +149,7 @@ class Comparison:
     rows : tuple of Row
         The numbers, in the order of the source.
     figures : mapping of str to callable
-        Functions that draw its figures, by their names; they return a
+        Functions that draw its figures, by name; each returns a
         `matplotlib.figure.Figure`.
 
     Examples
@@ -180,17 +173,16 @@ class Comparison:
     @property
     def columns(self) -> dict[str, Any]:
         """The rows as columns, ready for a frame or a file."""
-        texts = ("source", "exhibit", "item", "printed", "verdict", "why")
         numbers = ("computed", "low", "high", "deviation")
         found: dict[str, Any] = {"source": np.full(len(self.rows), self.source)}
-        for name in texts[1:4] + numbers + texts[4:]:
+        for name in ("exhibit", "item", "printed", *numbers, "verdict", "why"):
             values = [getattr(row, name) for row in self.rows]
             found[name] = np.array(values, dtype=float if name in numbers else str)
         return found
 
 
 def summary(comparison: Comparison) -> str:
-    """Return how many numbers have each verdict, in one line."""
+    """Return the number of rows with each verdict, in one line."""
     counts = comparison.counts.items()
     return ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
 
@@ -201,7 +193,7 @@ def plain(comparison: Comparison) -> str:
     Parameters
     ----------
     comparison : Comparison
-        What `riskcore.reproduce.compare` returns.
+        The result of `riskcore.reproduce.compare`.
 
     Returns
     -------
@@ -219,7 +211,7 @@ def plain(comparison: Comparison) -> str:
       1 reproduced
     """
     lines = [comparison.title]
-    # One table, so that columns stand in line from exhibit to exhibit.
+    # One table, so that the columns of all exhibits line up.
     laid_out = iter(aligned(map(_cells, comparison.rows), "<>><<", indent=4))
     for exhibit, rows in _exhibits(comparison.rows):
         lines += ["", f"  {exhibit}", *(next(laid_out) for _ in rows)]
@@ -232,7 +224,7 @@ def markdown(comparison: Comparison) -> str:
     Parameters
     ----------
     comparison : Comparison
-        What `riskcore.reproduce.compare` returns.
+        The result of `riskcore.reproduce.compare`.
 
     Returns
     -------
@@ -264,7 +256,7 @@ def _cells(row: Row) -> tuple[str, str, str, str, str]:
 
 
 def _digits(x: float) -> str:
-    """Write whole numbers whole, others with seven digits."""
+    """Return a whole number in full, others with seven digits."""
     if x.is_integer() and abs(x) < 1e15:
         return f"{int(x):,}"
     return f"{x:.7g}"

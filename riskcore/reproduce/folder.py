@@ -1,4 +1,4 @@
-"""Comparisons and figures in a folder, all files or none."""
+"""Write comparisons and figures into a folder."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def write(
     Parameters
     ----------
     folder : str or pathlib.Path
-        Made if it does not exist.
+        Created if it does not exist.
     comparisons : iterable of Comparison
-        What `riskcore.reproduce.compare` returns.
+        Results of `riskcore.reproduce.compare`.
     pictures : {"png", "svg", "pdf"} or None
         The format of the figures; None for tables alone.
     overwrite : bool, optional
@@ -52,11 +52,11 @@ def write(
     Raises
     ------
     ImportError
-        If there are to be figures and matplotlib is not installed.
+        If matplotlib, for figures, is not installed.
     OSError
         If a file exists and ``overwrite`` is not set, or cannot be written.
     ValueError
-        For another format, or without any comparison.
+        If the format is unknown or there are no comparisons.
 
     Examples
     --------
@@ -98,16 +98,16 @@ def check_writable(
     pictures: str | None = "png",
     overwrite: bool = False,
 ) -> None:
-    """Refuse what `write` would refuse, to be asked before long work.
+    """Refuse what `write` would refuse; call this before long work.
 
     Parameters
     ----------
     folder : str or pathlib.Path
         Where to write.
     comparisons : iterable of Comparison, optional
-        What is to be written.
+        The comparisons to write.
     pictures : str or None
-        The format of the figures; None: none are drawn.
+        The format of the figures; None for tables alone.
     overwrite : bool
         Whether existing files may be replaced.
 
@@ -121,9 +121,9 @@ def check_writable(
     >>> check_writable("a-new-folder", pictures=None)
     """
     folder = Path(folder)
-    if pictures is not None and pictures not in PICTURES:
-        raise ValueError(f"pictures: need {', '.join(PICTURES)}, not {pictures!r}")
     if pictures is not None:
+        if pictures not in PICTURES:
+            raise ValueError(f"pictures: need {', '.join(PICTURES)}, not {pictures!r}")
         need("matplotlib", "figures")
     if not folder.is_dir():
         if folder.exists():
@@ -138,7 +138,7 @@ def check_writable(
 def _figures(
     comparisons: Iterable[Comparison], pictures: str | None
 ) -> dict[str, Callable[[], Figure]]:
-    """Return functions that draw all figures, by the names of the files."""
+    """Return functions that draw all figures, by file name."""
     if pictures is None:
         return {}
     return {
@@ -149,11 +149,13 @@ def _figures(
 
 
 def _columns(comparisons: Iterable[Comparison]) -> dict[str, Any]:
+    """Return the rows of all comparisons as columns."""
     parts = [comparison.columns for comparison in comparisons]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _page(comparisons: Iterable[Comparison], pictures: str | None) -> str:
+    """Return all comparisons in Markdown, with their figures."""
     sections = []
     for comparison in comparisons:
         images = [f"![{name}]({name})" for name in _figures([comparison], pictures)]

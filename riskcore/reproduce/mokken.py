@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,7 @@ _RISKS = {
     (0.01, 1000): ("21.48", "9.95", "4.59"),
 }
 _SECTION_4 = "Section 4: f = 0.001, N = 63,624, f_u = 0.001"
-_SAMPLE = 0.001 * N  # of section 4, no whole number
+_SAMPLE = 0.001 * N  # of section 4, not a whole number
 _ONE = {30: "0.00003", 300: "0.0003", 1000: "0.001"}  # for m = 1
 _THOUSAND = {300: "0.061143", 1000: "0.061672"}  # for m = 1000
 
@@ -46,61 +47,60 @@ def compare() -> Comparison:
 
 
 def _table_1() -> list[Row]:
-    exhibit = "Table 1: risk x 1000"
+    row = partial(exact, "Table 1: risk x 1000")
     smaller, beta = betas_for_unique_fraction(UNIQUE, N, K)
     fractions = unique_fraction(SIZES, K, beta)
     others = unique_fraction(SIZES, K, smaller)
+    chosen = f"beta = {beta:.7g} is chosen for it"
     rows = [
-        exact(exhibit, f"f_u x 1000, N = {size:,}", printed, 1000 * fraction, why)
-        for size, printed, fraction, why in zip(
-            SIZES,
-            _FRACTIONS,
-            fractions,
-            ("", f"beta = {beta:.7g} is chosen for it", ""),
-            strict=True,
-        )
+        row(f"f_u x 1000, N = {size:,}", text, 1000 * f_u, chosen if size == N else "")
+        for size, text, f_u in zip(SIZES, _FRACTIONS, fractions, strict=True)
     ]
     rows += [
-        exact(exhibit, f"f_u x 1000, N = {size:,}", "", 1000 * other, _OTHER_ROOT)
-        for size, other in zip(SIZES, others, strict=True)
+        row(
+            f"f_u x 1000, N = {size:,}",
+            "",
+            1000 * f_u,
+            "by the smaller beta, errata 6.5",
+        )
+        for size, f_u in zip(SIZES, others, strict=True)
         if size != N
     ]
+    sizes = np.array(SIZES)
     for (f, a), printed in _RISKS.items():
-        sizes = np.array(SIZES)
         risks = disclosure_risk(f * sizes, sizes, a, fractions, form="binomial")
         rows += [
-            exact(exhibit, f"f = {f:g}, a = {a}, N = {size:,}", text, 1000 * risk)
+            row(f"f = {f:g}, a = {a}, N = {size:,}", text, 1000 * risk)
             for size, text, risk in zip(SIZES, printed, risks, strict=True)
         ]
     first = SIZES[0]
     rounded = disclosure_risk(0.01 * first, first, 1000, 0.00217, form="binomial")
     item = f"f = 0.01, a = 1000, N = {first:,}"
-    return [*rows, exact(exhibit, item, "", 1000 * rounded, "from f_u as printed")]
-
-
-_OTHER_ROOT = "by the smaller beta, errata 6.5"
+    return [*rows, row(item, "", 1000 * rounded, "from f_u as printed")]
 
 
 def _section_4() -> list[Row]:
-    rows = [
-        exact(_SECTION_4, f"a = {a}, m = 1", printed, _risk(a, 1))
-        for a, printed in _ONE.items()
-    ]
+    row = partial(exact, _SECTION_4)
+    rows = [row(f"a = {a}, m = 1", printed, _risk(a, 1)) for a, printed in _ONE.items()]
     for a, printed in _THOUSAND.items():
         whole = disclosure_risk(64, N, a, UNIQUE, 1000, form="binomial")
         limit = disclosure_risk(_SAMPLE, N, a, UNIQUE, 1000, form="exponential")
         item = f"a = {a}, m = 1000"
         rows += [
-            exact(_SECTION_4, item, printed, _risk(a, 1000), "(5), (19)"),
-            exact(_SECTION_4, item, "", whole, "n = 64 records, errata 6.3"),
-            exact(_SECTION_4, item, "", limit, "by (6), errata 6.3"),
+            row(item, printed, _risk(a, 1000), "(5), (19)"),
+            row(item, "", whole, "n = 64 records, errata 6.3"),
+            row(item, "", limit, "by (6), errata 6.3"),
         ]
     distribution = acquaintances_distribution(N, 300, 1000)
     mean = distribution.disclosure_risk(_SAMPLE, UNIQUE, "binomial")
-    why = "exact distribution of a_m (20), errata 6.2"
-    rows.append(exact(_SECTION_4, "a = 300, m = 1000", "", mean, why))
     everybody = disclosure_risk(_SAMPLE, N, N, UNIQUE, form="binomial")
-    return [*rows, exact(_SECTION_4, "maximum, E a_m = N", "0.061672", everybody)]
+    return [
+        *rows,
+        row(
+            "a = 300, m = 1000", "", mean, "exact distribution of a_m (20), errata 6.2"
+        ),
+        row("maximum, E a_m = N", "0.061672", everybody),
+    ]
 
 
 def _risk(a: int, m: int) -> float:
@@ -108,8 +108,7 @@ def _risk(a: int, m: int) -> float:
 
 
 def _table_3() -> list[Row]:
-    # The largest of each column.
-    largest = ("0.007", "0.544", "2.925", "6.524", "12.272", "13.139")
+    largest = ("0.007", "0.544", "2.925", "6.524", "12.272", "13.139")  # of each column
     return [
         lacking(
             "Table 3: total risk x 1000",

@@ -1,8 +1,9 @@
-"""Takemura, on additive models of cell probabilities: size indices and estimates."""
+"""Takemura on additive models of cell probabilities: size indices and estimates."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,14 +43,14 @@ def compare() -> Comparison:
 
 
 def equal_tail() -> SizeIndices:
-    """Return the size indices if the records of the large cells are spread evenly."""
+    """Return size indices with equal large cells."""
     small, extra = divmod(_large_records(), LARGE_CELLS)
     tail = {small: LARGE_CELLS - extra, small + 1: extra}
     return SizeIndices({**COUNTS, **tail})
 
 
 def giant_tail() -> SizeIndices:
-    """Return the size indices if all large cells but one have 11 records."""
+    """Return size indices with one large cell, while the others have 11 records."""
     giant = _large_records() - 11 * (LARGE_CELLS - 1)
     return SizeIndices({**COUNTS, 11: LARGE_CELLS - 1, giant: 1})
 
@@ -59,34 +60,29 @@ def _large_records() -> int:
 
 
 def _table() -> list[Row]:
-    exhibit = "The example: 10 key variables, n = 9809"
+    row = partial(exact, "The example: 10 key variables, n = 9809")
     pairs = 10 * math.comb(10, 2) * 10
     own = sum(a * b for i, a in enumerate(CATEGORIES) for b in CATEGORIES[:i])
-    cells = math.prod(CATEGORIES)
     return [
-        exact(exhibit, "cells", "249,704,000", cells),
-        exact(exhibit, "pair cells, 10 variables of 10", "4500", pairs),
-        exact(exhibit, "pair cells of the example", "", own, "errata 4.4"),
-        exact(exhibit, "occupied cells", "", sum(COUNTS.values()) + LARGE_CELLS),
-        exact(
-            exhibit, "records in the 124 cells of 11 or more", "", _large_records()
-        ),
-    ]  # fmt: skip
+        row("cells", "249,704,000", math.prod(CATEGORIES)),
+        row("pair cells, 10 variables of 10", "4500", pairs),
+        row("pair cells of the example", "", own, "errata 4.4"),
+        row("occupied cells", "", sum(COUNTS.values()) + LARGE_CELLS),
+        row("records in the 124 cells of 11 or more", "", _large_records()),
+    ]
 
 
 def _ewens() -> list[Row]:
-    exhibit = "Ewens"
+    row = partial(exact, "Ewens")
     sizes = equal_tail()
     moments, likely = (Ewens.fit(sizes, method) for method in ("moments", "ml"))
-    theta = f"theta = {likely.theta:.7g}, errata 4.1"
+    by_moments = f"theta = {moments.theta:.10g}"
+    by_ml = f"theta = {likely.theta:.7g}, errata 4.1"
     return [
-        exact(
-            exhibit, "moments, E S1", _EWENS, moments.tau(sizes, N),
-            f"theta = {moments.theta:.10g}",
-        ),
-        exact(exhibit, "ML", "", likely.tau(sizes, N), theta),
-        exact(exhibit, "ML, not given the s1", "", _unconditional(likely), theta),
-    ]  # fmt: skip
+        row("moments, E S1", _EWENS, moments.tau(sizes, N), by_moments),
+        row("ML", "", likely.tau(sizes, N), by_ml),
+        row("ML, not given the s1", "", _unconditional(likely), by_ml),
+    ]
 
 
 def _pitman() -> list[Row]:
@@ -113,7 +109,7 @@ def _pitman() -> list[Row]:
 
 
 def _unconditional(model: Ewens | Pitman) -> float:
-    """Return the expected number without the sample: all uniques times n/N."""
+    """Return the expected number not given the sample: all uniques times n/N."""
     return model.population_uniques(N) * n / N
 
 
@@ -142,10 +138,10 @@ _JENSEN = "from the two other rows, errata 4.5"
 
 
 def _renormalized_range(raw: float, negative: float) -> tuple[float, float]:
-    """Return what the estimate can be after all p are divided by c = 1 + negative.
+    """Return the range of the estimate after all p are divided by c = 1 + negative.
 
     (1 - p/c)^M is a concave and rising function of (1-p)^M: the sum is largest if all
-    sample uniques have the same p. It is not below the sum for c = 1.
+    sample uniques have the same p. It is at least the sum for c = 1.
     """
     half, M = 0.005, N - n
     c = 1.0 + negative + 0.0005
@@ -155,7 +151,7 @@ def _renormalized_range(raw: float, negative: float) -> tuple[float, float]:
 
 
 def estimates() -> Figure:
-    """Draw the estimates of all models beside the printed ones."""
+    """Draw the estimates of all models and the printed ones."""
     from matplotlib.figure import Figure
 
     rows = [row for row in [*_ewens(), *_pitman()] if not row.low <= row.high]

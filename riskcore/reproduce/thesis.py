@@ -1,13 +1,14 @@
 """The thesis on the Dirichlet-multinomial estimate of tau: tables 3.6 and 4.1 to 4.4.
 
-Its samples have 30 % of the population. One run of each simulation is printed; here
-they are repeated.
+Its samples are 30 % of the population. It prints one run of each simulation; here the
+simulations are repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,22 +80,7 @@ _DM_TAU = (
 def compare(
     replicates: int, seed: int, progress: Callable[[int, int], None] | None
 ) -> Comparison:
-    """Return the numbers of the thesis.
-
-    Parameters
-    ----------
-    replicates : int
-        How often each simulation is repeated.
-    seed : int
-        Of the simulations.
-    progress : callable or None
-        Called with the simulations done and their number.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 replicates.
-    """
+    """Return the numbers of the thesis."""
     if replicates < 2:
         raise ValueError(f"replicates: need at least 2, got {replicates}")
     exponents = sorted({*_ZIPF_UNIQUES, *ZIPF_TAU})
@@ -129,7 +115,7 @@ def population(s: float | None, rng: np.random.Generator) -> Ints:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Replicates of one simulation, an element each.
+    """Arrays with an element for each replicate of a simulation.
 
     alpha is fitted by maximum likelihood with all K cells; tau is Theorem 1 and tau_1
     its asymptotic form, which the thesis uses.
@@ -150,9 +136,7 @@ def _runs(s: float | None, replicates: int, rng: np.random.Generator) -> _Runs:
     alpha, tau, tau_1, truth, people, records, covered, *cells = np.array(
         found, dtype=np.float64
     ).T
-    return _Runs(
-        alpha, tau, tau_1, truth, people, records, covered, np.array(cells)
-    )  # fmt: skip
+    return _Runs(alpha, tau, tau_1, truth, people, records, covered, np.array(cells))
 
 
 def _run(frequencies: Ints, rng: np.random.Generator) -> tuple[float, ...]:
@@ -186,90 +170,66 @@ def _table_3_6(runs: _Runs) -> list[Row]:
 
 
 def _table_4_1() -> list[Row]:
-    text = f"Section 4.1: the survey, N = {_N:,}, n = 900,000"
-    cells = int(np.prod(_CATEGORIES))
-    first = float(_SURVEY[0][0])
+    text, n = f"Section 4.1: the survey, N = {_N:,}, n = 900,000", round(SHARE * _N)
+    row, cells = partial(exact, text), int(np.prod(_CATEGORIES))
+    alpha, tau_1 = float(_SURVEY[0][0]), _SURVEY[0][1]
+    asymptotic = _UNIQUES * SHARE ** (1 + alpha)
+    tau = _UNIQUES * DirichletMultinomial(_K, alpha).uniqueness(n, _N)
+    population = 100 * 2050 / cells
     rows = [
-        exact(text, "cells K", "8640", cells),
-        exact(
-            text, "% of cells in the population", "23.72", 100 * 2050 / cells,
-            "cut off, errata 5.6",
-        ),
-        exact(text, "% of cells in the sample", "19.20", 100 * 1659 / cells),
+        row("cells K", "8640", cells),
+        row("% of cells in the population", "23.72", population, "cut off, errata 5.6"),
+        row("% of cells in the sample", "19.20", 100 * 1659 / cells),
         lacking(text, "population uniques", "325", _NO_DATA),
         lacking(text, "sample uniques", str(_UNIQUES), _NO_DATA),
-        exact(
-            text, "tau_1 by its alpha, 292 uniques", _SURVEY[0][1],
-            _UNIQUES * SHARE ** (1 + first), "errata 5.1",
-        ),
-        exact(
-            text, "by Theorem 1", "", _UNIQUES * _uniqueness(first), "exact, errata 5.8"
-        ),
-    ]  # fmt: skip
-    exhibit = "Table 4.1: the survey"
+        row("tau_1 by its alpha, 292 uniques", tau_1, asymptotic, "errata 5.1"),
+        row("by Theorem 1", "", tau, "exact, errata 5.8"),
+    ]
     for number, printed in enumerate(_SURVEY, 1):
-        rows += _survey_rows(exhibit, number, printed)
+        rows += _survey_rows("Table 4.1: the survey", number, printed)
     return rows
 
 
 def _survey_rows(
     exhibit: str, number: int, printed: tuple[str, str, str, str]
 ) -> list[Row]:
-    """Return the rows of one line: m1 is the whole number that comes nearest."""
+    """Return the rows of one line, with the nearest whole number as m1."""
     alpha, tau_1, tau, difference = printed
     uniques = round(float(tau_1) / SHARE ** (1.0 + float(alpha)))
     high, low = (uniques * SHARE ** (1.0 + end) for end in bounds(alpha))
-    sizes = _survey_sizes(uniques)
+    n = round(SHARE * _N)
+    sizes = SizeIndices({1: uniques, n - uniques: 1})  # other cells do not matter
     model = DirichletMultinomial(_K, float(alpha))
+    exact_tau = model.tau(sizes, _N)
     interval = model.tau_interval(sizes, _N)
     erratum = "errata 5.1" if number == 1 else "errata 5.2"
+    why = f"from alpha and the nearest whole m1 = {uniques}, {erratum}"
+    item = f"{number}, tau"
     return [
         lacking(exhibit, f"{number}, alpha", alpha, _NO_DATA),
-        within(
-            exhibit, f"{number}, tau_1", tau_1, low, high,
-            f"from alpha and the nearest whole m1 = {uniques}, {erratum}",
-        ),
-        exact(
-            exhibit, f"{number}, tau by Theorem 1", "", model.tau(sizes, _N),
-            f"m1 = {uniques}",
-        ),
-        within(
-            exhibit, f"{number}, tau", tau, *interval, "exact 95 % interval given m1"
-        ),
+        within(exhibit, f"{item}_1", tau_1, low, high, why),
+        exact(exhibit, f"{item} by Theorem 1", "", exact_tau, f"m1 = {uniques}"),
+        within(exhibit, item, tau, *interval, "exact 95 % interval given m1"),
         _difference(exhibit, f"{number}, difference", difference, tau_1, tau),
-    ]  # fmt: skip
-
-
-def _survey_sizes(uniques: int) -> SizeIndices:
-    """Return a sample of the survey; of the other cells nothing matters."""
-    n = round(SHARE * _N)
-    return SizeIndices({1: uniques, n - uniques: 1})
-
-
-def _uniqueness(alpha: float) -> float:
-    return DirichletMultinomial(_K, alpha).uniqueness(round(SHARE * _N), _N)
+    ]
 
 
 def _difference(
     exhibit: str, item: str, printed: str, tau_1: str, tau: str, why: str = ""
 ) -> Row:
+    """Return the row of a difference of printed numbers."""
     return exact(exhibit, item, printed, round(float(tau_1) - float(tau), 9), why)
 
 
 def _table_4_2(runs: dict[float | None, _Runs]) -> list[Row]:
     exhibit = f"Table 4.2: Zipf's law, N = {ZIPF_N:,}, K = {ZIPF_K:,}, n = 30,000"
-    rows = []
-    for s, (in_population, in_sample) in _ZIPF_UNIQUES.items():
+    row, rows = partial(simulated, exhibit), []
+    for s, (population, sample) in _ZIPF_UNIQUES.items():
         run = runs[s]
         rows += [
-            simulated(
-                exhibit, f"s = {s}, population uniques", in_population,
-                run.population_uniques,
-            ),
-            simulated(
-                exhibit, f"s = {s}, sample uniques", in_sample, run.sample_uniques
-            ),
-        ]  # fmt: skip
+            row(f"s = {s}, population uniques", population, run.population_uniques),
+            row(f"s = {s}, sample uniques", sample, run.sample_uniques),
+        ]
     return rows
 
 
@@ -282,25 +242,23 @@ _ERRATA_4_3 = {
 
 def _table_4_3(runs: dict[float | None, _Runs]) -> list[Row]:
     exhibit = "Table 4.3: the estimate under Zipf's law"
-    rows = []
+    row, rows = partial(simulated, exhibit), []
     for s, (alpha, tau_1, tau, difference) in ZIPF_TAU.items():
         run, item = runs[s], f"s = {s}"
-        why = _ERRATA_4_3.get((s, "alpha"), "")
+        why = {name: _ERRATA_4_3.get((s, name), "") for name in ("alpha", "difference")}
+        printed = f"{item}, difference", difference, tau_1, tau
         rows += [
-            simulated(exhibit, f"{item}, alpha", alpha, run.alpha, why),
-            simulated(exhibit, f"{item}, tau_1", tau_1, run.tau_1),
-            simulated(exhibit, f"{item}, by Theorem 1", "", run.tau),
-            simulated(exhibit, f"{item}, tau", tau, run.truth, _coverage(run)),
-            _difference(
-                exhibit, f"{item}, difference", difference, tau_1, tau,
-                _ERRATA_4_3.get((s, "difference"), ""),
-            ),
-        ]  # fmt: skip
+            row(f"{item}, alpha", alpha, run.alpha, why["alpha"]),
+            row(f"{item}, tau_1", tau_1, run.tau_1),
+            row(f"{item}, by Theorem 1", "", run.tau),
+            row(f"{item}, tau", tau, run.truth, _coverage(run)),
+            _difference(exhibit, *printed, why["difference"]),
+        ]
     return rows
 
 
 def _coverage(run: _Runs) -> str:
-    """Say how often the exact 95 % interval given the sample holds the truth."""
+    """Return how often the exact 95 % interval given the sample covers the truth."""
     return f"in {100 * run.covered.mean():.0f} % of the 95 % intervals"
 
 
@@ -308,30 +266,27 @@ def _table_4_4(run: _Runs) -> list[Row]:
     exhibit = f"Table 4.4: the model itself, alpha = 1, N = {DM_N:,}, K = {DM_K:,}"
     model = DirichletMultinomial(DM_K, DM_ALPHA)
     n = round(SHARE * DM_N)
+    row = partial(simulated, exhibit)
     rows = [
-        simulated(exhibit, "sample uniques", "", run.sample_uniques),
+        row("sample uniques", "", run.sample_uniques),
         exact(exhibit, "expected", "", model.population_uniques(n)),
-        simulated(exhibit, "by Theorem 1", "", run.tau, "not low by 8.6 %, errata 5.8"),
+        row("by Theorem 1", "", run.tau, "not low by 8.6 %, errata 5.8"),
         exact(exhibit, "tau expected", "", SHARE * model.population_uniques(DM_N)),
     ]
     for number, (alpha, tau_1, tau, difference) in enumerate(_DM_TAU, 1):
+        item, implied = f"{number}, sample uniques implied", _implied(alpha, tau_1)
+        coverage = _coverage(run) if number == 1 else ""
         rows += [
-            simulated(exhibit, f"{number}, alpha", alpha, run.alpha),
-            simulated(exhibit, f"{number}, tau_1", tau_1, run.tau_1),
-            within(
-                exhibit, f"{number}, sample uniques implied", "",
-                *_implied_uniques(alpha, tau_1), "errata 5.5" if number == 4 else "",
-            ),
-            simulated(
-                exhibit, f"{number}, tau", tau, run.truth,
-                _coverage(run) if number == 1 else "",
-            ),
+            row(f"{number}, alpha", alpha, run.alpha),
+            row(f"{number}, tau_1", tau_1, run.tau_1),
+            within(exhibit, item, "", *implied, "errata 5.5" if number == 4 else ""),
+            row(f"{number}, tau", tau, run.truth, coverage),
             _difference(exhibit, f"{number}, difference", difference, tau_1, tau),
-        ]  # fmt: skip
+        ]
     return rows
 
 
-def _implied_uniques(alpha: str, tau_1: str) -> tuple[float, float]:
+def _implied(alpha: str, tau_1: str) -> tuple[float, float]:
     """Return the range of m1 for which tau_1 = m1 (n/N)^(1+alpha), both as printed."""
     (low_alpha, high_alpha), (low, high) = bounds(alpha), bounds(tau_1)
     return low / SHARE ** (1.0 + low_alpha), high / SHARE ** (1.0 + high_alpha)

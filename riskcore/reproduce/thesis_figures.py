@@ -57,6 +57,7 @@ def figures(
 def _population_and_sample(
     population: Population, share: float, seed: int, s: float | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the cells of a population and of a sample of it."""
     rng = np.random.default_rng(seed)
     frequencies = population(s, rng)
     n = round(share * int(frequencies.sum()))
@@ -64,6 +65,7 @@ def _population_and_sample(
 
 
 def _model(alpha: float, seed: int) -> NDArray[np.int64]:
+    """Return the cells of a Dirichlet-multinomial population."""
     rng = np.random.default_rng(seed)
     return populations.dirichlet_multinomial_population(1_000_000, 20_000, alpha, rng)
 
@@ -155,8 +157,8 @@ def table_4_3(
 
 
 def _draw_printed(axes: Axes, printed: Mapping[float, tuple[float, float]]) -> None:
+    """Draw the printed tau and tau_1."""
     for k, (name, color) in enumerate((("$\\tau$", "black"), ("$\\tau_1$", "C1"))):
-        axes.plot(
-            list(printed), [values[k] for values in printed.values()],
-            "x", ms=8, color=color, label=f"{name} as printed, one run",
-        )  # fmt: skip
+        heights = [values[k] for values in printed.values()]
+        label = f"{name} as printed, one run"
+        axes.plot(list(printed), heights, "x", ms=8, color=color, label=label)

@@ -1,15 +1,12 @@
 """Simulated populations, samples of them, and survey files.
 
-A population, or a sample, is an array of cell frequencies: how many of its records are
-in each cell. Every draw comes from the `numpy.random.Generator` given.
+A population, or a sample, is an array of cell frequencies: the number of records in
+each cell. Every draw comes from the given `numpy.random.Generator`.
 """
 
 from __future__ import annotations
 
-from riskcore.simulate.households import (
-    household_survey,
-    household_survey_labels,
-)
+from riskcore.simulate.households import household_survey, household_survey_labels
 from riskcore.simulate.populations import (
     dirichlet_multinomial_population,
     pitman_population,

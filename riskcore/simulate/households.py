@@ -1,4 +1,4 @@
-"""A made survey of households as statistical offices of many countries hold them."""
+"""Simulate a survey of living conditions of households."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.simulate.populations import Floats, Ints, Mask
 
-# Households of 2,000 by size, by region and urban or rural, by land and by religion:
-# Benschop, Machingauta and Welch, Statistical Disclosure Control: A Practice Guide,
-# case study 1, step 8a, the section on utility, and appendix C.
+# 2,000 households by size, region and area, land and religion: Benschop, Machingauta
+# and Welch, Statistical Disclosure Control: A Practice Guide, case study 1, step 8a,
+# the section on utility, and appendix C.
 _SIZES = {
     1: 152, 2: 194, 3: 238, 4: 295, 5: 276, 6: 252, 7: 214, 8: 134, 9: 84, 10: 66,
     11: 34, 12: 21, 13: 11, 14: 6, 15: 6, 16: 5, 17: 4, 18: 2, 19: 1, 20: 2, 21: 1,
@@ -30,9 +30,8 @@ _LAND = {1: 763, 2: 500, 3: 332, _NO_LAND: 405}
 _RELIGIONS = {1: 179, 5: 383, 9: 154, 7: 7, 6: 267, _NO_RELIGION: 1010}
 _ROOFS = {1: 27, 3: 914, 4: 307, 5: 711, 9: 10, 2: 31}
 
-_HEAD, _SPOUSE, _CHILD, _PARENT, _GRANDCHILD, _IN_LAW, _OTHER, _HELP, _NONE = range(
-    1, 10
-)
+_HEAD, _SPOUSE, _CHILD, _PARENT, _GRANDCHILD = range(1, 6)
+_IN_LAW, _OTHER, _HELP, _NONE = range(6, 10)
 _NEVER, _MONOGAMOUS, _POLYGAMOUS, _UNION, _DIVORCED, _WIDOWED = range(1, 7)
 _NOT_ASKED, _NO_INDUSTRY = 9, 99
 _FEMALE, _MALE = 0, 1
@@ -45,9 +44,8 @@ def household_survey(
 
     With 2,000 households it has the shape of the file of the case studies in
     *Statistical Disclosure Control: A Practice Guide* (Benschop, Machingauta and Welch)
-    and the margins that are printed there: 10,574 persons, and so many households of
-    each size, of each region and area, of each religion and kind of land. All else is
-    made.
+    and the margins printed there: 10,574 persons, and the numbers of households by
+    size, by region and area, by religion and by land. All else is simulated.
 
     Parameters
     ----------
@@ -60,17 +58,16 @@ def household_survey(
     -------
     dict of str to ndarray
         Columns of equal length, a row for each person; the members of a household are
-        neighbors, its head is the first. `household_survey_labels` has what the codes
-        mean.
+        neighbors, its head first. `household_survey_labels` has the labels of codes.
 
-        - of the household: ``IDH``, from 1; ``PHONE``, a made number; ``REGION``;
+        - household: ``IDH``, from 1; ``PHONE``, a random number; ``REGION``;
           ``URBRUR``; ``HHSIZE``, 1 to 33; ``RELIG``, 99999 if not stated;
           ``OWNAGLAND``, 9 if not stated; ``LANDSIZEHA``, hectares; ``ROOF``; ``TV``;
           ``CAR``; ``TANHHEXP`` and ``INCTOTGROSSHH``, expenditure and income of a year
-        - of the person: ``IDP``, from 1 in each household; ``GENDER``; ``REL``;
+        - person: ``IDP``, from 1 in each household; ``GENDER``; ``REL``;
           ``MARITAL``; ``AGEYRS``, 0 to 95; ``EDUCY``; ``ATSCHOOL``; ``INDUSTRY1``
-        - ``WGTHH``: households for which the household stands, and persons for whom
-          each member does; ``WGTPOP``: that times ``HHSIZE``
+        - ``WGTHH``, the weight of the household and of each member, and ``WGTPOP``,
+          that times ``HHSIZE``
 
     Raises
     ------
@@ -119,13 +116,13 @@ def household_survey(
 
 
 def household_survey_labels() -> dict[str, dict[str, Any]]:
-    """Return what the columns of `household_survey` and their codes mean.
+    """Return the labels of the columns of `household_survey` and of their codes.
 
     Returns
     -------
     dict of str to dict
-        For each column its ``label`` and, where it has codes, their labels by the code
-        as text, ``values``.
+        For each column its ``label`` and the labels of its codes, given as text, in
+        ``values``.
 
     Examples
     --------
@@ -133,10 +130,7 @@ def household_survey_labels() -> dict[str, dict[str, Any]]:
     {'label': 'Sex', 'values': {'0': 'female', '1': 'male'}}
     """
     return {
-        name: {
-            "label": label,
-            "values": {str(code): text for code, text in codes.items()},
-        }
+        name: {"label": label, "values": {str(k): text for k, text in codes.items()}}
         for name, (label, codes) in _LABELS.items()
     }
 
@@ -148,96 +142,53 @@ _LABELS: dict[str, tuple[str, dict[int, str]]] = {
     "REGION": ("Region", {k: f"region {k}" for k in range(1, 7)}),
     "URBRUR": ("Area", {_RURAL: "rural", _URBAN: "urban"}),
     "HHSIZE": ("Members of the household", {}),
-    "RELIG": (
-        "Religion of the head",
-        {
-            1: "religion 1",
-            5: "religion 5",
-            6: "religion 6",
-            7: "religion 7",
-            9: "another",
-            _NO_RELIGION: "not stated",
-        },
-    ),
-    "OWNAGLAND": (
-        "Agricultural land",
-        {1: "own", 2: "rented", 3: "none", _NO_LAND: "not stated"},
-    ),
+    "RELIG": ("Religion of the head", {
+        1: "religion 1", 5: "religion 5", 6: "religion 6", 7: "religion 7",
+        9: "another", _NO_RELIGION: "not stated",
+    }),
+    "OWNAGLAND": ("Agricultural land", {
+        1: "own", 2: "rented", 3: "none", _NO_LAND: "not stated",
+    }),
     "LANDSIZEHA": ("Land in hectares", {}),
-    "ROOF": (
-        "Roof",
-        {1: "concrete", 2: "wood", 3: "metal", 4: "tiles", 5: "thatch", 9: "another"},
-    ),
+    "ROOF": ("Roof", {
+        1: "concrete", 2: "wood", 3: "metal", 4: "tiles", 5: "thatch", 9: "another",
+    }),
     "TV": ("Television", _YES_NO),
     "CAR": ("Car", _YES_NO),
     "TANHHEXP": ("Expenditure of the household in a year", {}),
     "INCTOTGROSSHH": ("Gross income of the household in a year", {}),
     "IDP": ("Person in the household", {}),
     "GENDER": ("Sex", {_FEMALE: "female", _MALE: "male"}),
-    "REL": (
-        "Relation to the head",
-        {
-            _HEAD: "head",
-            _SPOUSE: "spouse",
-            _CHILD: "child",
-            _PARENT: "parent",
-            _GRANDCHILD: "grandchild",
-            _IN_LAW: "child in law",
-            _OTHER: "other relative",
-            _HELP: "domestic help",
-            _NONE: "not related",
-        },
-    ),
-    "MARITAL": (
-        "Marital status",
-        {
-            _NEVER: "never married",
-            _MONOGAMOUS: "married, monogamous",
-            _POLYGAMOUS: "married, polygamous",
-            _UNION: "living together",
-            _DIVORCED: "divorced or separated",
-            _WIDOWED: "widowed",
-            _NOT_ASKED: "below 12, not asked",
-        },
-    ),
+    "REL": ("Relation to the head", {
+        _HEAD: "head", _SPOUSE: "spouse", _CHILD: "child", _PARENT: "parent",
+        _GRANDCHILD: "grandchild", _IN_LAW: "child in law", _OTHER: "other relative",
+        _HELP: "domestic help", _NONE: "not related",
+    }),
+    "MARITAL": ("Marital status", {
+        _NEVER: "never married", _MONOGAMOUS: "married, monogamous",
+        _POLYGAMOUS: "married, polygamous", _UNION: "living together",
+        _DIVORCED: "divorced or separated", _WIDOWED: "widowed",
+        _NOT_ASKED: "below 12, not asked",
+    }),
     "AGEYRS": ("Age in years", {}),
-    "EDUCY": (
-        "Highest education",
-        {
-            0: "none",
-            1: "some primary",
-            2: "primary",
-            3: "lower secondary",
-            4: "upper secondary",
-            5: "technical",
-            6: "university",
-            _NOT_ASKED: "below 5, not asked",
-        },
-    ),
+    "EDUCY": ("Highest education", {
+        0: "none", 1: "some primary", 2: "primary", 3: "lower secondary",
+        4: "upper secondary", 5: "technical", 6: "university",
+        _NOT_ASKED: "below 5, not asked",
+    }),
     "ATSCHOOL": ("At school", {**_YES_NO, _NOT_ASKED: "below 5, not asked"}),
-    "INDUSTRY1": (
-        "Industry",
-        {
-            1: "agriculture",
-            2: "mining",
-            3: "manufacturing",
-            4: "utilities",
-            5: "construction",
-            6: "trade",
-            7: "transport",
-            8: "finance",
-            9: "public administration",
-            10: "other services",
-            _NO_INDUSTRY: "does not work",
-        },
-    ),
+    "INDUSTRY1": ("Industry", {
+        1: "agriculture", 2: "mining", 3: "manufacturing", 4: "utilities",
+        5: "construction", 6: "trade", 7: "transport", 8: "finance",
+        9: "public administration", 10: "other services", _NO_INDUSTRY: "does not work",
+    }),
     "WGTHH": ("Weight of the household and of each member", {}),
     "WGTPOP": ("Weight of the household times its members", {}),
-}
+}  # fmt: skip
 
 
 def _homes(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Draw what the members of a household share."""
+    """Draw the columns of households."""
     places = np.array(list(_REGIONS))
     place = np.sort(_shared_out(range(len(places)), _REGIONS.values(), n))
     region, area = places[place].T
@@ -268,7 +219,7 @@ def _homes(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
 
 
 def _shared_out(codes: Sequence[int], counts: Any, n: int) -> Ints:
-    """Return n codes in proportion to counts, by the largest remainders."""
+    """Return n codes in proportion to counts, by the largest-remainder method."""
     share = np.fromiter(counts, float)
     exact = share * (n / share.sum())
     whole = np.floor(exact).astype(np.int64)
@@ -278,14 +229,14 @@ def _shared_out(codes: Sequence[int], counts: Any, n: int) -> Ints:
 
 
 def _by_rank(counts: dict[int, int], score: Floats) -> Ints:
-    """Share out codes in proportion to counts, in order, to the rising scores."""
+    """Return codes in proportion to counts, ordered as the scores are."""
     codes = np.empty(len(score), np.int64)
     codes[np.argsort(score)] = _shared_out(list(counts), counts.values(), len(score))
     return codes
 
 
 def _drawn(codes: list[int], chances: list[float], u: Floats) -> Ints:
-    """Return codes by their chances from uniform numbers."""
+    """Return codes drawn by their probabilities with uniform numbers."""
     drawn: Ints = np.array(codes)[np.searchsorted(np.cumsum(chances)[:-1], u, "right")]
     return drawn
 
@@ -293,7 +244,7 @@ def _drawn(codes: list[int], chances: list[float], u: Floats) -> Ints:
 def _relations(
     couple: Mask, household: Ints, person: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw the relation of each member to the first, the head."""
+    """Draw the relation of each member to the head, the first member."""
     u = rng.random(len(household))
     near = _drawn([_CHILD, _PARENT, _OTHER, _NONE], [0.93, 0.01, 0.05, 0.01], u)
     far = _drawn(
@@ -308,7 +259,7 @@ def _relations(
 
 
 def _ages(n: int, relation: Ints, household: Ints, rng: np.random.Generator) -> Ints:
-    """Draw ages: the head's, then those of the others from it."""
+    """Draw ages: of the head, then of the others from it."""
     head = (19 + 74 * rng.beta(1.7, 2.6, n))[household]
     u = rng.random(len(household))
     kinds = [
@@ -331,7 +282,7 @@ def _ages(n: int, relation: Ints, household: Ints, rng: np.random.Generator) -> 
 def _genders(
     relation: Ints, couple: Mask, household: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw sexes: the head of a couple is mostly a man, the spouse of the other sex."""
+    """Draw sexes: heads of couples are mostly men, spouses of the other sex."""
     head = rng.random(len(couple)) < np.where(couple, 0.93, 0.4)
     other = rng.random(len(household)) < 0.49
     male = np.select(
@@ -345,10 +296,10 @@ def _genders(
 def _marital_status(
     relation: Ints, couple: Mask, age: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw marital status by relation and age; a couple has one."""
+    """Draw marital status by relation and age, the same for a couple."""
     u = rng.random(len(age))
     pair = np.isin(relation, [_HEAD, _SPOUSE]) & couple
-    # A couple's status goes by the number of its head, which both can count from.
+    # Both partners of a couple take the random number of the head.
     head = np.maximum.accumulate(np.where(relation == _HEAD, np.arange(len(age)), 0))
     of_couple = _drawn([_MONOGAMOUS, _POLYGAMOUS, _UNION], [0.78, 0.13, 0.09], u[head])
     widowed = np.clip((age - 25) / 65, 0.0, 0.9)
@@ -375,7 +326,7 @@ def _marital_status(
 def _educations(
     age: Ints, urban: Mask, household: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw levels, alike in a household and higher in towns; age limits them."""
+    """Draw levels, similar in a household, higher in towns, limited by age."""
     home = rng.standard_normal(household[-1] + 1)[household]
     latent = 0.6 * home + 0.8 * rng.standard_normal(len(age)) + 0.6 * urban
     level = np.searchsorted([-1.0, 1.1, 1.8, 2.3, 2.6, 2.8], latent)
@@ -385,13 +336,13 @@ def _educations(
 
 
 def _at_school(age: Ints, rng: np.random.Generator) -> Ints:
-    """Draw who is at school: most from 6 to 14, some up to 24."""
+    """Draw school attendance: most from 6 to 14, some up to 24."""
     chance = np.select([age < 6, age < 15, age < 19, age < 25], [0.2, 0.93, 0.5, 0.05])
     return np.where(age < 5, _NOT_ASKED, rng.random(len(age)) < chance).astype(np.int64)
 
 
 def _industries(age: Ints, school: Mask, urban: Mask, rng: np.random.Generator) -> Ints:
-    """Draw industries of those who work: mostly agriculture, less so in towns."""
+    """Draw industries of workers: mostly agriculture, less in towns."""
     u = rng.random(len(age))
     others = _drawn(
         [2, 3, 4, 5, 6, 7, 8, 9, 10],

@@ -1,4 +1,4 @@
-"""Simulated populations: arrays of cell frequencies by three models."""
+"""Simulate populations, arrays of cell frequencies, by three models."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Of which all frequencies are in memory: 69 GB.
-_MOST_CELLS = 2**33
+_MOST_CELLS = 2**33  # their frequencies take 69 GB of memory
 _CELLS = 2**16  # in one tree
-_SEATS = 2**16  # between two calls of the generator
+_SEATS = 2**16  # people between two calls of the generator
 
 
 def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -> Ints:
@@ -34,7 +33,7 @@ def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -
     K : int
         Number of cells, positive.
     exponent : float
-        The exponent s >= 0; 0 makes all cells equally likely.
+        The exponent s >= 0; for 0 all cells are equally likely.
     rng : numpy.random.Generator
         Source of all chance.
 
@@ -54,8 +53,8 @@ def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -
     -----
     The thesis on the Dirichlet-multinomial estimate, appendix A. People are divided
     between the halves of the cells, then between the halves of each half, and so on:
-    the multinomial distribution, with shares that are right relatively however rare a
-    cell is. 10^10 people in 10^7 cells take about a second.
+    the multinomial distribution, with a small relative error of the share of every
+    cell, however rare. 10^10 people in 10^7 cells take about a second.
 
     Examples
     --------
@@ -79,9 +78,8 @@ def dirichlet_multinomial_population(
 ) -> Ints:
     """Return the cell frequencies of a Dirichlet-multinomial population.
 
-    The cell probabilities are drawn from the symmetric Dirichlet distribution with
-    parameter alpha, the frequencies from the multinomial distribution with these
-    probabilities.
+    Cell probabilities are drawn from the symmetric Dirichlet distribution with
+    parameter alpha, frequencies from the multinomial distribution with them.
 
     Parameters
     ----------
@@ -90,7 +88,7 @@ def dirichlet_multinomial_population(
     K : int
         Number of cells, positive.
     alpha : float
-        Parameter of each cell, positive; the smaller, the more unequal the cells.
+        Parameter of each cell, positive; for small alpha the cells are unequal.
     rng : numpy.random.Generator
         Source of all chance.
 
@@ -104,13 +102,13 @@ def dirichlet_multinomial_population(
     TypeError
         If ``N`` or ``K`` is not an integer or ``rng`` not a `numpy.random.Generator`.
     ValueError
-        If ``N`` or ``K`` is not positive or ``alpha`` not a positive number, or K alpha
-        is beyond the doubles.
+        If ``N`` or ``K`` is not positive, ``alpha`` is not a positive number, or
+        K alpha overflows.
 
     Notes
     -----
-    Halves of the cells as in `zipf_population`; the share of a half of k cells beside
-    one of k' is drawn from the beta distribution with parameters k alpha and k' alpha.
+    People are divided as in `zipf_population`; the share of k cells, next to k' others,
+    is drawn from the beta distribution with parameters k alpha and k' alpha.
 
     Examples
     --------
@@ -121,7 +119,7 @@ def dirichlet_multinomial_population(
     arguments.generator("rng", rng)
     arguments.number_in("alpha", alpha, "(0, inf)")
     if math.isinf(alpha * arguments.whole("K", K)):
-        raise ValueError(f"alpha={alpha}: times {K} cells that is beyond 1.8e308")
+        raise ValueError(f"alpha={alpha}: alpha times {K} cells is beyond 1.8e308")
     return _populate(
         N,
         K,
@@ -136,9 +134,9 @@ def pitman_population(
 ) -> Ints:
     """Return the cell frequencies of a population from the Pitman sampling formula.
 
-    People come one by one: after m of them, in u cells, the next opens a new cell with
-    probability (theta + u sigma)/(theta + m) and joins a cell of F with probability
-    (F - sigma)/(theta + m).
+    People arrive one by one: after m people, in u cells, the next one opens a new cell
+    with probability (theta + u sigma)/(theta + m) and joins a cell of F people with
+    probability (F - sigma)/(theta + m).
 
     Parameters
     ----------
@@ -154,8 +152,7 @@ def pitman_population(
     Returns
     -------
     ndarray of int64
-        Frequencies of the occupied cells, in the order in which they were opened, with
-        sum N.
+        Frequencies of the occupied cells, in the order of their opening, with sum N.
 
     Raises
     ------
@@ -170,9 +167,9 @@ def pitman_population(
 
     Notes
     -----
-    Takemura, on the additive model; Pitman (1995). Everyone takes the cell of a person
-    chosen at random, but for probabilities theta/(theta + m) and, where that person
-    was the first of the cell, sigma: one step takes the same time whatever m and u.
+    Takemura, on the additive model; Pitman (1995). Everyone joins the cell of a person
+    chosen at random, except with probability theta/(theta + m) and, if that person was
+    the first of the cell, sigma: the time of a step does not grow with m and u.
 
     Examples
     --------
@@ -206,7 +203,7 @@ def _populate(
 ) -> Ints:
     """Divide N people among blocks of cells, then among the cells of each block.
 
-    ``mass(start, stop)`` holds a number for each cell, which add up over cells, and
+    ``mass(start, stop)`` returns an additive number for each cell, and
     ``share(left, right)`` the probability of the second of two neighbors.
     """
     N = arguments.whole_from("N", N, 1, 2**53)
@@ -257,9 +254,9 @@ def _seat(
     cell: Any,
     cells: Any,
 ) -> None:
-    """Give each person a cell; the first person of cell c has ~c."""
+    """Assign each person a cell; the first person of cell c has ~c."""
     opened = cells[0]
-    # A negative theta is taken from the share of the very first person.
+    # A negative theta is subtracted from the share of the very first person.
     short = min(theta, 0.0)
     for m in range(start, stop):
         at = uniform[2 * (m - start)] * (m + theta) - short

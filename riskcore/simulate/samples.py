@@ -20,15 +20,15 @@ def sample(
     design: str = "simple",
     strata: ArrayLike | None = None,
 ) -> Ints:
-    """Draw a sample of a population; return how many records of each cell are in it.
+    """Return the cell frequencies of a sample drawn from a population.
 
     Parameters
     ----------
     frequencies : array_like of int, shape (K,)
         Population frequencies F of the cells.
     n : int, float or array_like of int
-        Size of the sample; its expectation, any real number, for "poisson"; that of
-        each stratum, or one for all, for "stratified". At most the population.
+        Size of the sample, at most the population; for "poisson" its expectation, a
+        real number; for "stratified" the size in each stratum, or one for all.
     rng : numpy.random.Generator
         Source of all chance.
     design : {"simple", "poisson", "stratified"}
@@ -36,8 +36,8 @@ def sample(
         - "poisson": every record is in the sample with probability n/N, independently;
         - "stratified": a simple sample in each stratum, independently.
     strata : array_like, shape (K,), optional
-        The stratum of each cell, for "stratified" alone; sizes in ``n`` are in the
-        order of ``numpy.unique(strata)``.
+        The stratum of each cell, for "stratified" only; sizes in ``n`` are in the order
+        of ``numpy.unique(strata)``.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def sample(
 
     See Also
     --------
-    design_weights : the weights that go with it.
+    design_weights : the design weights of the sample.
 
     Examples
     --------
@@ -83,10 +83,10 @@ def sample(
 def design_weights(
     frequencies: ArrayLike, sampled: ArrayLike, strata: ArrayLike | None = None
 ) -> Floats:
-    """Return the weight of the records of each cell, N_h/n_h of its stratum h.
+    """Return the design weight of the records of each cell, N_h/n_h of its stratum h.
 
-    The weights of the records sampled add up to the population of each stratum. For
-    a Poisson sample that is N over the size it happens to have.
+    The weights of the sampled records add to the population of each stratum. For a
+    Poisson sample n is its actual size.
 
     Parameters
     ----------
@@ -103,7 +103,8 @@ def design_weights(
     Raises
     ------
     ValueError
-        If the sample has no record in some stratum, or is not of the population.
+        If a stratum has no sampled record, or the sample is not a subset of the
+        population.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class Uniques(NamedTuple):
     sample : int
         Sample uniques, records with f = 1.
     both : int
-        Records unique in both: tau, which models estimate from the sample.
+        Records unique in both: tau, which models estimate.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def uniques(frequencies: ArrayLike, sampled: ArrayLike) -> Uniques:
     Raises
     ------
     ValueError
-        If the second is not a sample of the first.
+        If the sample is not a subset of the population.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def uniques(frequencies: ArrayLike, sampled: ArrayLike) -> Uniques:
 
 
 def _simple(population: Ints, n: int, rng: np.random.Generator, name: str) -> Ints:
-    """Draw n records: each with probability n/N, then some more or fewer at random."""
+    """Draw n records: each with probability n/N, then correct the number at random."""
     N = int(population.sum())
     if not 0 <= n <= N:
         raise ValueError(f"{name}: need 0 to {N} records, got {n}")
@@ -190,7 +191,7 @@ def _simple(population: Ints, n: int, rng: np.random.Generator, name: str) -> In
 
 
 def _few(population: Ints, n: int, rng: np.random.Generator) -> Ints:
-    """Draw n records, in memory that grows with n."""
+    """Draw n records; memory grows with n."""
     end = np.cumsum(population)
     if n == 0:
         return np.zeros(len(population), dtype=np.int64)
@@ -225,6 +226,7 @@ def _strata(values: ArrayLike, length: int) -> Ints:
 
 
 def _sums(values: Ints, stratum: Ints) -> Ints:
+    """Return the sum of the values of each stratum."""
     total = np.zeros(int(stratum.max(initial=-1)) + 1, dtype=np.int64)
     np.add.at(total, stratum, values)
     return total
@@ -244,6 +246,7 @@ def _population_and_sample(
 
 
 def _frequencies(name: str, values: ArrayLike) -> Ints:
+    """Return cell frequencies, or refuse them."""
     given = arguments.numbers(name, values, "whole numbers", kinds="iu", dimensions=1)
     arguments.refuse(name, (given < 0) | (given > 2**53), "in [0, 2^53]")
     return given.astype(np.int64, copy=False)

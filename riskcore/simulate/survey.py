@@ -1,4 +1,4 @@
-"""A made census-like file of persons in households, with weights."""
+"""Simulate a census-like file of persons in households, with weights."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.simulate.populations import (
-    Floats,
-    Ints,
-    Mask,
-)
+from riskcore.simulate.populations import Floats, Ints, Mask
 
 _PROVINCES, _MUNICIPALITIES = 12, 40
 _FOREIGN, _COUNTRIES = 0.08, 60
@@ -27,13 +23,13 @@ def microdata(
     """Return a survey file like a census sample: persons in whole households.
 
     Households are drawn, with unequal probabilities by region, from a synthetic
-    population in which they are independent of each other.
+    population of independent households.
 
     Parameters
     ----------
     n : int
-        Number of records wanted. The last household is kept whole, so that the file
-        has at most 7 records more.
+        Number of records. The last household is kept whole, so there may be up to 7
+        more.
     rng : numpy.random.Generator
         Source of all chance: the same state gives the same file.
     fraction : float
@@ -46,17 +42,17 @@ def microdata(
         Columns of equal length; the members of a household are neighbors.
 
         - ``HOUSEHOLD``, from 1, and ``PERSON``, from 1 in each household
-        - ``REGION``: municipality, 101 to 1240; without its last two digits, the
+        - ``REGION``: municipality, 101 to 1240; without the last two digits, the
           province. Sizes follow Zipf's law
         - ``HHSIZE``: members of the household, 1 to 8
         - ``SEX``: 1 male, 2 female
         - ``AGE``: 0 to 99
         - ``MARSTAT``: 1 never married, 2 married, 3 widowed, 4 divorced
         - ``EDUCATION``: 0 below school age, 1 primary to 5 higher degree
-        - ``CITIZENSHIP``: 1 the country's own, 2 to 60 others, ever rarer
-        - ``INCOME``: a year's, 0 below 16; not a key variable
-        - ``WEIGHT``: design weight, at least 1, one for each household; the sum is
-          the size of the population but for rounding to cents
+        - ``CITIZENSHIP``: 1 native, 2 to 60 foreign, in order of frequency
+        - ``INCOME``: in a year, 0 below age 16; not a key variable
+        - ``WEIGHT``: design weight, at least 1, rounded to cents, one for each
+          household; the sum is the size of the population
 
     Raises
     ------
@@ -123,9 +119,9 @@ def _regions(
 ) -> tuple[Ints, Floats]:
     """Return each household's region, rising, and its weight.
 
-    Small regions are sampled more densely. The population beyond the sample is shared
-    out to households in proportion to 1/sampling rate of the region and a calibration
-    factor, so that weights are never below 1 and add up to the population.
+    Small regions are sampled more densely. The population beyond the sample is divided
+    among households in proportion to 1/(sampling rate of the region) and a calibration
+    factor, so that weights are at least 1 and add to the population.
     """
     province = 1.0 / np.arange(1, _PROVINCES + 1) ** 0.7
     municipality = 1.0 / np.arange(1, _MUNICIPALITIES + 1)
@@ -142,7 +138,7 @@ def _regions(
 
 
 def _couples(size: Ints, rng: np.random.Generator) -> Mask:
-    """Draw the households led by a couple; the others of two or more by one parent."""
+    """Draw which households a couple heads; in others of two or more, one parent."""
     return (size > 1) & (rng.random(len(size)) < np.where(size == 2, 0.75, 0.85))
 
 
@@ -154,7 +150,7 @@ def _ages(
     child: Mask,
     rng: np.random.Generator,
 ) -> Ints:
-    """Draw ages: the head's by household size, then the partner's, then children's."""
+    """Draw ages: of the head by household size, then of the partner and children."""
     count = len(size)
     alone = 18 + 78 * rng.beta(1.4, 1.3, count)
     pair = 19 + 74 * rng.beta(1.9, 1.5, count)
@@ -174,7 +170,7 @@ def _ages(
 def _sexes(
     couple: Mask, household: Ints, person: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw sexes: nearly all partners' differ; parents alone are mostly women."""
+    """Draw sexes: nearly all partners differ; single parents are mostly women."""
     count = len(couple)
     member = np.bincount(household, minlength=count)
     male_head = np.where(couple, 0.7, np.where(member == 1, 0.45, 0.2))
@@ -209,7 +205,7 @@ def _marital_status(
 
 
 def _educations(age: Ints, household: Ints, rng: np.random.Generator) -> Ints:
-    """Draw levels, alike within a household and higher for the younger; age limits."""
+    """Draw levels, similar in a household, higher for the young, limited by age."""
     home = rng.standard_normal(household[-1] + 1)[household]
     own = rng.standard_normal(len(age))
     latent = 0.6 * home + 0.8 * own + 0.4 * (age < 45) - 0.5 * (age > 70)
@@ -220,7 +216,7 @@ def _educations(age: Ints, household: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _citizenships(household: Ints, rng: np.random.Generator) -> Ints:
-    """Draw citizenships: one for each household, one person in 25 has another."""
+    """Draw a citizenship for each household; one person in 25 has another."""
     foreign = 1.0 / np.arange(1, _COUNTRIES)
     own_country = foreign.sum() * (1.0 - _FOREIGN) / _FOREIGN
     weights = np.concatenate([[own_country], foreign])

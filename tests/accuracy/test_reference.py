@@ -7,12 +7,8 @@ from flint import arb, ctx
 
 from riskcore.accuracy import reference
 
-NAMES = [
-    "individual_risk",
-    "individual_risk_from_frequencies",
-    "log_individual_risk",
-    "individual_risk_gradient",
-]
+RISK = "individual_risk"
+NAMES = [RISK, f"{RISK}_from_frequencies", f"log_{RISK}", f"{RISK}_gradient"]
 
 
 def relative(a, b):
@@ -56,10 +52,22 @@ def test_arb_agrees(name, method, cells, enclosed):
         assert relative(value, enclosed(name, a, b)) < 2.0**-80, (a, b)
 
 
-def test_arb_agrees_for_integer_frequencies_and_tiny_fractions(enclosed):
-    for f, p in [(1.0, 2.0**-250), (3.0, 2.0**-200), (200.0, 2.0**-200)]:
-        value = reference.individual_risk(f, p)
-        assert relative(value, enclosed("individual_risk", f, p)) < 2.0**-100
+SUMS = reference.individual_risk_by_sums
+TINY = [
+    *(
+        (reference.individual_risk, f, 2.0**-e)
+        for f, e in ((1, 250), (3, 200), (200, 200))
+    ),
+    *(
+        (SUMS, f, p)
+        for f, p in ((1, 5e-324), (2, 2.0**-1000), (63, 5e-324), (2.5, 1e-300))
+    ),
+]
+
+
+@pytest.mark.parametrize(("form", "f", "p"), TINY)
+def test_arb_agrees_for_tiny_fractions(form, f, p, enclosed):
+    assert relative(form(f, p), enclosed("individual_risk", float(f), p)) < 2.0**-100
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,26 +83,18 @@ def test_sums_are_the_definition(method, cells):
     chosen = (p > 1e-60) | (f % 1 != 0)
     for x, y in zip(f[chosen].tolist(), p[chosen].tolist(), strict=True):
         definition = reference.individual_risk(x, y)
-        assert relative(reference.individual_risk_by_sums(x, y), definition) < 2.0**-115
+        assert relative(SUMS(x, y), definition) < 2.0**-115
 
 
 @pytest.mark.parametrize("f", [1, 2, 5, 62, 63, 64, 64.5, 65, 300])
 @pytest.mark.parametrize("p", [1e-12, 0.03, 0.2499, 0.25, 0.2501, 0.9, 1 - 2.0**-53, 1])
 def test_sums_are_the_definition_at_their_borders(f, p):
-    definition = reference.individual_risk(f, p)
-    assert relative(reference.individual_risk_by_sums(f, p), definition) < 2.0**-115
-
-
-def test_sums_agree_with_arb_for_tiny_fractions(enclosed):
-    for f, p in [(1, 5e-324), (2, 2.0**-1000), (63, 5e-324), (2.5, 1e-300)]:
-        value = reference.individual_risk_by_sums(f, p)
-        assert relative(value, enclosed("individual_risk", f, p)) < 2.0**-100
+    assert relative(SUMS(f, p), reference.individual_risk(f, p)) < 2.0**-115
 
 
 def test_sums_agree_with_the_series_for_large_frequencies(series):
     for f, p in [(1000, 1e-300), (1e9 + 0.5, 1e-9), (1e300, 0.25)]:
-        value = reference.individual_risk_by_sums(f, p)
-        assert relative(value, series("individual_risk", f, p)) < 2.0**-115
+        assert relative(SUMS(f, p), series("individual_risk", f, p)) < 2.0**-115
 
 
 def test_quotient_is_not_rounded():

@@ -16,15 +16,12 @@ from riskcore.accuracy import names, reference
 from riskcore.core import published_forms as forms
 from riskcore.data.files import formats
 
-COLUMNS = [
-    "sample_frequency", "sampling_fraction", "form", "value", "exact",
-    "relative_error", "ulp_error",
-]  # fmt: skip
+ERRORS = ["value", "exact", "relative_error", "ulp_error"]
+COLUMNS = ["sample_frequency", "sampling_fraction", "form", *ERRORS]
 FOUND = [
-    "form", "points", "largest_relative_error", "sample_frequency",
-    "sampling_fraction", "largest_ulp_error", "share_correctly_rounded",
-    "share_not_finite",
-]  # fmt: skip
+    *("form", "points", "largest_relative_error", *COLUMNS[:2]),
+    *("largest_ulp_error", "share_correctly_rounded", "share_not_finite"),
+]
 
 
 def fraction(x):
@@ -105,8 +102,8 @@ def test_not_finite_values_are_told():
 def test_infinite_values():
     signs = {"inf": lambda f, p: f / 0, "-inf": lambda f, p: -f / 0}
     table = accuracy.error_table(signs, 1, 0.5)
-    assert table["value"].tolist() == [math.inf, -math.inf]
-    assert table["ulp_error"].tolist() == [math.inf, -math.inf]
+    for name in ("value", "ulp_error"):
+        assert table[name].tolist() == [math.inf, -math.inf]
 
 
 def test_summary_finds_the_largest_of_the_finite():
@@ -237,7 +234,7 @@ def test_refused_points(f, p, part):
 
 
 def test_a_function_of_the_wrong_shape():
-    with pytest.raises(ValueError, match=r"form 'mean' made \(\) values"):
+    with pytest.raises(ValueError, match=r"form 'mean' returned \(\) values"):
         accuracy.error_table({"mean": lambda f, p: np.mean(p)}, 1, [0.1, 0.5])
 
 
@@ -262,9 +259,8 @@ def test_frames(backend, kind):
     plain = accuracy.error_table(names, [4, 10], p)
     assert isinstance(table, kind)
     for name in COLUMNS:
-        assert np.array_equal(
-            np.asarray(table[name]), plain[name], equal_nan=name not in ("form",)
-        )
+        column = np.asarray(table[name])
+        assert np.array_equal(column, plain[name], equal_nan=name != "form")
     found = accuracy.summary(table)
     assert isinstance(found, kind)
     assert accuracy.plain(found) == accuracy.plain(accuracy.summary(plain))
@@ -285,9 +281,14 @@ def test_summary_of_a_table_without_errors():
 
 @pytest.mark.parametrize(
     ("start", "stop", "scale"),
-    [(0.001, 0.9, "log"), (5e-324, 1.0, "log"), (5e-324, 1 - 2**-53, "logit"),
-     (0.1, 0.7, "linear"), (1, 1e6, "whole")],
-)  # fmt: skip
+    [
+        (0.001, 0.9, "log"),
+        (5e-324, 1.0, "log"),
+        (5e-324, 1 - 2**-53, "logit"),
+        (0.1, 0.7, "linear"),
+        (1, 1e6, "whole"),
+    ],
+)
 def test_grids(start, stop, scale):
     numbers = accuracy.grid(start, stop, 40, scale)
     assert (numbers[0], numbers[-1]) == (start, stop)
@@ -317,10 +318,9 @@ def test_refused_grids(arguments, part):
 
 def test_fractions_near_one_are_told_apart():
     p = [0.9999, 1 - 1e-8, 1 - 2**-53, 1]
-    text = accuracy.plain(accuracy.error_table("franconi", 1, p))
-    assert [line.split()[1] for line in text.splitlines()[1:]] == [
-        "0.9999", "1-1e-08", "1-1.11e-16", "1",
-    ]  # fmt: skip
+    _, *lines = accuracy.plain(accuracy.error_table("franconi", 1, p)).splitlines()
+    shown = [line.split()[1] for line in lines]
+    assert shown == ["0.9999", "1-1e-08", "1-1.11e-16", "1"]
 
 
 def test_names_cannot_break_a_table():
@@ -343,9 +343,8 @@ def test_heat_map(map_table):
     first, second, scale = figure.axes
     assert [axes.get_title() for axes in (first, second)] == ["binomial_sum", "series7"]
     assert (first.get_xscale(), first.get_yscale()) == ("logit", "log")
-    assert (first.get_xlabel(), first.get_ylabel()) == (
-        "sampling fraction p", "sample frequency f",
-    )  # fmt: skip
+    assert first.get_xlabel() == "sampling fraction p"
+    assert first.get_ylabel() == "sample frequency f"
     assert scale.get_ylabel() == "|relative error|"
     assert [text.get_text() for text in figure.legends[0].texts] == ["not finite"]
     (cells,) = first.collections
@@ -379,10 +378,8 @@ def test_lines():
 
 def test_maps_and_lines_far_out(tmp_path):
     p = accuracy.grid(1e-250, 1 - 2**-53, 12, "logit")
-    accuracy.write(
-        tmp_path / "map.png", accuracy.error_table("series7", [*range(1, 9), 1e100], p)
-    )
-    accuracy.write(tmp_path / "lines.png", accuracy.error_table("series7", [1, 4], p))
+    for name, f in (("map.png", [*range(1, 9), 1e100]), ("lines.png", [1, 4])):
+        accuracy.write(tmp_path / name, accuracy.error_table("series7", f, p))
 
 
 def test_lines_over_the_frequency():
@@ -439,13 +436,11 @@ def test_markdown_file(tmp_path):
     assert text.endswith(f"\n\n{accuracy.markdown(table)}\n")
 
 
+PDF = pytest.param("pdf", b"%PDF", marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
-    ("suffix", "start"),
-    [
-        ("png", b"\x89PNG"),
-        ("svg", b"<?xml"),
-        pytest.param("pdf", b"%PDF", marks=pytest.mark.slow),
-    ],
+    ("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), PDF]
 )
 def test_picture_files(tmp_path, map_table, suffix, start):
     path = accuracy.write(tmp_path / f"e.{suffix}", map_table)

@@ -166,12 +166,8 @@ def test_columns_of_numbers():
     assert income.before.quantiles == (10, 20, 30, 40, 50)
     (both,) = found.correlations
     assert both.columns == ("income", "age")
-    x, y, w = (
-        np.array(original()["income"][:5]),
-        np.array(original()["age"][:5]),
-        [1, 1, 2, 2, 2],
-    )
-    covariance = np.cov(x, y, aweights=w)
+    x, y = (original()[name][:5] for name in names)
+    covariance = np.cov(x, y, aweights=[1, 1, 2, 2, 2])
     expected = covariance[0, 1] / math.sqrt(covariance[0, 0] * covariance[1, 1])
     assert both.before == pytest.approx(expected)
 
@@ -212,17 +208,16 @@ def test_only_ids_tell_which_record_is_which():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda ids: [*ids[:-1], ids[0]], "have an id that another has"),
+        (lambda ids: [*ids[:-1], ids[0]], "have the id of another record"),
         (lambda ids: [*ids[:-1], None], "missing in 1 of 6"),
-        (lambda ids: [*ids[:-1], "z"], "other ids"),
+        (lambda ids: [*ids[:-1], "z"], "the ids of the files differ"),
     ],
 )
 def test_ids_that_are_not_the_same_are_refused(change, said):
-    ids = list("abcdef")
+    one, two = {**original(), "id": [*"abcdef"]}, safe()
+    two["id"] = change(one["id"])
     with pytest.raises(ValueError, match=said):
-        compare(
-            {**original(), "id": ids}, {**safe(), "id": change(ids)}, ["sex"], id="id"
-        )
+        compare(one, two, ["sex"], id="id")
 
 
 def test_other_numbers_of_records():
@@ -286,9 +281,8 @@ def test_data_on_an_engine():
 
 def test_what_is_said_of_it():
     found = compare(original(), safe(), ["sex", "age"], "w")
-    assert repr(found).startswith(
-        "<Comparison: 6 records before and 6 after, 2 keys, 2"
-    )
+    start = "<Comparison: 6 records before and 6 after, 2 keys, 2"
+    assert repr(found).startswith(start)
     assert "total variation of sex" in found._repr_html_()
     with pytest.raises(KeyError, match="'income' is not a key"):
         found.key("income")
@@ -298,16 +292,11 @@ def test_what_is_said_of_it():
 def test_labelled_files_are_compared_by_their_codes(tmp_path):
     import pyreadstat
 
-    frames = [
-        pandas.DataFrame({"sex": [1.0, 1, 2, 2]}),
-        pandas.DataFrame({"sex": [1.0, np.nan, 2, 2]}),
-    ]
     paths = [tmp_path / "original.sav", tmp_path / "safe.sav"]
-    for path, frame in zip(paths, frames, strict=True):
-        labels = {"sex": {1: "male", 2: "female"}}
+    labels = {"sex": {1: "male", 2: "female"}}
+    for path, second in zip(paths, (1, np.nan), strict=True):
+        frame = pandas.DataFrame({"sex": [1.0, second, 2, 2]})
         pyreadstat.write_sav(frame, path, variable_value_labels=labels)
     (sex,) = compare(*paths, ["sex"]).keys
     assert (sex.suppressed, sex.total_variation) == (1, 0.25)
-    assert [row.category for row in sex.table] == [
-        "1 (male)", "2 (female)", None,
-    ]  # fmt: skip
+    assert [row.category for row in sex.table] == ["1 (male)", "2 (female)", None]

@@ -54,9 +54,8 @@ def tables(seed, levels, K=200):
     """Return distinct records of two files, all categories in both."""
     rng = np.random.default_rng(seed)
     codes = [rng.integers(0, k, K) for k in levels]
-    effect = sum(
-        rng.normal(0, 0.4, k)[one] for k, one in zip(levels, codes, strict=True)
-    )
+    pairs = zip(levels, codes, strict=True)
+    effect = sum(rng.normal(0, 0.4, k)[one] for k, one in pairs)
     N = rng.integers(2, 30, K)
     after = rng.binomial(N, special.expit(effect))
     return codes, N - after, after
@@ -195,14 +194,8 @@ def test_the_fit_is_that_of_r(interactions, tmp_path):
     N <- d$s + d$n; c <- sum(d$s) / sum(N)
     cat(sprintf("[%.17g, %d]", sum(N * (fitted(fit) - c)^2) / sum(N), fit$rank))
     """
-    done = subprocess.run(
-        ["Rscript", "-e", program],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    pmse, k = json.loads(done.stdout)
+    command = ["Rscript", "-e", program]
+    pmse, k = json.loads(subprocess.check_output(command, cwd=tmp_path))
     found = propensity(codes, before, after, interactions=interactions)
     assert found.pmse == pytest.approx(pmse, rel=1e-8)
     assert found.parameters == k

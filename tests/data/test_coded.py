@@ -18,30 +18,25 @@ from riskcore.data.recode import recode, recoded_columns
 from tests import thin
 
 NUMBERS = st.lists(st.integers(-3, 300), min_size=1, max_size=30)
+LABELS = st.sampled_from([[7, 8, 7], ["x", "y", "y"], [2.5, 1.0, 3.0]])
+
+
+def text(values):
+    return [None if value is None else str(value) for value in values]
+
+
 HOLDERS = {
-    "list": lambda name, values: {name: values},
-    "tuple": lambda name, values: {name: tuple(values)},
-    "objects": lambda name, values: {name: np.array(values, object)},
-    "pandas": lambda name, values: pd.DataFrame({name: values}),
-    "pandas text": lambda name, values: pd.DataFrame(
-        {name: pd.array([None if v is None else str(v) for v in values], "string")}
-    ),
-    "pandas category": lambda name, values: pd.DataFrame(
-        {name: pd.Categorical([None if v is None else str(v) for v in values])}
-    ),
-    "polars": lambda name, values: pl.DataFrame({name: values}),
-    "polars text": lambda name, values: pl.DataFrame(
-        {name: [None if v is None else str(v) for v in values]}
-    ),
-    "pyarrow": lambda name, values: pa.table({name: values}),
-    "pyarrow dictionary": lambda name, values: pa.table(
-        {name: pa.array([None if v is None else str(v) for v in values])}
-    ).set_column(
-        0,
-        name,
-        pa.array(
-            [None if v is None else str(v) for v in values], pa.string()
-        ).dictionary_encode(),
+    "list": lambda values: {"a": values},
+    "tuple": lambda values: {"a": tuple(values)},
+    "objects": lambda values: {"a": np.array(values, object)},
+    "pandas": lambda values: pd.DataFrame({"a": values}),
+    "pandas text": lambda values: pd.DataFrame({"a": pd.array(text(values), "string")}),
+    "pandas category": lambda values: pd.DataFrame({"a": pd.Categorical(text(values))}),
+    "polars": lambda values: pl.DataFrame({"a": values}),
+    "polars text": lambda values: pl.DataFrame({"a": text(values)}),
+    "pyarrow": lambda values: pa.table({"a": values}),
+    "pyarrow dictionary": lambda values: pa.table(
+        {"a": pa.array(text(values), pa.string()).dictionary_encode()}
     ),
 }
 ARRAYS = {
@@ -68,8 +63,8 @@ def assert_the_same(coded, data, keys):
 
 
 def some(values, draw):
-    return np.array(draw(st.lists(st.booleans(), min_size=len(values),
-                                  max_size=len(values))))  # fmt: skip
+    n = len(values)
+    return np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
 
 
 def check(data, values, draw, *, number):
@@ -89,9 +84,8 @@ def check(data, values, draw, *, number):
     fresh = with_columns(data, columns)
     assert_the_same(coded.recoded(columns), recoded, ["a"])
     assert_the_same(coded.recoded(columns), fresh, ["a"])
-    assert_the_same(
-        coded.recoded(columns).blanked(either), blank(recoded, either), ["a"]
-    )
+    blanked = coded.recoded(columns).blanked(either)
+    assert_the_same(blanked, blank(recoded, either), ["a"])
 
 
 # An example in a frame takes some 50 ms.
@@ -101,15 +95,15 @@ def check(data, values, draw, *, number):
 def test_of_any_holder(holder, data, values):
     if all(value is None for value in values) and "pyarrow" in holder:
         values = [*values, 1]  # a column of type null has no codes
-    labels = data.draw(st.sampled_from([[7, 8, 7], ["x", "y", "y"], [2.5, 1.0, 3.0]]))
-    check(HOLDERS[holder]("a", values), values, data.draw, number=labels)
+    labels = data.draw(LABELS)
+    check(HOLDERS[holder](values), values, data.draw, number=labels)
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
 @thin.examples(50)
 @given(st.data(), NUMBERS)
 def test_of_arrays(kind, data, values):
-    labels = data.draw(st.sampled_from([[7, 8, 7], ["x", "y", "y"], [2.5, 1.0, 3.0]]))
+    labels = data.draw(LABELS)
     number = None if kind == "times" else labels
     if kind == "uint":
         values = [abs(value) for value in values]

@@ -78,26 +78,22 @@ def door(request):
 
 def call(function, data):
     """Return what a function finds, as plain data, and the data that come back."""
-    if function == "assess":
-        found = riskcore.assess(data, KEYS, "w", missing="category")
-        return found.individual_risk.tolist(), found.records
-    if function == "tabulate":
-        found = riskcore.tabulate(data, KEYS, "w", missing="category")
-        return found.population_frequency.tolist(), None
+    how = {"missing": "category"}
     if function == "protect":
-        found = riskcore.protect(
-            data, KEYS, "w", threshold=0.2, missing="wildcard",
-            recodings={"age": Recoding.mapping({47: 40})},
-        )  # fmt: skip
-        return found.suppressed, found.data
-    if function == "diversity":
-        found = riskcore.diversity(data, KEYS, "ill", missing="category")
-        return found["ill"].distinct_l.tolist(), found.records
-    found = riskcore.suda(data, KEYS, missing="category")
-    return found.score.tolist(), found.records
+        rules = {"age": Recoding.mapping({47: 40})}
+        how = {"threshold": 0.2, "missing": "wildcard", "recodings": rules}
+    more, figures, records = FUNCTIONS[function]
+    found = getattr(riskcore, function)(data, KEYS, *more, **how)
+    return figures(found), records and getattr(found, records)
 
 
-FUNCTIONS = ("assess", "tabulate", "protect", "diversity", "suda")
+FUNCTIONS = {
+    "assess": (["w"], lambda found: found.individual_risk.tolist(), "records"),
+    "tabulate": (["w"], lambda found: found.population_frequency.tolist(), None),
+    "protect": (["w"], lambda found: found.suppressed, "data"),
+    "diversity": (["ill"], lambda found: found["ill"].distinct_l.tolist(), "records"),
+    "suda": ([], lambda found: found.score.tolist(), "records"),
+}
 KINDS = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
@@ -146,11 +142,7 @@ def broken():
             ValueError,
             "data: the stream of a RecordBatchReader breaks off: .*line is dead",
         ),
-        (
-            Stream(pa.table([[1], [2]], ["age", "age"])),
-            ValueError,
-            "columns share a name",
-        ),
+        (Stream(pa.table([[1], [2]], ["age"] * 2)), ValueError, "columns share a name"),
         (Stream(TABLE), KeyError, "no column 'SEX'; did you mean 'sex'"),
     ],
 )

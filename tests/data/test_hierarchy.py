@@ -55,7 +55,7 @@ def test_ways_to_write_it(folder, raw, values):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "h.csv: no line; need value;group;all"),
+        (b"", "h.csv: empty; need value;group;all"),
         (b"a,x\n", "h.csv, line 1: one field; need the value and its groups"),
         (b"a;x\nb;x;*\n", "h.csv, line 2: 3 fields, the first line has 2"),
         (b"a;x\n\nb\n", "h.csv, line 3: one field"),
@@ -63,7 +63,7 @@ def test_ways_to_write_it(folder, raw, values):
         (b"a;x\nb;y\na;y\n", "h.csv, line 3: 'a' appears twice"),
         (b"a;x;1\nb;x;2\n", "level 2 of the hierarchy of h.csv: it separates values"),
         (b'a;"x\n', "h.csv, line 1: unexpected end of data"),
-        (b"a;\xff\n", "h.csv: byte 2 is no utf-8"),
+        (b"a;\xff\n", "h.csv: byte 2 is not utf-8"),
     ],
 )
 def test_what_is_no_hierarchy(folder, raw, message):
@@ -117,32 +117,33 @@ def test_a_value_without_a_group_is_refused():
         diversity(data, ["k"], "area", hierarchies=given)
 
 
+TEXT = {name: [*map(str, values)] for name, values in DATA.items()}
+GIVEN = ["--sensitive", "area", "--hierarchy", "area=area.csv"]
+
+
 def test_on_the_command_line(run):
     formats.write("survey.csv", DATA)
     tree = {"area": Hierarchy.read("area.csv")}
-    given = ["--sensitive", "area", "--hierarchy", "area=area.csv"]
-    status, out, _ = run("diversity", "survey.csv", "--keys", "k", *given, "--json")
+    status, out, _ = run("diversity", "survey.csv", "--keys", "k", *GIVEN, "--json")
     assert status == 0
     (variable,) = json.loads(out)["variables"]
     expected = diversity(DATA, ["k"], "area", hierarchies=tree)["area"]
     assert variable["closeness"] == expected.closeness.max()
     assert variable["distance"] == "hierarchical"
-    gate = ["check", "survey.csv", "--keys", "k", *given, "--t", "0.5", "--json"]
+    gate = ["check", "survey.csv", "--keys", "k", *GIVEN, "--t", "0.5", "--json"]
     status, out, _ = run(*gate)
     by_python = check(DATA, ["k"], sensitive=["area"], t=0.5, hierarchies=tree)
     assert json.loads(out)["rules"] == by_python.to_dict()["rules"]
 
 
 def test_recoding_on_the_command_line(run, folder):
-    formats.write("survey.csv", {name: map_to_text(v) for name, v in DATA.items()})
+    formats.write("survey.csv", TEXT)
     rule = "area=hierarchy:area.csv:2"
     command = ["protect", "survey.csv", "--keys", "area", "k", "--k", "2"]
     status, _, err = run(*command, "--recode", rule, "--output", "safe.csv")
     assert status == 0, err
-    by_python = protect(
-        "survey.csv", ["area", "k"], k=2,
-        recodings={"area": Hierarchy.read("area.csv").recoding(2)},
-    )  # fmt: skip
+    rules = {"area": Hierarchy.read("area.csv").recoding(2)}
+    by_python = protect("survey.csv", ["area", "k"], k=2, recodings=rules)
     safe = formats.read("safe.csv")
     assert safe["area"].to_pylist() == by_python.data["area"].to_pylist()
     (folder / "area.csv").unlink()
@@ -150,10 +151,6 @@ def test_recoding_on_the_command_line(run, folder):
     again = ["--replay", "safe.csv.private.json", "--output", "again.csv"]
     status, out, _ = run("protect", "survey.csv", *again)
     assert "byte for byte" in out
-
-
-def map_to_text(values):
-    return [str(value) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -174,17 +171,15 @@ def test_refused_on_the_command_line(run, rule, message):
 
 
 def test_a_hierarchy_is_not_written_over(run, folder):
-    formats.write("survey.csv", {name: map_to_text(v) for name, v in DATA.items()})
+    formats.write("survey.csv", TEXT)
     rule = ["--recode", "area=hierarchy:area.csv:1", "--overwrite"]
     command = ["protect", "survey.csv", "--keys", "area", "--k", "2", *rule]
     status, _, err = run(*command, "--output", "area.csv")
     assert (status, "area.csv" in err) == (2, True)
-    given = ["--sensitive", "area", "--hierarchy", "area=area.csv", "--overwrite"]
-    command = ["diversity", "survey.csv", "--keys", "k", *given]
-    assert run(*command, "--report", "area.csv")[0] == 2
+    command = ["diversity", "survey.csv", "--keys", "k", *GIVEN]
+    assert run(*command, "--overwrite", "--report", "area.csv")[0] == 2
     assert (folder / "area.csv").read_text() == ALL
     for odd in ("area", "=x", "area="):
-        assert run("diversity", "survey.csv", "--keys", "k", *given[:3], odd)[0] == 2
-    twice = [*given[:4], "area=area.csv"]
-    status, _, err = run("diversity", "survey.csv", "--keys", "k", *twice)
+        assert run(*command[:-1], odd)[0] == 2
+    status, _, err = run(*command, "area=area.csv")
     assert (status, "'area' appears twice" in err) == (2, True)

@@ -34,35 +34,33 @@ def recoded(data, name, recoding):
 # Kinds of recoding
 
 
-def test_mapping_keeps_others_and_missing():
-    recoding = Recoding.mapping({"a": "x", "b": "x"})
-    assert recoded({"v": ["a", "b", "c", None]}, "v", recoding) == ["x", "x", "c", None]
+@pytest.mark.parametrize(
+    ("codes", "others", "expected"),
+    [
+        ({"a": "x", "b": "x"}, "keep", ["x", "x", "c", None]),
+        ({"a": None, "b": "1"}, "keep", [None, "1", "c", None]),
+        ({None: "9", "a": None}, "keep", [None, "b", "c", "9"]),
+        ({"a": "x"}, "missing", ["x", None, None, None]),
+    ],
+)
+def test_mappings(codes, others, expected):
+    data = {"v": ["a", "b", "c", None]}
+    assert recoded(data, "v", Recoding.mapping(codes, others=others)) == expected
 
 
-def test_mapping_to_and_from_missing():
-    data = {"v": ["a", "b", None]}
-    assert recoded(data, "v", TO_MISSING) == [None, "1", None]
-    both = Recoding.mapping({None: "9", "a": None})
-    assert recoded(data, "v", both) == [None, "b", "9"]
-
-
-def test_others_may_be_made_missing_or_refused():
-    codes = {"a": "x"}
-    data = {"v": ["a", "b", "c"]}
-    missing = Recoding.mapping(codes, others="missing")
-    assert recoded(data, "v", missing) == ["x", None, None]
+def test_others_may_be_refused():
     with pytest.raises(ValueError, match=r"variable 'v': no rule for 'b', 'c'$"):
-        recode(data, {"v": Recoding.mapping(codes, others="refuse")})
+        recode({"v": [*"abc"]}, {"v": Recoding.mapping({"a": "x"}, others="refuse")})
 
 
 @pytest.mark.parametrize(
     ("closed", "expected"),
-    [("right", ["<= 1", "<= 1", "(1, 2]", "> 2"]), ("left", ["< 1", "[1, 2)", ">= 2"])],
-)
+    [("right", ("<= 1", "<= 1", "(1, 2]", "> 2")),
+     ("left", ("< 1", "[1, 2)", ">= 2", ">= 2"))],
+)  # fmt: skip
 def test_intervals_name_themselves(closed, expected):
     recoding = Recoding.intervals([1, 2], closed=closed)
-    codes = [0.5, 1, 1.5, 2.5] if closed == "right" else [0.5, 1, 2]
-    assert list(recoding.apply(codes).codes) == expected
+    assert recoding.apply([0.5, 1, 2, 2.5]).codes == expected
 
 
 @given(
@@ -103,7 +101,7 @@ def test_numbers_are_read_from_text_and_text_is_not_from_numbers():
     data = {"v": ["07", " 8", "1e1", "10.5"]}
     recoding = Recoding.intervals([8, 10], ["1", "2", "3"])
     assert recoded(data, "v", recoding) == ["1", "1", "2", "3"]
-    with pytest.raises(ValueError, match=r"variable 'v': .*code 'x' is none"):
+    with pytest.raises(ValueError, match=r"variable 'v': .*code 'x' is not a number"):
         recode({"v": ["7", "x"]}, {"v": recoding})
     with pytest.raises(TypeError, match=r"variable 'v': .*text, but .* numbers, as 7"):
         recode({"v": [7]}, {"v": Recoding.mapping({"7": "1"})})
@@ -120,9 +118,8 @@ def test_several_rules_and_none():
     assert done.codes == ("x", "y", "y")
     assert done.overlapping == (3,)
     assert done.unused == (last.rules[2],)
-    with pytest.warns(
-        DoubtfulRules, match=r"variable 'v': 1 rule .* -> 'z'; 1 code has"
-    ):
+    message = r"variable 'v': 1 rule .* -> 'z'; 1 code has"
+    with pytest.warns(DoubtfulRules, match=message):
         recode({"v": [1, 3, 7]}, {"v": last})
     assert Recoding.intervals([5]).apply([1]).unused == ()  # may be empty
 
@@ -189,12 +186,8 @@ def test_json_gives_any_mapping_back(mapping):
 
 
 def test_printed():
-    assert str(RECODINGS[0]).splitlines() == [
-        "'a' -> None",
-        "'b' -> 'é'",
-        "missing -> '9'",
-        "others: missing",
-    ]
+    lines = "'a' -> None", "'b' -> 'é'", "missing -> '9'", "others: missing"
+    assert str(RECODINGS[0]) == "\n".join(lines)
     assert str(RECODINGS[1]).splitlines()[1] == "[1, 2.5) -> 2"
     assert str(RECODINGS[3]) == "without the last 2 characters"
 
@@ -280,9 +273,8 @@ def test_arrays_keep_their_types():
 def test_a_mapping_keeps_what_holds_its_columns():
     data = {"p": pd.Series(["a"], [7]), "l": pl.Series(["a"]), "t": ("a",), "k": [1]}
     result = recode(data, dict.fromkeys("plt", Recoding.mapping({"a": "z"})))
-    assert {name: type(column) for name, column in result.items()} == {
-        name: type(column) for name, column in data.items()
-    }
+    assert [*map(type, result.values())] == [*map(type, data.values())]
+    assert [*result] == [*data]
     assert result["p"].index.tolist() == [7]
     assert result["k"] is data["k"]
 
@@ -348,7 +340,7 @@ def test_codes_that_would_be_rounded_are_refused(hold):
 def test_integers_that_no_type_holds_together_are_refused():
     recoding = Recoding.mapping({1: -1})
     for hold in (lambda v: {"v": np.array(v)}, lambda v: pa.table({"v": np.array(v)})):
-        with pytest.raises(ValueError, match="variable 'v': no type of integers"):
+        with pytest.raises(ValueError, match="variable 'v': no integer type"):
             recode(hold(np.array([2**64 - 1, 1], np.uint64)), {"v": recoding})
 
 
@@ -364,10 +356,10 @@ def test_integers_that_no_type_holds_together_are_refused():
     ],
 )
 def test_decimal_numbers_stay_decimal(hold):
-    numbers = ["12345678901234567890.12", "12345678901234567890.13", "1"]
-    data = {"v": hold([decimal.Decimal(number) for number in numbers])}
-    found = recoded(data, "v", Recoding.mapping({1: 2.5}))
-    assert found == [decimal.Decimal(number) for number in (*numbers[:2], "2.5")]
+    texts = ["12345678901234567890.12", "12345678901234567890.13", "1", "2.5"]
+    *numbers, half = map(decimal.Decimal, texts)
+    found = recoded({"v": hold(numbers)}, "v", Recoding.mapping({1: 2.5}))
+    assert found == [*numbers[:2], half]
 
 
 @pytest.mark.parametrize("frame", [pl.DataFrame, pa.table])
@@ -380,26 +372,22 @@ def test_small_integers_stay_small(frame):
 
 
 def test_numbers_stored_as_floats_print_as_whole():
-    labels = Recoding.mapping({9: "none"})
-    assert recoded({"v": np.array([1.0, 9.0, 2.5])}, "v", labels) == [
-        "1",
-        "none",
-        "2.5",
-    ]
+    found = recode({"v": np.array([1.0, 9, 2.5])}, {"v": Recoding.mapping({9: "x"})})
+    assert found["v"].tolist() == ["1", "x", "2.5"]
 
 
 @pytest.mark.parametrize(
     ("data", "recodings", "error", "message"),
     [
         ({"age": [1]}, {"Age": RECODINGS[1]}, KeyError, "did you mean 'age'"),
-        ({"v": [1]}, {"v": {1: 2}}, TypeError, "variable 'v': .* no Recoding"),
+        ({"v": [1]}, {"v": {1: 2}}, TypeError, "variable 'v': .* not a Recoding"),
         ({"v": []}, {"v": RECODINGS[1]}, ValueError, "no records"),
         ({"v": [1, "a"]}, {"v": RECODINGS[1]}, TypeError, "'v': some codes are text"),
         (
-            {"v": np.array(["2020-01-01"], "M8[ns]")},
+            {"v": np.zeros(1, "M8[ns]")},
             {"v": RECODINGS[1]},
             TypeError,
-            "variable 'v': codes of type datetime64",
+            "type datetime64",
         ),
         ({"v": [datetime.date(2020, 1, 1)]}, {"v": RECODINGS[1]}, TypeError, "date"),
         ("survey.csv", {"v": RECODINGS[1]}, TypeError, "not str"),

@@ -15,12 +15,6 @@ from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 
 
-def written(folder, text, name="a.csv"):
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
 def test_options_of_reading_need_a_path():
     data = {"k": ["1"], "w": [2.0]}
     with pytest.raises(TypeError, match="the data are in memory: leave it out"):
@@ -30,7 +24,8 @@ def test_options_of_reading_need_a_path():
 
 
 def test_every_function_of_records_takes_a_path(tmp_path):
-    path = written(tmp_path, "a;b;w\n1;x;10,5\n2;y;10\n1;NA;20\n")
+    path = tmp_path / "a.csv"
+    path.write_text("a;b;w\n1;x;10,5\n2;y;10\n1;NA;20\n")
     reading = Reading(decimal=",", missing_codes={"b": "NA"})
     cells = riskcore.tabulate(path, ["a"], "w", reading=reading)
     assert cells.population_frequency.tolist() == [30.5, 10.0]
@@ -82,8 +77,8 @@ def test_a_missing_column(tmp_path, door, holder):
     data = HOLDERS[holder](tmp_path)
     where = f"{data}: " if isinstance(data, Path) else ""
     columns = "columns are 'sex', 'age', 'w'"
-    for name, hint in (("AGE", f"did you mean 'age'? The {columns}"),
-                       ("income", f"the {columns}")):  # fmt: skip
+    hints = {"AGE": f"did you mean 'age'? The {columns}", "income": f"the {columns}"}
+    for name, hint in hints.items():
         with pytest.raises(KeyError) as caught:
             DOORS[door](data, name)
         assert caught.value.args == (f"{where}no column '{name}'; {hint}",)
@@ -124,12 +119,11 @@ def replaced(path):
 @pytest.mark.parametrize("holder", ["CSV", "Parquet", "mu-Argus"])
 def test_a_file_that_changes_is_refused(tmp_path, holder):
     path = HOLDERS[holder](tmp_path)
-    asked = {
-        "data": lambda source: source.data,
-        "numbers": lambda source: source.numbers("w"),
-        "read": lambda source: source.read(["sex"]),
-    }
-    for ask in asked.values():
+    for ask in (
+        lambda source: source.data,
+        lambda source: source.numbers("w"),
+        lambda source: source.read(["sex"]),
+    ):
         source = Source.of(path)
         assert source.names == ("sex", "age", "w")
         replaced(path)
@@ -177,11 +171,8 @@ def test_the_weight_that_metadata_declare(tmp_path):
     # As text for the file that is written, as numbers for the risk.
     assert source.data["w"].tolist() == ["10", "20"]
     assert source.numbers("w").tolist() == [10.0, 20.0]
-    for found in (
-        riskcore.tabulate(path, ["sex"]),
-        riskcore.assess(path, ["sex"]).cells,
-    ):
-        assert found.population_frequency.tolist() == [10.0, 20.0]
+    cells = riskcore.tabulate(path, ["sex"]), riskcore.assess(path, ["sex"]).cells
+    assert [one.population_frequency.tolist() for one in cells] == [[10.0, 20.0]] * 2
 
 
 def test_a_folder_that_gets_another_file_has_changed(tmp_path):
@@ -192,5 +183,5 @@ def test_a_folder_that_gets_another_file_has_changed(tmp_path):
     source = Source.of(folder)
     source.refuse_changed()
     pq.write_table(pa.table({"a": [2]}), folder / "2.parquet")
-    with pytest.raises(ValueError, match="survey: has other files than when"):
+    with pytest.raises(ValueError, match="survey: its files have changed since"):
         source.refuse_changed()

@@ -52,10 +52,8 @@ def per_record(rows, weights=None, **options):
     if weights is not None:
         data["w"] = weights
     cells = tabulate(data, keys, None if weights is None else "w", **options)
-    return (
-        cells.sample_frequency[cells.inverse],
-        cells.population_frequency[cells.inverse],
-    )
+    both = cells.sample_frequency, cells.population_frequency
+    return tuple(figures[cells.inverse] for figures in both)
 
 
 def ulps(got, exact):
@@ -232,10 +230,9 @@ def test_missing_codes_of_mu_argus_match_alike(tmp_path):
 def test_alpha_out_of_range(alpha):
     with pytest.raises(ValueError, match=r"alpha=.*in \[0, 1\]"):
         tabulate(EXAMPLE, ["a"], missing="wildcard", alpha=alpha)
+    one = np.ones(1)
     with pytest.raises(ValueError, match=r"alpha=.*in \[0, 1\]"):
-        count_compatible(
-            [np.zeros(1, np.uint8)], [0], np.ones(1, int), np.ones(1), alpha
-        )
+        count_compatible([np.zeros(1, np.uint8)], [0], one.astype(int), one, alpha)
 
 
 @pytest.mark.parametrize("rule", ["refuse", "category", "argus"])

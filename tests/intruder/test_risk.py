@@ -65,13 +65,11 @@ def readings(n, N, a, uniques):
     """Return what u = a uniques/N may mean: gamma functions, rounded, random."""
     u = mpmath.mpf(a) * uniques / N
     last = min(a, uniques)
-    chances = [
-        mpmath.binomial(uniques, k) * mpmath.binomial(N - uniques, a - k)
-        for k in range(last + 1)
-    ]
+    binomial = mpmath.binomial
     random = sum(
-        chance * (1 - avoided(n, N, k)) for k, chance in enumerate(chances)
-    ) / mpmath.binomial(N, a)
+        binomial(uniques, k) * binomial(N - uniques, a - k) * (1 - avoided(n, N, k))
+        for k in range(last + 1)
+    ) / binomial(N, a)
     return 1 - avoided(n, N, u), 1 - avoided(n, N, mpmath.nint(u)), random
 
 
@@ -92,9 +90,8 @@ def test_unique_acquaintances_that_are_no_whole_number(
     n = int(share * N)
     R = disclosure_risk(n, N, a, uniques / N)
     found = readings(n, N, a, uniques)
-    assert [float(x) for x in found] == pytest.approx(
-        [gammas, rounded, random], abs=6e-6
-    )
+    wanted = pytest.approx([gammas, rounded, random], abs=6e-6)
+    assert [float(x) for x in found] == wanted
     expected = float(expected_disclosures(n, N, a, uniques / N))
     assert float(found[2]) < R <= expected * (1 + 1e-15)
     if a * uniques < N:
@@ -194,11 +191,9 @@ def test_table_1_is_not_made_from_the_rounded_fraction():
 
 @pytest.mark.parametrize(("a", "risk"), [(1000, 0.061672), (300, 0.061143)])
 def test_a_thousand_investigators(a, risk):
-    found = [
-        float(disclosure_risk(n, 63_624, a, 0.001, 1000, form))
-        for n, form in [(63.624, "binomial"), (64, "binomial"), (63.624, "exponential")]
-    ]
-    assert [round(x, 6) == risk for x in found] == [True, False, False]
+    ways = [(63.624, "binomial"), (64, "binomial"), (63.624, "exponential")]
+    found = [disclosure_risk(n, 63_624, a, 0.001, 1000, form) for n, form in ways]
+    assert [round(float(x), 6) == risk for x in found] == [True, False, False]
 
 
 def test_one_investigator_of_the_illustration():
@@ -220,9 +215,8 @@ def test_limits(form):
     certain = 1.0 if form != "exponential" else 1 - math.exp(-7)
     assert risk(7, 10, 10, 1.0) == pytest.approx(certain, rel=1e-15)
     assert risk(1, 2**53, 1, 1e-300) == pytest.approx(1e-300 / 2.0**53, rel=1e-15)
-    assert risk(2.0**-210, 100, 30, 0.5) == pytest.approx(
-        2.0**-210 * risk(2.0**-190, 100, 30, 0.5) * 2.0**190, rel=1e-15
-    )
+    larger = risk(2.0**-190, 100, 30, 0.5) * 2.0**-20
+    assert risk(2.0**-210, 100, 30, 0.5) == pytest.approx(larger, rel=1e-15)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -343,11 +337,9 @@ def test_hazard_of_one_record_is_rounded_once():
         N = float(rng.integers(2, 10**6))
         points.append((N, float(rng.integers(1, N)), float(rng.random())))
     # Next to powers of two, below which doubles are twice as dense.
-    for hazard in 2.0 ** np.arange(-6, 3):
-        first = -1000 * np.expm1(-hazard)
-        points += [
-            (1000.0, float(first + k * np.spacing(first)), 1.0) for k in range(9)
-        ]
+    for first in -1000 * np.expm1(-(2.0 ** np.arange(-6, 3))):
+        near = first + np.arange(9) * np.spacing(first)
+        points += [(1000.0, a, 1.0) for a in near.tolist()]
     with mpmath.workdps(60):
         for N, a, f_u in points:
             exact = -mpmath.log1p(-mpmath.mpf(a) * f_u / N)

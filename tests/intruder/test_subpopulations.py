@@ -35,20 +35,15 @@ def test_risks_of_independent_parts(form):
     turned = subpopulation_risk(n.T, N.T, a.T, f_u.T, form, axis=0)
     assert np.array_equal(turned, found)
     order = rng.permutation(6)
-    mixed = subpopulation_risk(
-        n[:, order], N[:, order], a[:, order], f_u[:, order], form
-    )
-    assert np.array_equal(mixed, found)
+    mixed = (one[:, order] for one in (n, N, a, f_u))
+    assert np.array_equal(subpopulation_risk(*mixed, form), found)
 
 
 def test_equation_13(ulps):
     n, N, a, f_u = [10, 200, 3], [1000, 9000, 40], [3, 20, 1], [0.3, 1e-9, 0.7]
     with mpmath.workprec(200):
-        h = sum(
-            mpmath.mpf(i) * j * mpmath.mpf(u) / k
-            for i, k, j, u in zip(n, N, a, f_u, strict=True)
-        )
-        wanted = -mpmath.expm1(-h)
+        parts = zip(n, N, a, f_u, strict=True)
+        wanted = -mpmath.expm1(-sum(mpmath.mpf(u) * i * j / k for i, k, j, u in parts))
     assert ulps(subpopulation_risk(n, N, a, f_u, "exponential"), wanted) < 3
 
 
@@ -62,10 +57,7 @@ def test_the_maximal_risk_is_the_worst_allocation():
     f, f_u, N = [0.01, 0.03, 0.02], [0.004, 0.001, 0.0009], [5000, 40_000, 9000]
     largest = maximal_subpopulation_risk(f, 60, f_u)
     n = np.multiply(f, N)
-    risks = [
-        float(subpopulation_risk(n, N, allocation, f_u, "exponential"))
-        for allocation in (np.diag([60, 60, 60])).tolist()
-    ]
+    risks = subpopulation_risk(n, N, np.diag([60, 60, 60]), f_u, "exponential").tolist()
     assert largest == pytest.approx(max(risks), rel=1e-15)
     assert risks.index(max(risks)) == 0
     spread = subpopulation_risk(n, N, [20, 20, 20], f_u, "exponential")
@@ -127,12 +119,27 @@ def test_limits_of_the_minimal_size():
     assert maximal_unique_fraction(0.0, 0, 0.5) == math.inf
 
 
-def test_what_is_outside_is_refused():
-    with pytest.raises(ValueError, match="sampling_fraction: 1 of 2 values"):
-        maximal_subpopulation_risk([0.1, 1.2], 10, 0.5)
-    with pytest.raises(ValueError, match="acquaintances: 1 of 1 values"):
-        minimal_subpopulation(0.1, -1, 0.1, 0.1, 50)
-    with pytest.raises(ValueError, match="gamma: 1 of 1 values"):
-        maximal_unique_fraction(1.5, 10, 0.1)
-    with pytest.raises(ValueError, match="form='linear': use 'hypergeometric'"):
-        subpopulation_risk([1, 1], 10, 2, 0.5, form="linear")
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (
+            maximal_subpopulation_risk,
+            ([0.1, 1.2], 10, 0.5),
+            "sampling_fraction: 1 of 2 v",
+        ),
+        (
+            minimal_subpopulation,
+            (0.1, -1, 0.1, 0.1, 50),
+            "acquaintances: 1 of 1 values",
+        ),
+        (maximal_unique_fraction, (1.5, 10, 0.1), "gamma: 1 of 1 values"),
+        (
+            subpopulation_risk,
+            ([1, 1], 10, 2, 0.5, "linear"),
+            "form='linear': use 'hyper",
+        ),
+    ],
+)
+def test_what_is_outside_is_refused(function, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        function(*arguments)

@@ -28,27 +28,19 @@ def models():
 
 def test_fraction_is_right_to_an_ulp(models, ulps):
     found = unique_fraction(*models)
-    worst = max(
-        ulps(f, exact(*row))
-        for f, row in zip(found, zip(*models, strict=True), strict=True)
-    )
-    assert worst < 0.7
+    rows = zip(found, *models, strict=True)
+    assert max(ulps(f, exact(*row)) for f, *row in rows) < 0.7
     assert 0 < found.min() < 1e-100
 
 
 @pytest.mark.parametrize(
     ("N", "K", "beta"),
     [
-        (1e10, 1e12, 1e-30),
-        (1e10, 1e12, 1e-24),
-        (1e6, 1108, 1e-12),
-        (1e15, 1.5e12, 5e-324),
-        (2**53, 2**53, 1e280),
-        (1, 1, 1e280),
-        (1e9, 1, 1e3),
-        (0.5, 1, 0.25),
+        (1e10, 1e12, 1e-30), (1e10, 1e12, 1e-24), (1e6, 1108, 1e-12),
+        (1e15, 1.5e12, 5e-324), (2**53, 2**53, 1e280), (1, 1, 1e280),
+        (1e9, 1, 1e3), (0.5, 1, 0.25),
     ],
-)
+)  # fmt: skip
 def test_where_the_textbook_form_loses_digits(N, K, beta, ulps):
     assert ulps(unique_fraction(N, K, beta), exact(N, K, beta)) < 0.7
 
@@ -118,20 +110,18 @@ def test_the_poisson_model_is_a_root():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("function", "arguments", "message"),
     [
-        ((0, 5, 0.1), "N: 1 of 1 values"),
-        ((5, 0.5, 0.1), "K: 1 of 1 values are not numbers from 1"),
-        ((5, 5, [-0.1, 0.1]), "beta: 1 of 2 values are not numbers from 0 to 1e"),
-        ((5, 5, math.nan), "beta: 1 of 1"),
+        (unique_fraction, (0, 5, 0.1), "N: 1 of 1 values"),
+        (unique_fraction, (5, 0.5, 0.1), "K: 1 of 1 values are not numbers from 1"),
+        (unique_fraction, (5, 5, [-0.1, 0.1]), "beta: 1 of 2 .* numbers from 0 to 1e"),
+        (unique_fraction, (5, 5, math.nan), "beta: 1 of 1"),
+        *(
+            (betas_for_unique_fraction, (fraction, 5, 5), "fraction: 1 of 1 values")
+            for fraction in (0.0, 1.1, math.nan)
+        ),
     ],
 )
-def test_what_is_outside_is_refused(arguments, message):
+def test_what_is_outside_is_refused(function, arguments, message):
     with pytest.raises(ValueError, match=message):
-        unique_fraction(*arguments)
-
-
-@pytest.mark.parametrize("fraction", [0.0, 1.1, math.nan])
-def test_impossible_fractions_are_refused(fraction):
-    with pytest.raises(ValueError, match="fraction: 1 of 1 values"):
-        betas_for_unique_fraction(fraction, 5, 5)
+        function(*arguments)

@@ -7,7 +7,6 @@ import pytest
 
 from riskcore.simulate import (
     design_weights,
-    dirichlet_multinomial_population,
     microdata,
     pitman_population,
     populations,
@@ -15,6 +14,7 @@ from riskcore.simulate import (
     uniques,
     zipf_population,
 )
+from riskcore.simulate import dirichlet_multinomial_population as dirichlet
 from tests import thin
 
 
@@ -72,9 +72,8 @@ def test_households_are_whole(survey):
     first = firsts(survey)
     assert np.array_equal(household[first], np.arange(1, len(first) + 1))
     assert np.array_equal(np.bincount(household)[household], size)
-    assert np.array_equal(survey["PERSON"], np.arange(len(household)) - first[
-        household - 1
-    ] + 1)  # fmt: skip
+    person = np.arange(len(household)) - first[household - 1] + 1
+    assert np.array_equal(survey["PERSON"], person)
     for shared in ("REGION", "HHSIZE", "WEIGHT"):
         assert np.array_equal(survey[shared], survey[shared][first][household - 1])
 
@@ -164,16 +163,16 @@ def test_small_files(n, seed):
     assert survey["AGE"].min() >= 0
 
 
-@pytest.mark.parametrize("n", [0, -5])
-def test_no_records_are_refused(n):
-    with pytest.raises(ValueError, match="at least 1 record"):
-        microdata(n, rng())
-
-
-@pytest.mark.parametrize("fraction", [0.0, -0.1, 1.5, float("nan")])
-def test_impossible_fractions_are_refused(fraction):
-    with pytest.raises(ValueError, match="fraction"):
-        microdata(10, rng(), fraction)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        *(((n, rng()), "at least 1 record") for n in (0, -5)),
+        *(((10, rng(), share), "fraction") for share in (0.0, -0.1, 1.5, math.nan)),
+    ],
+)
+def test_impossible_files_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        microdata(*arguments)
 
 
 def test_wrong_types_are_refused():
@@ -264,17 +263,14 @@ def excess(draw, law, draws=8000, seed=5):
     return (statistic - freedom) / math.sqrt(2 * freedom)
 
 
-LAWS = {
-    zipf_population: zipf_law,
-    dirichlet_multinomial_population: dirichlet_multinomial_law,
-}
+LAWS = {zipf_population: zipf_law, dirichlet: dirichlet_multinomial_law}
 OF_GIVEN_CELLS = [
     (zipf_population, (3, 3, 1.0)),
     (zipf_population, (2, 5, 2.5)),
     (zipf_population, (4, 3, 0.0)),
-    (dirichlet_multinomial_population, (4, 3, 0.3)),
-    (dirichlet_multinomial_population, (3, 5, 2.0)),
-    (dirichlet_multinomial_population, (4, 2, 1e-3)),
+    (dirichlet, (4, 3, 0.3)),
+    (dirichlet, (3, 5, 2.0)),
+    (dirichlet, (4, 2, 1e-3)),
 ]
 
 
@@ -332,15 +328,12 @@ def test_law_of_stratified_samples():
         for f, p in simple_law((3, 2), 2).items()
         for g, q in simple_law((1, 2), 1).items()
     }
-    draw = lambda g: sample(F, [2, 1], g, "stratified", strata)  # noqa: E731
-    assert excess(draw, law, 5000) < 4
+    assert excess(lambda g: sample(F, [2, 1], g, "stratified", strata), law, 5000) < 4
 
 
 def test_a_wrong_law_is_noticed():
-    def draw(generator):
-        return dirichlet_multinomial_population(4, 3, 0.3, generator)
-
-    assert excess(draw, dirichlet_multinomial_law(4, 3, 0.35), 5000) > 8
+    wrong = dirichlet_multinomial_law(4, 3, 0.35)
+    assert excess(lambda g: dirichlet(4, 3, 0.3, g), wrong, 5000) > 8
     assert excess(lambda g: sample([1, 2, 3], 3, g), poisson_law((1, 2, 3), 3)) > 8
 
 
@@ -361,13 +354,13 @@ def test_steep_laws():
     assert F[0] == 1000
     assert zipf_population(7, 1, 1.0, rng()).tolist() == [7]
     for alpha in (1e-300, 1e-12):
-        F = dirichlet_multinomial_population(1000, 3000, alpha, rng())
+        F = dirichlet(1000, 3000, alpha, rng())
         assert np.count_nonzero(F) == 1
 
 
 def test_moments_of_dirichlet_multinomial_populations():
     N, K, alpha = 10**6, 70_000, 0.2
-    F = dirichlet_multinomial_population(N, K, alpha, rng())
+    F = dirichlet(N, K, alpha, rng())
     assert F.sum() == N
     # The frequencies are nearly independent, negative binomial with odds N/(K alpha).
     empty = (1 + N / (K * alpha)) ** -alpha
@@ -375,7 +368,7 @@ def test_moments_of_dirichlet_multinomial_populations():
     assert abs(found - K * empty) < 5 * math.sqrt(K * empty * (1 - empty))
     variance = N / K * (1 + N / (K * alpha))
     assert F.var() == pytest.approx(variance, rel=0.1)
-    few = dirichlet_multinomial_population(N, 1000, 1e9, rng())
+    few = dirichlet(N, 1000, 1e9, rng())
     assert few.var() == pytest.approx(N / 1000, rel=5 * math.sqrt(2 / 1000))
 
 
@@ -411,7 +404,7 @@ def test_a_large_sample_is_a_share_of_every_cell():
 def test_same_state_same_population():
     for draw in (
         lambda g: zipf_population(1000, 100, 1.0, g),
-        lambda g: dirichlet_multinomial_population(1000, 100, 0.5, g),
+        lambda g: dirichlet(1000, 100, 0.5, g),
         lambda g: pitman_population(1000, 10.0, 0.5, g),
         lambda g: sample([5, 1, 300], 50, g),
     ):
@@ -433,13 +426,10 @@ def test_weights_stand_for_the_population():
 def test_uniques_by_counting():
     F = zipf_population(5000, 3000, 0.7, rng())
     f = sample(F, 1500, rng())
-    records = [
-        (int(k), int(j)) for k, j in zip(F, f, strict=True) for _ in range(int(k))
-    ]
     found = uniques(F, f)
-    assert found.population == sum(k == 1 for k, _ in records)
-    assert found.sample == int((f == 1).sum())
-    assert found.both == sum(pair == (1, 1) for pair in records)
+    assert found.population == sum(k == 1 for k in F.tolist())
+    assert found.sample == sum(j == 1 for j in f.tolist())
+    assert found.both == [*zip(F.tolist(), f.tolist(), strict=True)].count((1, 1))
     assert 0 < found.both < min(found.sample, found.population)
 
 
@@ -448,26 +438,18 @@ def test_uniques_by_counting():
     [
         (
             lambda: zipf_population(0, 5, 1.0, rng()),
-            "N=0: need a whole number from 1 to 2.53",
+            "N=0: need a whole .* from 1 to 2.53",
         ),
         (lambda: zipf_population(5, 0, 1.0, rng()), "K=0: need a whole number"),
         (lambda: zipf_population(5, 5, -1.0, rng()), "exponent=.*: need a number >= 0"),
         (
             lambda: zipf_population(5, 5, math.inf, rng()),
-            "exponent=.*: need a number >= 0",
+            "exponent=.*need a number >= 0",
         ),
-        (
-            lambda: dirichlet_multinomial_population(5, 5, 0.0, rng()),
-            "alpha=.*: need a number > 0",
-        ),
-        (
-            lambda: dirichlet_multinomial_population(5, 5, math.nan, rng()),
-            "alpha=.*: need a number > 0",
-        ),
-        (
-            lambda: dirichlet_multinomial_population(5, 5, 1e308, rng()),
-            r"alpha=1e\+308: times 5 cells that is beyond",
-        ),
+        (lambda: zipf_population(10, 10**12, 1.0, rng()), "K=10{12}: .* take 8000 GB"),
+        (lambda: dirichlet(5, 5, 0.0, rng()), "alpha=.*: need a number > 0"),
+        (lambda: dirichlet(5, 5, math.nan, rng()), "alpha=.*: need a number > 0"),
+        (lambda: dirichlet(5, 5, 1e308, rng()), r"alpha=1e\+308: alpha times 5 cells"),
         (lambda: pitman_population(2**31, 1.0, 0.0, rng()), "N: need fewer"),
         (lambda: pitman_population(5, 1.0, 1.0, rng()), r"sigma=1.0: need .* \[0, 1\)"),
         (lambda: pitman_population(5, 1.0, -0.5, rng()), "sigma=-0.5: need"),
@@ -482,12 +464,9 @@ def test_uniques_by_counting():
         (lambda: sample([1], 1, rng(), "stratified"), "strata: needed"),
         (lambda: sample([1], 1, rng(), "simple", ["a"]), "strata: needed"),
         (lambda: sample([1, 2], 1, rng(), "stratified", ["a"]), "strata: shape"),
+        (lambda: sample([1, 2], [1], rng(), "stratified", ["a", "b"]), "n: 2 strata"),
         (
-            lambda: sample([1, 2], [1], rng(), "stratified", ["a", "b"]),
-            "n: 2 strata",
-        ),
-        (
-            lambda: sample([1, 2], [1, 3], rng(), "stratified", ["a", "b"]),
+            lambda: sample([1, 2], [1, 3], rng(), "stratified", [0, 1]),
             r"n\[1\]: need 0 to 2 records, got 3",
         ),
         (lambda: uniques([1, 2], [1]), "sampled: 1 cells, not 2"),
@@ -506,7 +485,7 @@ def test_what_is_no_population_or_sample_is_refused(call, message):
         lambda: zipf_population(5.5, 5, 1.0, rng()),
         lambda: zipf_population(5, 5, 1.0, 42),
         lambda: pitman_population(5, 1.0, 0.0, None),
-        lambda: dirichlet_multinomial_population(5, 5, 1.0, np.random),
+        lambda: dirichlet(5, 5, 1.0, np.random),
         lambda: sample([1.0, 2.0], 1, rng()),
         lambda: sample([1, 2], 1.5, rng()),
         lambda: sample([1, 2], 1.5, rng(), "stratified", ["a", "b"]),
@@ -516,8 +495,3 @@ def test_what_is_no_population_or_sample_is_refused(call, message):
 def test_what_has_the_wrong_type_is_refused(call):
     with pytest.raises(TypeError):
         call()
-
-
-def test_more_cells_than_memory():
-    with pytest.raises(ValueError, match=r"K=1000000000000: .* would take 8000 GB"):
-        zipf_population(10, 10**12, 1.0, np.random.default_rng(1))

@@ -109,7 +109,7 @@ def test_cells_that_come_as_one_are_refused(engine, monkeypatch):
         return coded(type(records).of({name: ["a"] * records.n}), name, ticks=ticks)
 
     monkeypatch.setattr("riskcore.data.coded.code_column", blind)
-    told = "'k': String: the engine counted 2 cells, of which only 1 differ here"
+    told = "'k': String: the engine counted 2 cells, but only 1 differ here"
     with pytest.raises(TypeError, match=told):
         riskcore.protect(data, ["k"], threshold=0.6)
     with pytest.raises(TypeError, match=told):
