@@ -20,7 +20,7 @@ from riskcore.core.special.gamma.functions import (
 Ints = NDArray[np.int64]
 
 _SHOWN = 40  # sizes in a drawing
-_LARGEST = 2**53  # records: every number below is a double
+LARGEST = 2**53  # records: every number below is a double
 
 
 class SizeIndices:
@@ -86,7 +86,7 @@ class SizeIndices:
         sizes.flags.writeable = cells.flags.writeable = False
         self.__dict__.update(sizes=sizes, counts=cells, u=sum(cells.tolist()))
         self.__dict__["n"] = sum(j * s for j, s in self._pairs())
-        if not 0 < self.n <= _LARGEST:
+        if not 0 < self.n <= LARGEST:
             raise ValueError(f"sizes: need 1 to 2^53 records, got {self.n}")
 
     @classmethod
@@ -244,11 +244,11 @@ def _whole_numbers(name: str, values: ArrayLike, least: int) -> Ints:
     given = arguments.numbers(name, values, "whole numbers", dimensions=1)
     # nan is not a whole number by the first test.
     with np.errstate(invalid="ignore"):
-        good = (given == np.floor(given)) & (given >= least) & (given <= _LARGEST)
+        good = (given == np.floor(given)) & (given >= least) & (given <= LARGEST)
     bad = len(given) - int(np.count_nonzero(good))
     if bad:
         raise ValueError(
             f"{name}: {bad} of {len(given)} are not whole numbers "
-            f"from {least} to {_LARGEST}"
+            f"from {least} to {LARGEST}"
         )
     return given.astype(np.int64)
