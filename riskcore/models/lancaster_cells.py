@@ -1,4 +1,4 @@
-"""Lancaster's additive model through the verbs of the models of cells."""
+"""Lancaster's additive model as a model of cells."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LancasterCells(CellModel):
     shrinkage : float
         lambda: 0 is independence, 1 keeps the margins of all pairs of keys.
     normalizer : float
-        c(lambda), by which positive probabilities are divided.
+        c(lambda), the sum of the positive probabilities, by which they are divided.
 
     Examples
     --------
@@ -73,23 +73,23 @@ class LancasterCells(CellModel):
         data, keys, weight, missing, levels, frequency, weight_sum
             The sample, see `CellTable.of`.
         shrinkage : float
-            lambda in [0, 1]; the sample does not say which is right.
+            lambda in [0, 1]; the sample cannot tell the right value.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
-            How far the cells may be from pi, see `Overdispersion`.
+            The law of the deviations from pi, see `CellModel.with_overdispersion`.
         structural_zeros : mapping from (a, b) to array_like of bool, optional
             As for `Lancaster.fit`.
 
         Returns
         -------
         LancasterCells
-            Cells whose estimate is negative have probability 0, so that the
-            log-likelihood is -infinity if the sample has any.
+            Cells with a negative estimate have probability 0, so the log-likelihood is
+            -infinity if the sample has any.
 
         Raises
         ------
         KeyError, OSError, TypeError, ValueError
-            As `CellTable.of` and `Lancaster.fit`; if lambda is not in [0, 1], or there
-            are more than 1e12 cells.
+            As `CellTable.of` and `Lancaster.fit`; or if lambda is not in [0, 1], or
+            there are more than 1e12 cells.
         """
         table = CellTable.of(
             data,
@@ -139,7 +139,7 @@ class LancasterCells(CellModel):
 
 
 def _parameters(model: Lancaster, shrinkage: float) -> int:
-    """Return the number of free parameters of the margins that the model has."""
+    """Return the number of free parameters of the model's margins."""
     occurs = [int(np.count_nonzero(margin)) for margin in model.margins]
     free = sum(size - 1 for size in occurs)
     if shrinkage > 0.0:

@@ -249,7 +249,12 @@ def test_what_is_left_out_is_not_left_out_again(sampled):
     records = table.records.copy()
     records[cell] = 0
     again = model._refitted(records)
-    assert again._held(table)[cell] == pytest.approx(again.probability()[cell])
-    assert again._held(table)[0] < again.probability()[0]
+    assert again._prior_probability(table)[cell] == pytest.approx(
+        again.probability()[cell]
+    )
+    assert again._prior_probability(table)[0] < again.probability()[0]
     part = table.some(table.unique)
-    assert again._held(part).tolist() == again._held(table)[table.unique].tolist()
+    assert (
+        again._prior_probability(part).tolist()
+        == again._prior_probability(table)[table.unique].tolist()
+    )
