@@ -1,9 +1,10 @@
 """Count how often each value of a column occurs in each cell.
 
-A cell's distribution is over its own records. Where missing key values match any value
-it is over all records that are compatible with the cell, counted as its frequency is:
-the combinations of each pattern of missing keys are joined with those of each other one
-on the keys that both have, and linked to the values of the group that agrees.
+A cell's distribution covers its own records. If missing key values match any value, it
+covers all records that are compatible with the cell, counted as in its frequency: the
+combinations of each pattern of missing keys are joined with the combinations of each
+other pattern on the keys that both have, and linked to the values of the group that
+agrees.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ class Distributions:
     Attributes
     ----------
     begin : int64 ndarray, shape (K + 1,)
-        Where the values of each cell begin in the other two, and their end.
+        Where the values of each cell begin in the next two arrays, and their end.
     value : int64 ndarray, shape (P,)
         Codes of values, rising within each cell.
     number : float64 ndarray, shape (P,)
-        How many records have them, more than 0; no whole number only where records
-        with missing keys count a part.
+        Number of records with the value, more than 0; fractional only if records with
+        missing keys count in part.
     total : float64 ndarray, shape (S,)
-        How many records of the file have each value.
+        Number of records of the file with each value.
     """
 
     begin: NDArray[np.int64]
@@ -58,15 +59,7 @@ class Distributions:
 
 
 class _Own(NamedTuple):
-    """The values of the records of each combination, in the order of patterns.
-
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (K + 1,)
-    value : int64 ndarray, shape (P,)
-    number : float64 ndarray, shape (P,)
-    levels : int
-    """
+    """The values of the records of each combination, in the order of patterns."""
 
     begin: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -75,17 +68,7 @@ class _Own(NamedTuple):
 
 
 def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
-    """Count the values of a column in each cell.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from riskcore import tabulate
-    >>> cells = tabulate({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> found = distributions(cells, np.array([0, 1, 1], np.uint8), 2)
-    >>> found.begin, found.value, found.number
-    (array([0, 2, 3]), array([0, 1, 1]), array([1., 1., 1.]))
-    """
+    """Count the values of a column in each cell."""
     K = len(cells)
     pairs = count([cells.rows.view(np.uint32), codes], [K, int(codes.max()) + 1])
     if cells.counted is not None:
@@ -163,7 +146,7 @@ def _joined(
     stop: int,
     alpha: float,
 ) -> list[_Values]:
-    """Return the values of some combinations of one pattern, with those of others."""
+    """Return the values of some combinations of one pattern, joined with others."""
     size = stop - start
     sums, touched = np.zeros((2, own.levels)), np.empty(own.levels, np.int64)
     # Values of other combinations, group by group; a link is where a group begins and
@@ -259,11 +242,11 @@ def link_values(
     last: Any,
     ends: Any,
 ) -> None:
-    """Link combinations to the values of those of other patterns that agree.
+    """Link combinations to the values of agreeing combinations of other patterns.
 
-    The combinations from ``start`` to ``stop`` are of pattern ``a``; the others are all
-    patterns before ``others``. ``ends`` has how much of the pool and the links is
-    taken.
+    The combinations from ``start`` to ``stop`` have pattern ``a``; the others have any
+    pattern before ``others``. ``ends`` is how much of the pool and of the links is
+    used.
     """
     for b in range(others):
         if b == a:
@@ -320,9 +303,9 @@ def _group_combinations(
 ) -> tuple[int, int]:
     """Group combinations from ``low`` to ``high`` by their joint keys.
 
-    Groups are called by a combination of the smaller side: its first one, from which
-    they are counted, is returned, and the size of the table. ``place`` gets the number
-    of values of each group.
+    A group is named by a combination of the smaller side. Return the first combination
+    of this side and the size of the table; ``place`` gets the number of values of each
+    group.
     """
     first, end = start, stop
     if stop - start > high - low:
@@ -360,9 +343,10 @@ def _pool_groups(
     pool_number: Any,
     ends: Any,
 ) -> None:
-    """Move values to the pool, group by group, and add up those that are equal.
+    """Move values to the pool, group by group, and add up equal values.
 
-    ``place`` has how many values each group has, and gets where they begin.
+    ``place`` holds the number of values of each group, and gets the places where they
+    begin.
     """
     to = ends[0]
     for g in range(groups):
@@ -391,7 +375,7 @@ def _pool_groups(
 
 @kernel
 def _add(sums: Any, v: Any, more: float, touched: Any, occurring: int) -> int:
-    """Add to the sum of a value, and note it if it is new; return how many are."""
+    """Add to the sum of a value, note a new value; return the number of values."""
     new = sums[v] == 0.0
     sums[v] += more
     if new:
@@ -428,10 +412,10 @@ def gather_values(
     numbers: Any,
     done: Any,
 ) -> None:
-    """Write the values of each combination: its own, and those it is linked to.
+    """Write the values of each combination: its own, and the values it is linked to.
 
-    From ``done[0]`` on, as long as there is room; what was done is written there. The
-    second row of sums has those of combinations that are not sure to belong.
+    Begin at ``done[0]``, stop when there is no room, and write there where it stopped.
+    The second row of sums is for combinations that belong to the cell only perhaps.
     """
     to = 0
     i = done[0]

@@ -1,10 +1,10 @@
 """Minimal sample uniques: the smallest sets of keys that single a record out.
 
-A record is unique on a set of keys if no other record has the same values of them all;
-the set is minimal if the record is unique on none of its subsets. The records that are
-not yet unique are kept in groups of equal values; a further key splits the groups, and
-who is left alone is unique. So each set of keys is visited once, after all its
-subsets, and with those records alone that are not unique before it.
+A record is unique on a set of keys if no other record has the same values of all these
+keys. The set is minimal if the record is not unique on any smaller part of it. Records
+that are not yet unique are kept in groups of equal values; one more key splits the
+groups, and a record left alone is unique. So each set of keys is visited once, after
+all its subsets, and only with the records that are not unique yet.
 """
 
 from __future__ import annotations
@@ -65,17 +65,7 @@ def minimal_uniques(
     max_size: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> MinimalUniques:
-    """Find the minimal sets of keys on which records are unique.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sex = np.array([0, 0, 1, 1], np.uint8)
-    >>> age = np.array([0, 1, 0, 2], np.uint8)
-    >>> found = minimal_uniques([sex, age], [2, 3], np.array([5, 1, 1, 1]), 2)
-    >>> found.cell, found.keys
-    (array([1, 2, 3], dtype=int32), array([2, 3, 2], dtype=uint64))
-    """
+    """Find the minimal sets of keys on which records are unique."""
     if len(frequency) == 1:  # one record alone needs no more than any one key
         each = range(len(codes) if frequency[0] == 1 else 0)
         words = np.array([1 << key for key in each], np.uint64)
@@ -97,10 +87,10 @@ def minimal_uniques(
 
 
 class _Search:
-    """The walk through the sets of keys, in the order of their words.
+    """The walk through the sets of keys, in the order of their bit patterns.
 
-    A set grows by keys of lower bits alone, the lowest first: so every set comes after
-    all of its subsets, whose words are smaller.
+    A set grows only by keys of lower bits, the lowest first. So every set comes after
+    all its subsets, whose bit patterns are smaller numbers.
     """
 
     def __init__(
@@ -134,7 +124,7 @@ class _Search:
         self._extend(0, len(self.columns), 0, *self.start, 1)
 
     def _tell(self, sets: int) -> None:
-        """Count sets that are done, and tell it now and then."""
+        """Count sets that are done, and report progress now and then."""
         self.done += sets
         if self.progress is not None and self.done * _TOLD >= self.told * self.whole:
             self.progress(self.done, self.whole)
@@ -157,7 +147,7 @@ class _Search:
         )
 
     def _looks(self, max_size: int) -> float:
-        """Estimate the looks at cells, and at sets that are known of them."""
+        """Estimate how often cells, and their known sets, will be looked at."""
         draw = random.Random(0)
         paths = [self._path(draw, max_size) for _ in range(_PROBES)]
         looks, found = (sum(column) / _PROBES for column in zip(*paths, strict=True))
@@ -165,7 +155,7 @@ class _Search:
         return float(looks + found * found / (2 * max(int(self.alone.sum()), 1)))
 
     def _path(self, draw: random.Random, max_size: int) -> tuple[float, float]:
-        """Return what one random path says of the looks, and of the sets found."""
+        """Estimate the looks and the sets found from one random path."""
         (members, begin), groups, lowest = self.start, 1, len(self.columns)
         looks, found, weight = 0.0, 0.0, 1.0
         for size in range(1, max_size + 1):
@@ -192,7 +182,7 @@ class _Search:
         to_members: NDArray[np.int32],
         to_begin: NDArray[np.int64],
     ) -> None:
-        """Split groups by a key; ``sizes`` and ``single`` get what comes of it."""
+        """Split groups by a key; write the results to ``sizes`` and ``single``."""
         split_groups(
             self.columns[bit].ctypes.data,
             self.columns[bit].itemsize,
@@ -218,7 +208,7 @@ class _Search:
         begin: NDArray[np.int64],
         groups: int,
     ) -> None:
-        """Visit the sets that a set grows to, given its groups."""
+        """Visit the sets that extend a set, given its groups."""
         records = int(begin[groups])
         if len(self.room) <= size:
             self.room.append(
@@ -244,7 +234,7 @@ class _Search:
                 self._tell(1 + _sets(bit, self.max_size - size - 1))
 
     def _note(self, single: NDArray[np.int32], number: int, keys: int) -> None:
-        """Note a set for records that are unique on it, if it is minimal."""
+        """Add a set to the records that are unique on it, if the set is minimal."""
         need = int(self.sizes[2]) + number
         if need > len(self.keys):
             room = max(need, 2 * len(self.keys))
@@ -297,9 +287,9 @@ def split_groups(
 ) -> None:
     """Split groups of cells by the codes of one more key.
 
-    Cells of one record that are left by themselves are written to ``single``. Groups
-    of two cells or more are kept if one of them has but one record: nobody else can be
-    unique later. ``sizes`` gets the number of groups, and that of the single cells.
+    Single-record cells that are left alone are written to ``single``. A group of two
+    cells or more is kept if one of them has one record: only such a cell can become
+    unique later. ``sizes`` gets the number of groups and of single cells.
     """
     sizes[0] = 0
     sizes[1] = 0
@@ -344,7 +334,7 @@ def _count_group(
     counter: Any,
     touched: Any,
 ) -> int:
-    """Count the cells of each code, and those of one record; return how many codes."""
+    """Count the cells, and single-record cells, of each code; return the code count."""
     codes = 0
     for i in range(start, stop):
         c = 2 * load(column, size, members[i])
@@ -360,7 +350,7 @@ def _count_group(
 def _place_groups(
     counter: Any, touched: Any, codes: int, deeper: int, to_begin: Any, sizes: Any
 ) -> None:
-    """Replace each code's counter by where its members go, or what they are."""
+    """Replace each code's counter by where its members go, or by their kind."""
     for k in range(codes):
         c = touched[k]
         number = counter[c]
@@ -386,7 +376,7 @@ def _move_group(
     single: Any,
     sizes: Any,
 ) -> None:
-    """Move the members of a group to where they go."""
+    """Move the members of a group to their places."""
     for i in range(start, stop):
         c = 2 * load(column, size, members[i])
         if counter[c] >= 0:
@@ -408,7 +398,7 @@ def note_minimal(
     found_cell: Any,
     sizes: Any,
 ) -> None:
-    """Add a set to the lists of those cells that have none of its subsets yet."""
+    """Add a set to the cells on which none of its subsets is unique."""
     at = sizes[2]
     for i in range(number):
         cell = single[i]

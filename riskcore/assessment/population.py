@@ -1,7 +1,7 @@
 """The risk of cells by a model of the population instead of the weights.
 
-With weights, the prior probability of a population frequency F is proportional to 1/F,
-whatever the keys of the cell. A model of the cells (`riskcore.models`) gives each cell
+With weights, the prior probability of a population frequency F is proportional to 1/F
+for any keys of the cell. A model of the cells (`riskcore.models`) gives each cell
 its own distribution of F = f + X, and the risk is E[1/(f + X)].
 """
 
@@ -79,7 +79,7 @@ def model_of(
 def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
     """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,).
 
-    The third result is the cells, with the F behind the risk where the model knows it.
+    The third result is the cells, with F replaced where the model knows it.
     """
     known = model.prior(cells)
     if known.population is not None:
@@ -185,18 +185,8 @@ def plain(
 ) -> dict[str, Any]:
     """Return the figures of a file that come from its population model.
 
-    Parameters
-    ----------
-    model : CellModel
-    by_weights : RiskDistribution
-        Distribution of the risk by the weights alone.
-    uniques : float
-        The expected population uniques among the sample uniques.
-
-    Returns
-    -------
-    dict
-        Of text, numbers and None.
+    ``by_weights`` is the distribution of the risk by weights alone, ``uniques`` the
+    expected population uniques among the sample uniques.
     """
     known = {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
     return {
