@@ -27,6 +27,7 @@ MOST_KEYS = 64
 # In the place of where the members of a group go.
 _SINGLE = -1
 _DROPPED = -2
+_CODES = 3  # in the array of sizes, the start of the codes of a group
 # Looks at cells, and at sets known of them, that a search may take: from ten minutes to
 # an hour; what a set of keys costs beside them, in looks; paths that are followed to
 # estimate them; and how often the progress of a search is told.
@@ -104,13 +105,13 @@ class _Search:
         self.columns, self.max_size = columns, max_size
         self.alone = (frequency == 1).astype(np.uint8)
         self.counter = np.zeros(2 * max(levels), np.int64)
-        self.touched = np.empty(max(levels), np.int64)
         self.single = np.empty(K, np.int32)
         self.last = np.full(K, -1, np.int64)
         self.before = np.empty(K, np.int64)
         self.keys = np.empty(K, np.uint64)
         self.cell = np.empty(K, np.int32)
-        self.sizes = np.zeros(3, np.int64)
+        # Numbers of groups, single cells and found sets; then room for a group's codes.
+        self.sizes = np.zeros(_CODES + max(levels), np.int64)
         # Room for the groups of each depth: members, and where each group begins.
         self.room: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
         members = np.arange(K, dtype=np.int32)
@@ -191,7 +192,6 @@ class _Search:
             groups,
             self.alone,
             self.counter,
-            self.touched,
             int(deeper),
             to_members,
             to_begin,
@@ -267,8 +267,8 @@ def _sets(keys: int, most: int) -> int:
 
 
 @native(
-    "uint64, int64, int32*, int64*, int64, uint8*, int64*, int64*, int64, int32*, "
-    "int64*, int32*, int64*"
+    "uint64, int64, int32*, int64*, int64, uint8*, int64*, int64, int32*, int64*, "
+    "int32*, int64*"
 )
 def split_groups(
     column: int,
@@ -278,7 +278,6 @@ def split_groups(
     groups: int,
     alone: Any,
     counter: Any,
-    touched: Any,
     deeper: int,
     to_members: Any,
     to_begin: Any,
@@ -299,15 +298,16 @@ def split_groups(
         stop = begin[g + 1]
         if stop - start > 2:
             codes = _count_group(
-                column, size, members, start, stop, alone, counter, touched
+                column, size, members, start, stop, alone, counter, sizes
             )
-            _place_groups(counter, touched, codes, deeper, to_begin, sizes)
+            _place_groups(counter, codes, deeper, to_begin, sizes)
             _move_group(
                 column, size, members, start, stop, counter, to_members, single, sizes
             )
             for k in range(codes):
-                counter[touched[k]] = 0
-                counter[touched[k] + 1] = 0
+                c = sizes[_CODES + k]
+                counter[c] = 0
+                counter[c + 1] = 0
         elif load(column, size, members[start]) != load(
             column, size, members[start + 1]
         ):
@@ -332,14 +332,14 @@ def _count_group(
     stop: int,
     alone: Any,
     counter: Any,
-    touched: Any,
+    sizes: Any,
 ) -> int:
     """Count the cells, and single-record cells, of each code; return the code count."""
     codes = 0
     for i in range(start, stop):
         c = 2 * load(column, size, members[i])
         if counter[c] == 0:
-            touched[codes] = c
+            sizes[_CODES + codes] = c
             codes += 1
         counter[c] += 1
         counter[c + 1] += alone[members[i]]
@@ -348,11 +348,11 @@ def _count_group(
 
 @kernel
 def _place_groups(
-    counter: Any, touched: Any, codes: int, deeper: int, to_begin: Any, sizes: Any
+    counter: Any, codes: int, deeper: int, to_begin: Any, sizes: Any
 ) -> None:
     """Replace each code's counter by where its members go, or by their kind."""
     for k in range(codes):
-        c = touched[k]
+        c = sizes[_CODES + k]
         number = counter[c]
         if number == 1 and counter[c + 1] == 1:
             counter[c] = _SINGLE

@@ -552,22 +552,17 @@ def _shortfalls(
     outer, inner = len(table.begin) - 1, len(table.inner_share)
     sizes = np.diff(table.begin)
     groups = math.prod(sizes[:-1].tolist())
-    path = _aligned(outer, len(table.base))
-    path[0] = table.base
+    begin = np.concatenate([table.begin, np.zeros(outer, np.int64)])
+    path = _aligned(1, outer * len(table.base) + 2 * outer)[0]
+    path[: len(table.base)] = table.base
+    inside = _aligned(1, 2 * inner)[0]
     sums = _aligned(3, len(thresholds) * inner)
-    scratch = (
-        np.zeros(outer, np.int64),
-        np.zeros(2 * outer),
-        path.ravel(),
-        _aligned(1, 2 * inner)[0],
-    )
     each = max(1, _CALL * groups // table.cells)
     for start in range(0, groups, each):
         stop = min(start + each, groups)
         add_shortfalls(
-            table.begin,
+            begin,
             outer,
-            len(table.base) - inner,
             inner,
             table.share,
             table.excess.ravel(),
@@ -575,8 +570,9 @@ def _shortfalls(
             stop,
             thresholds[order],
             len(thresholds),
-            *scratch,
-            *sums,
+            path,
+            inside,
+            sums.ravel(),
         )
         if progress is not None:
             progress(stop * (table.cells // groups), table.cells)
@@ -604,32 +600,32 @@ def smaller(a: float, b: float) -> float:
 
 @kernel
 def _extend(
-    row: int, d: int, width: int, share: Any, excess: Any, level: Any, path: Any
+    row: int, d: int, width: int, level: int, share: Any, excess: Any, path: Any
 ) -> None:
     """Write the sums of one more outer key, for one of its categories."""
-    level[2 * d + 2] = level[2 * d] + path[d * width + row]
-    level[2 * d + 3] = level[2 * d + 1] * share[row]
+    at = level + 2 * d
+    path[at + 2] = path[at] + path[d * width + row]
+    path[at + 3] = path[at + 1] * share[row]
     for j in range(width):
         path[(d + 1) * width + j] = path[d * width + j] + excess[row * width + j]
 
 
 @kernel
-def _keep(sums: Any, highs: Any, lows: Any, n: int) -> None:
-    """Move sums into double-doubles."""
+def _keep(sums: Any, n: int) -> None:
+    """Move sums into the double-doubles behind them."""
     for i in range(n):
-        highs[i], error = two_sum(highs[i], sums[i])
-        lows[i] += error
+        sums[n + i], error = two_sum(sums[n + i], sums[i])
+        sums[2 * n + i] += error
         sums[i] = 0.0
 
 
 @native(
-    "int64*, int64, int64, int64, float64*, float64*, int64, int64, float64*, int64, "
-    "int64*, float64*, float64*, float64*, float64*, float64*, float64*"
+    "int64*, int64, int64, float64*, float64*, int64, int64, float64*, int64, "
+    "float64*, float64*, float64*"
 )
 def add_shortfalls(
     begin: Any,
     outer: int,
-    skipped: int,
     inner: int,
     share: Any,
     excess: Any,
@@ -637,34 +633,35 @@ def add_shortfalls(
     stop: int,
     threshold: Any,
     thresholds: int,
-    digit: Any,
-    level: Any,
     path: Any,
     inside: Any,
     sums: Any,
-    highs: Any,
-    lows: Any,
 ) -> None:
     """Add w max(t - S, 0) for each falling threshold t and inner cell.
 
     The groups of cells from ``start`` to ``stop`` differ in outer keys before the last.
+    ``begin`` ends with room for the category of each key, ``path`` with room for S and
+    w after each key.
     """
+    skipped = (begin[outer] + _LANES - 1) // _LANES * _LANES
     width = skipped + inner
     last = outer - 1
+    digit, level = outer + 1, outer * width
     rest = start
     for d in range(last - 1, -1, -1):
         size = begin[d + 1] - begin[d]
-        digit[d] = rest % size
+        begin[digit + d] = rest % size
         rest //= size
-    level[0] = 0.0
-    level[1] = 1.0
+    path[level] = 0.0
+    path[level + 1] = 1.0
     begins, ends = begin[last], begin[outer]
     pairs = start * ((ends - begins + 1) // 2)
     changed = 0
     for _ in range(start, stop):
         for d in range(changed, last):
-            _extend(begin[d] + digit[d], d, width, share, excess, level, path)
-        here, w = level[2 * last], level[2 * last + 1]
+            row = begin[d] + begin[digit + d]
+            _extend(row, d, width, level, share, excess, path)
+        here, w = path[level + 2 * last], path[level + 2 * last + 1]
         at = last * width
         # Two rows at a time, for one load and store of each sum; an odd last row is
         # paired with itself at weight 0.
@@ -691,11 +688,14 @@ def add_shortfalls(
                 k += 1
             pairs += 1
             if pairs % _PAIRS_OF_ROWS == 0:
-                _keep(sums, highs, lows, thresholds * inner)
+                _keep(sums, thresholds * inner)
         changed = last - 1
-        while changed > 0 and digit[changed] == begin[changed + 1] - begin[changed] - 1:
-            digit[changed] = 0
+        while (
+            changed > 0
+            and begin[digit + changed] == begin[changed + 1] - begin[changed] - 1
+        ):
+            begin[digit + changed] = 0
             changed -= 1
         if changed >= 0:
-            digit[changed] += 1
-    _keep(sums, highs, lows, thresholds * inner)
+            begin[digit + changed] += 1
+    _keep(sums, thresholds * inner)
