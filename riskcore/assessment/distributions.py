@@ -29,9 +29,8 @@ from riskcore.data.wildcard import (
 if TYPE_CHECKING:
     from riskcore.data.cells import Cells
 
-# Combinations whose links to others are held at once.
-_CHUNK = 1 << 15
-# Cells, or their places, values, and how many records have them.
+_CHUNK = 1 << 15  # combinations whose links are in memory at once
+# Cells or their places, values, and the number of records with each value.
 _Values: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 

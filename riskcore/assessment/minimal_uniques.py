@@ -24,17 +24,14 @@ from riskcore.data.unsigned import Codes, load
 
 # Sets of keys are the bits of a word.
 MOST_KEYS = 64
-# In the place of where the members of a group go.
-_SINGLE = -1
-_DROPPED = -2
+# Instead of the place where the members of a group go.
+_SINGLE, _DROPPED = -1, -2
 _CODES = 3  # in the array of sizes, the start of the codes of a group
-# Looks at cells, and at sets known of them, that a search may take: from ten minutes to
-# an hour; what a set of keys costs beside them, in looks; paths that are followed to
-# estimate them; and how often the progress of a search is told.
+# A search may look this often at cells and their known sets: ten minutes to an hour.
 MOST_LOOKS = 1e11
-_LOOKS_OF_SET = 500
-_PROBES = 200
-_TOLD = 1000
+_LOOKS_OF_SET = 500  # further cost of a set of keys, in looks
+_PROBES = 200  # random paths that estimate the looks
+_REPORTS = 1000  # of the progress of a search
 Words = NDArray[np.uint64]
 
 
@@ -67,12 +64,12 @@ def minimal_uniques(
     progress: Callable[[int, int], None] | None = None,
 ) -> MinimalUniques:
     """Find the minimal sets of keys on which records are unique."""
-    if len(frequency) == 1:  # one record alone needs no more than any one key
+    if len(frequency) == 1:  # a single record is unique on any key
         each = range(len(codes) if frequency[0] == 1 else 0)
         words = np.array([1 << key for key in each], np.uint64)
         return MinimalUniques(np.zeros(len(words), np.int32), words)
-    # Keys of many levels first: what they leave in groups is little. A key that all
-    # share is in no minimal set.
+    # Keys of many levels first: they leave few records in groups. A key with one value
+    # is in no minimal set.
     order = sorted(range(len(codes)), key=lambda key: levels[key])
     order = [key for key in order if levels[key] > 1]
     columns = [np.ascontiguousarray(codes[key]) for key in order]
@@ -121,15 +118,18 @@ class _Search:
         """Visit all sets."""
         self.progress = progress
         self.whole = _sets(len(self.columns), self.max_size)
-        self.done = self.told = 0
+        self.done = self.reported = 0
         self._extend(0, len(self.columns), 0, *self.start, 1)
 
-    def _tell(self, sets: int) -> None:
+    def _report(self, sets: int) -> None:
         """Count sets that are done, and report progress now and then."""
         self.done += sets
-        if self.progress is not None and self.done * _TOLD >= self.told * self.whole:
+        if (
+            self.progress is not None
+            and self.done * _REPORTS >= self.reported * self.whole
+        ):
             self.progress(self.done, self.whole)
-            self.told = self.done * _TOLD // self.whole + 1
+            self.reported = self.done * _REPORTS // self.whole + 1
 
     def refuse_endless(self) -> None:
         """Refuse a search that would take too long."""
@@ -143,7 +143,7 @@ class _Search:
         raise ValueError(
             f"{m} keys have {_sets(m, self.max_size):,.4g} sets of up to "
             f"{min(m, self.max_size)}, and trying them would take some {looks:.0e} "
-            f"steps; at most {MOST_LOOKS:.0e} are taken, which may take two hours: "
+            f"steps; the limit is {MOST_LOOKS:.0e}, up to two hours: "
             f"give max_size={fits} (--max-size {fits}), or fewer keys"
         )
 
@@ -152,7 +152,7 @@ class _Search:
         draw = random.Random(0)
         paths = [self._path(draw, max_size) for _ in range(_PROBES)]
         looks, found = (sum(column) / _PROBES for column in zip(*paths, strict=True))
-        # Each set that is found is compared with those that were found before it.
+        # Each set that is found is compared with all earlier ones.
         return float(looks + found * found / (2 * max(int(self.alone.sum()), 1)))
 
     def _path(self, draw: random.Random, max_size: int) -> tuple[float, float]:
@@ -229,9 +229,9 @@ class _Search:
                 self._extend(
                     keys | 1 << bit, bit, size + 1, to_members, to_begin, grown
                 )
-                self._tell(1)
+                self._report(1)
             else:
-                self._tell(1 + _sets(bit, self.max_size - size - 1))
+                self._report(1 + _sets(bit, self.max_size - size - 1))
 
     def _note(self, single: NDArray[np.int32], number: int, keys: int) -> None:
         """Add a set to the records that are unique on it, if the set is minimal."""

@@ -34,10 +34,9 @@ from riskcore.models.poisson_binomial import PoissonBinomial
 
 Risks = NDArray[np.float64]
 
-# Fitted to the cells that are assessed.
+# Models that are fitted to the assessed cells.
 FITTED: dict[str, Any] = {"latent-class": LatentClass, "log-linear": LogLinear}
-# The column of a frame of counts.
-COUNT = "population_frequency"
+COUNT = "population_frequency"  # the column of a frame of counts
 
 
 def check_model(population: Any, method: str) -> None:
@@ -66,7 +65,7 @@ def model_of(
     if isinstance(population, CellModel):
         return population
     if not isinstance(population, str):
-        # Missing keys of the sample may match any value; those of a register do not.
+        # Missing keys may match any value in the sample, but not in a register.
         rule = "category" if cells.missing == "category" else "refuse"
         return KnownPopulation(population, keys, COUNT, missing=rule)
     say(f"fitting the {population} model to {counted(len(cells), 'cell')}")

@@ -35,9 +35,8 @@ from riskcore.data.source import Source
 SCORINGS = ("elliot", "powers")
 RULES = ("refuse", "category")
 RECORD_COLUMNS = ("suda_score", "dis_suda_score", "minimal_uniques", "smallest_unique")
-# Letters of a value in text, and values of each key that are listed there.
-_LONGEST = 24
-_LISTED = 5
+_LONGEST = 24  # letters of a value in text
+_LISTED = 5  # values of each key in text
 
 Reals = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -159,14 +158,14 @@ def suda(
                 f"weight {weight!r}: the weights of {cells.n:,} records add to "
                 f"{cells.totals.population:,.8g}; need more, or give a fraction"
             )
-    say = progress
-    say("trying sets of keys")
+    report = progress
+    report("trying sets of keys")
     found = minimal_uniques(
         list(cells.codes),
         [len(labels) for labels in cells.categories],
         cells.sample_frequency.astype(np.int64),
         min(M, m),
-        lambda done, whole: say(
+        lambda done, whole: report(
             f"trying {whole:,.4g} sets of keys, {done / whole:.1%} done"
         ),
     )

@@ -36,17 +36,15 @@ from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation
 from riskcore.simulate.samples import uniques
 
-# Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
-MOST_CELLS = 10**10
-# Up to here every whole number is a double.
-MOST_PEOPLE = 2**53
-# Where the estimates of these two models are closer than that, both were near the
-# truth; elsewhere the one of the smallest AIC may be far off (notes/calibration.md).
+MOST_CELLS = 10**10  # in Lancaster's c(lambda): more would take minutes
+MOST_PEOPLE = 2**53  # every smaller whole number is a double
+# If the estimates of these two models differ by a smaller factor, both were near the
+# truth; else the model with the smallest AIC may be far off (notes/calibration.md).
 AGREE = 1.3
 _RANGE = ("Dirichlet-multinomial", "Pitman")
 SHRINKAGES = (0.0, 0.5, 1.0)
 CELL_MODELS = ("latent-class",)
-# Models of size indices, by what they are called.
+# Models of size indices, by name.
 _FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
     "Dirichlet-multinomial": DirichletMultinomial.fit,
     "Poisson-gamma": PoissonGamma.fit,
@@ -56,7 +54,7 @@ _FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
     "Pitman, moments": lambda sizes, _: Pitman.fit(sizes, "moments"),
 }
 
-# Models of cells, which know the keys.
+# Models of cells, by name.
 _CELL_FITS: dict[str, Callable[[CellTable], CellModel]] = {
     "latent-class": LatentClass.fit,
     "log-linear": LogLinear.fit,
@@ -153,16 +151,12 @@ class CorrectnessCurve:
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, *(html.known(x[-1], ".3g") for x in (share, low, high)))
-            for name, share in self.models.items()
-            for low, high in [self.intervals[name]]
-        ]
-        marks = [
-            (name, float(share[-1]), float(low[-1]), float(high[-1]))
-            for name, share in self.models.items()
-            for low, high in [self.intervals[name]]
-        ]
+        marks, rows = [], []
+        for name, share in self.models.items():
+            low, high = self.intervals[name]
+            ends = float(share[-1]), float(low[-1]), float(high[-1])
+            marks.append((name, *ends))
+            rows.append((name, *(html.known(x, ".3g") for x in ends)))
         note = html.escape(f"of {self.people[-1]:,} people")
         scale = "share found by one guess for each cell"
         head = ["", "share", f"{100 * self.level:.4g} % interval from", "to"]
@@ -174,13 +168,13 @@ class CorrectnessCurve:
         """Return the curve as plain data for JSON; nan becomes None."""
         return {
             "people": self.people.tolist(),
-            "sample": [_plain(x) for x in self.sample.tolist()],
+            "sample": _plain(self.sample.tolist()),
             "level": self.level,
             "models": {
                 name: {
-                    "correctness": [_plain(x) for x in share.tolist()],
-                    "low": [_plain(x) for x in self.intervals[name][0].tolist()],
-                    "high": [_plain(x) for x in self.intervals[name][1].tolist()],
+                    "correctness": _plain(share.tolist()),
+                    "low": _plain(self.intervals[name][0].tolist()),
+                    "high": _plain(self.intervals[name][1].tolist()),
                 }
                 for name, share in self.models.items()
             },
@@ -214,6 +208,14 @@ class UniquesEstimates(WithPage):
     >>> found = estimate_uniques(data, ["age"], population=900)
     >>> found.sizes, found.cells, len(found.estimates)
     (<SizeIndices: 82 records in 42 cells, 2 sample uniques>, 42, 10)
+    >>> sizes = found.fitted_sizes(3)
+    >>> sizes["observed"], sizes["Ewens"].round(1)
+    (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
+    >>> curve = found.curve()
+    >>> curve.people[[0, -1]], float(curve.sample[0])
+    (array([  1, 900]), 1.0)
+    >>> print(found.summary().splitlines()[1])
+      records         82
     """
 
     sizes: SizeIndices
@@ -279,14 +281,6 @@ class UniquesEstimates(WithPage):
         ------
         TypeError, ValueError
             If ``most`` is not a whole number of at least 1.
-
-        Examples
-        --------
-        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
-        >>> found = estimate_uniques(data, ["age"], population=900)
-        >>> sizes = found.fitted_sizes(3)
-        >>> sizes["observed"], sizes["Ewens"].round(1)
-        (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
         """
         arguments.whole_from("most", most, 1, 2**20)
         observed = [float(self.sizes[j]) for j in range(1, most + 1)]
@@ -332,13 +326,6 @@ class UniquesEstimates(WithPage):
         ------
         TypeError, ValueError
             If ``points`` is not a whole number of at least 2.
-
-        Examples
-        --------
-        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
-        >>> curve = estimate_uniques(data, ["age"], population=900).curve()
-        >>> curve.people[[0, -1]], float(curve.sample[0])
-        (array([  1, 900]), 1.0)
         """
         arguments.whole_from("points", points, 2, 2**20)
         n, top = self.sizes.n, max(self.population, 10 * self.sizes.n)
@@ -371,13 +358,6 @@ class UniquesEstimates(WithPage):
         -------
         str
             A string that a prompt shows line by line.
-
-        Examples
-        --------
-        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
-        >>> found = estimate_uniques(data, ["age"], population=900)
-        >>> print(found.summary().splitlines()[1])
-          records         82
         """
         return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
 
@@ -441,10 +421,7 @@ class UniquesEstimates(WithPage):
             "advice": self.advice,
             "disagreement": _plain(self.disagreement),
             "range": self.range,
-            "estimates": [
-                {name: _plain(value) for name, value in asdict(one).items()}
-                for one in self.estimates
-            ],
+            "estimates": [_plain(asdict(one)) for one in self.estimates],
         }
 
 
@@ -588,8 +565,8 @@ def estimate_uniques(
         raise TypeError(f"cell_models: need a list of names, got {cell_models!r}")
     for name in cell_models:
         arguments.one_of("cell_models", name, tuple(_CELL_FITS))
-    say = progress or silent
-    say("counting cells")
+    report = progress or silent
+    report("counting cells")
     tabulated = tabulate(data, keys, weight, missing, reading=reading)
     sizes = SizeIndices.from_frequencies(tabulated.records)
     if population is None and not tabulated.weighted:
@@ -603,16 +580,16 @@ def estimate_uniques(
             f"the weights add to {N:.4g} people, but the sample has {sizes.n}; need at "
             "least as many people, and at most 2^53; or give the population"
         )
-    found = fit_all(sizes, N, K, level, say)
-    found += _lancaster(tabulated, N, shrinkages, say)
+    found = fit_all(sizes, N, K, level, report)
+    found += _lancaster(tabulated, N, shrinkages, report)
     if tabulated.weighted:
         found.append(_by_weights(tabulated))
     table = _as_sampled(tabulated, N, by_weights=population is None)
     fitted = {}
     for name in cell_models:
-        say(f"fitting the {name} model to {counted(len(table), 'cell')}")
+        report(f"fitting the {name} model to {counted(len(table), 'cell')}")
         model = _CELL_FITS[name](table)
-        say(f"interval of the {name} model, by {GROUPS} fits without some records")
+        report(f"interval of the {name} model, by {GROUPS} fits without some records")
         found.append(_of_cells(name, model, level))
         if model.converged:
             fitted[name] = model
@@ -693,7 +670,7 @@ def _lancaster(
     """Return the estimates of Lancaster's model, one for each value of lambda."""
     product = math.prod(len(labels) for labels in cells.categories)
     if product > MOST_CELLS:
-        why = f"{product} cells, of which at most {MOST_CELLS} are run through"
+        why = f"{product} cells, but at most {MOST_CELLS} can be summed"
         return [
             _without_likelihood(_lancaster_name(one), math.nan, why)
             for one in shrinkages
@@ -745,6 +722,8 @@ def _plain(value: Any) -> Any:
     """Return a value that JSON can hold."""
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else "infinite"

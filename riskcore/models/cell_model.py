@@ -36,9 +36,10 @@ from riskcore.models.solve import root
 
 Floats = NDArray[np.float64]
 
-GROUPS = 20  # of records that are left out in turn
-_ASYMPTOTIC = 30  # degrees of freedom
-_ROUGH = 2.0**-20  # of the overdispersion without a group, where it moves by percents
+GROUPS = 20  # of records; each group is left out once
+ONE_CELL = "all records are in one cell: the sample has no information on other cells"
+_ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
+_ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -87,7 +88,7 @@ class CellPrior:
             chance[unique] = exp(-self.mu[unique])
         elif self.shape is not None and self.p is not None and self.q is not None:
             p, q = self.p[unique], self.q[unique]
-            # Of a small p its complement has lost digits, of a small q p has.
+            # For small p, q has lost digits; for small q, p has.
             rate = np.where(p < 0.5, log(p), log1p(-np.minimum(q, 0.5)))
             chance[unique] = exp(self.shape[unique] * rate)
         if self.population is not None:
@@ -465,7 +466,7 @@ class CellModel(ABC):
         if self.overdispersion.poisson:
             risk = prior.individual_risk_poisson(one, others)
         else:
-            # People choose cells that are large: the shape is one more.
+            # A person is likelier to be in a large cell: the shape is one more.
             shape = self.overdispersion.shape(self.n * pi)
             p = shape / (shape + others)
             risk = prior.individual_risk_with_prior(one, shape + 1.0, p)

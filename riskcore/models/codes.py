@@ -85,5 +85,5 @@ def refuse_records(records: int, n: int, a: int, b: int) -> None:
     if records:
         raise ValueError(
             f"structural_zeros of keys {a} and {b}: {records} of {n} records are "
-            "in pairs of categories that cannot be"
+            "in impossible pairs of categories"
         )

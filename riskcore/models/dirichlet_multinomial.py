@@ -127,7 +127,9 @@ class DirichletMultinomial(PolyaUrn):
             alpha = positive_root(lambda a: a * _score(a, K, sizes), start=alpha)
             information = _information(alpha, K, sizes)
             if not information > 0.0:
-                return cls.none(method, "alpha is too large for doubles to tell", K=K)
+                return cls.none(
+                    method, "alpha is too large to determine in doubles", K=K
+                )
             error = {"alpha": 1.0 / math.sqrt(information)}
         boundary = "boundary alpha = infinity: the multinomial model"
         model = cls(

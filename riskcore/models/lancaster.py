@@ -417,7 +417,7 @@ class Lancaster:
         if self.cells > LARGEST_TABLE:
             raise ValueError(
                 f"{Decimal(self.cells):.3g} cells are more than {LARGEST_TABLE:.0e}, "
-                "the most to add up: combine categories, or use renormalize=False"
+                "the most to sum: combine categories, or use renormalize=False"
             )
         occurs = [np.flatnonzero(margin) for margin in self.margins]
 

@@ -121,15 +121,15 @@ class LancasterCells(CellModel):
     def _probability(self, table: CellTable) -> Floats:
         if any((column == ANY).any() for column in table.codes):
             raise ValueError(
-                "cells: Lancaster's model, cut off at 0, has no sums over a key of "
-                "which any value is meant; use LatentClass or LogLinear"
+                "cells: Lancaster's model cannot sum over all values of a key; use "
+                "LatentClass or LogLinear"
             )
         p = self.model.probability(table.codes, self.shrinkage)
         pi: Floats = np.clip(p / self.normalizer, 0.0, 1.0)
         return pi
 
     def _refitted(self, records: Ints) -> Self:
-        # c(lambda) stays: it takes long, and moves less than the cells.
+        # c(lambda) is kept: it takes long, and changes less than the cells.
         zeros: dict[Pair, ArrayLike] = {**self.model.structural_zeros}
         fitted = Lancaster.fit(self.sample.codes, self.sample.levels, records, zeros)
         return replace(self, model=fitted)._dispersed_again(records)

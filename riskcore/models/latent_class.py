@@ -22,7 +22,7 @@ from riskcore.common import arguments
 from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_groups import groups_of
-from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_model import ONE_CELL, CellModel
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
@@ -228,7 +228,7 @@ class LatentClass(CellModel):
                 sample=table,
                 mixture=Mixture(np.zeros(0), np.zeros((table.starts[-1], 0))),
                 converged=False,
-                reason="all records are in one cell: nothing tells how rare others are",
+                reason=ONE_CELL,
             )
         path: tuple[Step, ...] = ()
         selected_on = 0

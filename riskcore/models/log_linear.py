@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.core.special.gamma.functions import log
-from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_model import ONE_CELL, CellModel
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import (
     Ints,
@@ -181,7 +181,7 @@ class LogLinear(CellModel):
         if size > MOST_CELLS:
             raise ValueError(
                 f"{size} combinations of categories, more than the {MOST_CELLS} of a "
-                "table that is held in memory; use fewer keys or categories, or "
+                "table in memory; use fewer keys or categories, or "
                 "LatentClass, which needs no table"
             )
         zeros = as_structural_zeros(structural_zeros or {}, table.levels)
@@ -199,7 +199,7 @@ class LogLinear(CellModel):
             return replace(
                 model,
                 converged=False,
-                reason="all records are in one cell: nothing tells how rare others are",
+                reason=ONE_CELL,
             )
         found = model._fitted(table.records, _CYCLES)
         if not found.converged:
@@ -334,9 +334,9 @@ class LogLinear(CellModel):
     def _describe(self) -> str:
         pairs = sum(len(term) == 2 for term in self.terms)
         alone = len(self.terms) - pairs
-        said = [counted(pairs, "pair") + " of keys"] if pairs else []
-        said += [f"{alone} key{'s' if alone != 1 else ''} alone"] if alone else []
-        return f"{', '.join(said)}, {super()._describe()}"
+        terms = [counted(pairs, "pair") + " of keys"] if pairs else []
+        terms += [counted(alone, "key") + " alone"] if alone else []
+        return f"{', '.join(terms)}, {super()._describe()}"
 
 
 def _pairs(

@@ -195,7 +195,7 @@ class PoissonGamma(Superpopulation):
             alpha = 1.0 / (K * beta)
             information = _information(alpha, K, sizes)
             if not information > 0.0:
-                why = "beta is too small for doubles to tell"
+                why = "beta is too small to determine in doubles"
                 return tuple(cls.none(method, why, K=K) for _ in sizes)
             error = {"beta": beta / alpha / math.sqrt(information)}
         model = cls(

@@ -432,10 +432,8 @@ class Superpopulation(ABC):
         rows += [("log-likelihood", html.known(self.log_likelihood, ",.7g"), "")]
         rows += [("AIC", html.known(self.aic, ",.7g"), "")]
         how = "given" if self.method == "given" else f"by {self.method}"
-        said = [how, self.reason] if self.reason else [how]
-        if not self.converged:
-            said[0] = f"no estimate {how}"
-        note = html.escape(", ".join(said))
+        how = how if self.converged else f"no estimate {how}"
+        note = html.escape(", ".join([how, self.reason] if self.reason else [how]))
         head = ["", "value", "standard error"]
         return html.figures(type(self).__name__, note, rows, head=head)
 

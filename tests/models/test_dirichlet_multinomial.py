@@ -182,7 +182,7 @@ def test_next_to_the_boundary():
     assert K * sizes.same_cell == n * (n - 1) + 2
     model = DirichletMultinomial.fit(sizes, K)
     assert not model.converged
-    assert model.reason == "alpha is too large for doubles to tell"
+    assert model.reason == "alpha is too large to determine in doubles"
     assert math.isnan(model.population_uniques(10**10))
 
 

@@ -102,7 +102,7 @@ def test_next_to_the_boundary():
     assert K * sizes.same_cell == n * n + 2
     model = PoissonGamma.fit(sizes, K)
     assert not model.converged
-    assert model.reason == "beta is too small for doubles to tell"
+    assert model.reason == "beta is too small to determine in doubles"
     assert math.isnan(model.tau(sizes, 10**10))
     assert np.isnan(model.tau_interval(sizes, 10**10)).all()
 
