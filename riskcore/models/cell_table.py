@@ -495,5 +495,11 @@ class CellTable:
         )
 
 
+def occurring(table: CellTable) -> list[int]:
+    """Return the number of categories of each key that occur."""
+    each = np.split(table.counts, table.starts[1:-1])
+    return [int(np.count_nonzero(counts)) for counts in each]
+
+
 def _listed(keys: Iterable[Hashable]) -> str:
     return ", ".join(map(str, keys))

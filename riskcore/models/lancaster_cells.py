@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_model import CellModel
-from riskcore.models.cell_table import ANY, CellTable
+from riskcore.models.cell_table import ANY, CellTable, occurring
 from riskcore.models.codes import Ints, Pair
 from riskcore.models.lancaster import Lancaster
 from riskcore.models.overdispersion import kind_of
@@ -110,7 +111,7 @@ class LancasterCells(CellModel):
             model=fitted,
             shrinkage=shrinkage,
             normalizer=float(fitted.normalizer(shrinkage)),
-            parameters=_parameters(fitted, shrinkage),
+            parameters=_parameters(table, shrinkage),
         )
         pi = model._probability(table)
         likelihood = -math.inf
@@ -138,10 +139,8 @@ class LancasterCells(CellModel):
         return f"lambda {self.shrinkage:g}, {super()._describe()}"
 
 
-def _parameters(model: Lancaster, shrinkage: float) -> int:
+def _parameters(table: CellTable, shrinkage: float) -> int:
     """Return the number of free parameters of the model's margins."""
-    occurs = [int(np.count_nonzero(margin)) for margin in model.margins]
-    free = sum(size - 1 for size in occurs)
-    if shrinkage > 0.0:
-        free += sum((occurs[a] - 1) * (occurs[b] - 1) for a, b in model.excess)
-    return free
+    free = [size - 1 for size in occurring(table)]
+    pairs = sum(a * b for a, b in combinations(free, 2)) if shrinkage > 0.0 else 0
+    return sum(free) + pairs

@@ -23,7 +23,7 @@ from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import ONE_CELL, CellModel
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import CellTable, occurring
 from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
     MOST_CLASSES,
@@ -470,9 +470,7 @@ def probability(table: CellTable, mixture: Mixture) -> Floats:
 
 def parameters(table: CellTable, classes: int) -> int:
     """Return the number of free parameters, for the categories that occur."""
-    occurs = np.split(table.counts > 0.0, table.starts[1:-1])
-    free = sum(int(np.count_nonzero(each)) - 1 for each in occurs)
-    return classes - 1 + classes * free
+    return classes - 1 + classes * sum(size - 1 for size in occurring(table))
 
 
 def _unfinished(found: Ascent) -> str:

@@ -24,7 +24,7 @@ from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_model import ONE_CELL, CellModel
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import CellTable, occurring
 from riskcore.models.codes import (
     Ints,
     Mask,
@@ -365,10 +365,7 @@ def _margin(table: CellTable, term: Term, records: Ints) -> Floats:
 
 def _parameters(table: CellTable, pairs: Iterable[Pair]) -> int:
     """Return the number of free parameters of the margins that occur."""
-    occurs = [
-        int(np.count_nonzero(_margin(table, (j,), table.records)))
-        for j in range(len(table.keys))
-    ]
+    occurs = occurring(table)
     free = sum(size - 1 for size in occurs)
     for a, b in pairs:
         joint = int(np.count_nonzero(_margin(table, (a, b), table.records)))
