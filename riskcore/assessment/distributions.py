@@ -36,25 +36,12 @@ _Values: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distributions:
-    """The values of a column in each cell.
+    """The values of a column in each cell."""
 
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (K + 1,)
-        Where the values of each cell begin in the next two arrays, and their end.
-    value : int64 ndarray, shape (P,)
-        Codes of values, rising within each cell.
-    number : float64 ndarray, shape (P,)
-        Number of records with the value, more than 0; fractional only if records with
-        missing keys count in part.
-    total : float64 ndarray, shape (S,)
-        Number of records of the file with each value.
-    """
-
-    begin: NDArray[np.int64]
-    value: NDArray[np.int64]
-    number: NDArray[np.float64]
-    total: NDArray[np.float64]
+    begin: NDArray[np.int64]  # (K + 1,): where the values of each cell begin, the end
+    value: NDArray[np.int64]  # (P,): codes of values, rising within each cell
+    number: NDArray[np.float64]  # (P,): records; a part of one if keys are missing
+    total: NDArray[np.float64]  # (S,): records of the file with each value
 
 
 class _Own(NamedTuple):

@@ -28,21 +28,11 @@ _WHOLE = 2.0**-44
 
 
 class Diverse(NamedTuple):
-    """The l-diversity of each cell.
+    """The l-diversity of each cell, each shape (K,)."""
 
-    Attributes
-    ----------
-    distinct : int64 ndarray, shape (K,)
-        Number of values.
-    entropy : float64 ndarray, shape (K,)
-        exp of the entropy; nan for a cell without values.
-    recursive : int64 ndarray, shape (K,)
-        The largest l with r_1 < c (r_l + ... + r_m); 0 if no l satisfies this.
-    """
-
-    distinct: Numbers
-    entropy: Reals
-    recursive: Numbers
+    distinct: Numbers  # number of values
+    entropy: Reals  # exp of the entropy; nan for a cell without values
+    recursive: Numbers  # the largest l with r_1 < c (r_l + ... + r_m), or 0
 
 
 def diverse(found: Distributions, c: Fraction) -> Diverse:

@@ -464,30 +464,13 @@ class _CrossProduct:
 
     R and J, the lengths of sums over outer categories and inner cells, are filled up to
     whole vectors.
-
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (D + 1,)
-        Where the categories of each outer key begin, and the end.
-    share : float64 ndarray, shape (begin[D],)
-        Their margins.
-    excess : float64 ndarray, shape (begin[D], R + J)
-        What each category adds to S with each category of a later outer key, and with
-        each inner cell.
-    base : float64 ndarray, shape (R + J,)
-        R zeros, then S of the inner cells by themselves, infinite where J was filled
-        up.
-    inner_share : float64 ndarray, shape (J,)
-        Products of the margins of the inner keys.
-    cells : int
-        Number of cells.
     """
 
-    begin: Ints
-    share: Floats
-    excess: Floats
-    base: Floats
-    inner_share: Floats
+    begin: Ints  # (D + 1,): where the categories of each outer key begin, and the end
+    share: Floats  # (begin[D],): margins of these categories
+    excess: Floats  # (begin[D], R + J): added to S by later categories and inner cells
+    base: Floats  # (R + J,): R zeros, then S of the inner cells, infinite if filled up
+    inner_share: Floats  # (J,): products of the margins of the inner keys
     cells: int
 
 

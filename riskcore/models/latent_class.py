@@ -286,12 +286,12 @@ class LatentClass(CellModel):
         prior = Sample.of(sample, 1).prior
         positions, keys = table.some(own).positions, len(table.levels)
         share, theta = (np.ascontiguousarray(each) for each in self.mixture)
-        parts, without = np.full(len(own), OWN), np.empty(len(own))
+        without = np.empty(len(own))
 
         def write(start: int, stop: int) -> None:
             write_without(
                 positions,
-                parts,
+                OWN,
                 start,
                 stop,
                 keys,

@@ -108,12 +108,12 @@ def write_probabilities(
 
 
 @native(
-    "int32*, float64*, int64, int64, int64, int64, float64*, float64*, float64, "
+    "int32*, float64, int64, int64, int64, int64, float64*, float64*, float64, "
     "float64, float64*, float64*"
 )
 def write_without(
     codes: Any,
-    parts: Any,
+    part: float,
     start: int,
     stop: int,
     keys: int,
@@ -136,10 +136,10 @@ def write_without(
         total, _ = _joint(k, codes, keys, classes, share, theta, joint)
         pi = 0.0
         for c in range(classes):
-            gone = parts[k] * joint[c] / total if total > 0.0 else 0.0
+            gone = part * joint[c] / total if total > 0.0 else 0.0
             size = n * share[c]
             left = size - gone if size > gone else 0.0
-            one = left / (n - parts[k])
+            one = left / (n - part)
             for j in range(keys):
                 at = codes[k * keys + j]
                 seen = theta[at * classes + c] * (size + pseudo) - gone
