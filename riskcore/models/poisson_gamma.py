@@ -44,8 +44,8 @@ class PoissonGamma(Superpopulation):
     """Poisson-gamma model: the frequencies of K cells are negative binomial.
 
     In n records of N people, f and F of a cell are Poisson with means n g and N g,
-    where g has a gamma distribution with shape alpha = 1/(K beta) and scale beta. So E
-    f = n/K, E F = N/K, and f and F - f are independent given g.
+    where g has a gamma distribution with shape alpha = 1/(K beta) and scale beta. So
+    E f = n/K and E F = N/K, and f and F - f are independent given g.
 
     Attributes
     ----------

@@ -154,9 +154,8 @@ class PolyaUrn(Superpopulation):
     def tau_distribution(self, sizes: SizeIndices, N: int) -> NDArray[np.float64]:
         """Return the posterior distribution of tau given the sample.
 
-        The largest relative error found is 1e-13, where a probability is above 1e-20,
-        for N
-        - n up to 1e10 and s_1 up to 1000. Tails of less than 1e-30 together are 0.
+        The largest relative error found is 1e-13, for probabilities above 1e-20, N - n
+        up to 1e10 and s_1 up to 1000. Tails of less than 1e-30 together are 0.
 
         Parameters
         ----------

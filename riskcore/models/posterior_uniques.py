@@ -324,8 +324,8 @@ def lay_path(
 
     The path is 1 - z = (1 - z0) (1 + i x)^2, a parabola around the cut z >= 1 through
     the saddle point z0. The integrand at j - step is the integrand at j times a factor.
-    Return the number of nodes, the steps of j for which the path is good, and ((1-z)^-b
-    - 1)^-step at z0.
+    Return the number of nodes, the number of steps of j for which the path is good, and
+    the factor ((1-z)^-b - 1)^-step at z0.
     """
     shape = rest + j * b
     odds = _saddle(rest, b, M, j)
