@@ -179,7 +179,7 @@ def _level(cells: Cells, level: float) -> float:
     return arguments.number_in("level", level, "(0, 1)")
 
 
-def plain(
+def model_figures(
     model: CellModel, by_weights: RiskDistribution, uniques: float
 ) -> dict[str, Any]:
     """Return the figures of a file that come from its population model.
