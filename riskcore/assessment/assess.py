@@ -589,9 +589,9 @@ class Assessment:
         if self.model is None:
             found["weights_tell_little"] = figures.weights_tell_little(found)
             return found
-        from riskcore.assessment.population import plain
+        from riskcore.assessment.population import model_figures
 
-        return found | plain(
+        return found | model_figures(
             self.model, self.by_weights, self.expected_population_uniques
         )
 

@@ -1,9 +1,10 @@
 """Count how often each value of a column occurs in each cell.
 
-A cell's distribution is over its own records. Where missing key values match any value
-it is over all records that are compatible with the cell, counted as its frequency is:
-the combinations of each pattern of missing keys are joined with those of each other one
-on the keys that both have, and linked to the values of the group that agrees.
+A cell's distribution covers its own records. If missing key values match any value, it
+covers all records that are compatible with the cell, counted as in its frequency: the
+combinations of each pattern of missing keys are joined with the combinations of each
+other pattern on the keys that both have, and linked to the values of the group that
+agrees.
 """
 
 from __future__ import annotations
@@ -28,64 +29,54 @@ from riskcore.data.wildcard import (
 if TYPE_CHECKING:
     from riskcore.data.cells import Cells
 
-# Combinations whose links to others are held at once.
-_CHUNK = 1 << 15
-# Cells, or their places, values, and how many records have them.
+_CHUNK = 1 << 15  # combinations whose links are in memory at once
+# Cells or their places, values, and the number of records with each value.
 _Values: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distributions:
-    """The values of a column in each cell.
+    """The values of a column in each cell."""
 
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (K + 1,)
-        Where the values of each cell begin in the other two, and their end.
-    value : int64 ndarray, shape (P,)
-        Codes of values, rising within each cell.
-    number : float64 ndarray, shape (P,)
-        How many records have them, more than 0; no whole number only where records
-        with missing keys count a part.
-    total : float64 ndarray, shape (S,)
-        How many records of the file have each value.
-    """
-
-    begin: NDArray[np.int64]
-    value: NDArray[np.int64]
-    number: NDArray[np.float64]
-    total: NDArray[np.float64]
+    begin: NDArray[np.int64]  # (K + 1,): where the values of each cell begin, the end
+    value: NDArray[np.int64]  # (P,): codes of values, rising within each cell
+    number: NDArray[np.float64]  # (P,): records; a part of one if keys are missing
+    total: NDArray[np.float64]  # (S,): records of the file with each value
 
 
 class _Own(NamedTuple):
-    """The values of the records of each combination, in the order of patterns.
-
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (K + 1,)
-    value : int64 ndarray, shape (P,)
-    number : float64 ndarray, shape (P,)
-    levels : int
-    """
+    """The values of the records of each combination, in the order of patterns."""
 
     begin: NDArray[np.int64]
     value: NDArray[np.int64]
     number: NDArray[np.float64]
-    levels: int
+
+
+class _Groups(NamedTuple):
+    """The group of each combination, and the range of each group's values in the pool.
+
+    Before the values are moved there, ``begin`` is their number.
+    """
+
+    group: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+class _Pool(NamedTuple):
+    """The values of other combinations, group by group."""
+
+    value: NDArray[np.int64]
+    number: NDArray[np.float64]
+
+
+# A link: where a group begins and ends in the pool, the link before it of the same
+# combination, and whether the group surely belongs to it.
+_BEGIN, _END, _BEFORE, _SURE, _LINK = 0, 1, 2, 3, 4
 
 
 def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
-    """Count the values of a column in each cell.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from riskcore import tabulate
-    >>> cells = tabulate({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> found = distributions(cells, np.array([0, 1, 1], np.uint8), 2)
-    >>> found.begin, found.value, found.number
-    (array([0, 2, 3]), array([0, 1, 1]), array([1., 1., 1.]))
-    """
+    """Count the values of a column in each cell."""
     K = len(cells)
     pairs = count([cells.rows.view(np.uint32), codes], [K, int(codes.max()) + 1])
     if cells.counted is not None:
@@ -120,30 +111,30 @@ def _compatible(
         np.searchsorted(place[by_pattern], np.arange(K + 1)),
         value[by_pattern],
         number[by_pattern],
-        levels,
     )
     blank_matches = cells.missing == "argus" or len(cells.keys) == 1
     parts = []
     for a in range(len(patterns)):
         others = len(patterns)
         if patterns.blank and a == len(patterns) - 1:
-            parts.append(_all_values(own, K - 1))
+            parts.append(_all_values(own, levels, K - 1))
             continue
         if patterns.blank and patterns.complete and a == 0 and not blank_matches:
             others -= 1
         begin, end = patterns.begin[a : a + 2].tolist()
         for start in range(begin, end, _CHUNK):
             stop = min(start + _CHUNK, end)
-            parts += _joined(patterns, own, a, others, start, stop, cells.alpha)
+            part = start, stop
+            parts += _joined(patterns, own, levels, a, others, part, cells.alpha)
     at, values, numbers = map(np.concatenate, zip(*parts, strict=True))
     at = patterns.order[at]
     by_cell = np.argsort(at * levels + values)
     return at[by_cell], values[by_cell], numbers[by_cell]
 
 
-def _all_values(own: _Own, place: int) -> _Values:
+def _all_values(own: _Own, levels: int, place: int) -> _Values:
     """Return the values of the whole file for the combination without any key."""
-    total = _totals(own.value, own.number, own.levels)
+    total = _totals(own.value, own.number, levels)
     occurring = np.flatnonzero(total).astype(np.int64, copy=False)
     return np.full(len(occurring), place, np.int64), occurring, total[occurring]
 
@@ -157,63 +148,56 @@ def _totals(
 def _joined(
     patterns: Patterns,
     own: _Own,
+    levels: int,
     a: int,
     others: int,
-    start: int,
-    stop: int,
+    part: tuple[int, int],
     alpha: float,
 ) -> list[_Values]:
-    """Return the values of some combinations of one pattern, with those of others."""
+    """Return the values of some combinations of one pattern, joined with others."""
+    start, stop = part
     size = stop - start
-    sums, touched = np.zeros((2, own.levels)), np.empty(own.levels, np.int64)
-    # Values of other combinations, group by group; a link is where a group begins and
-    # ends there, the link before it of the same combination, and whether it is sure.
-    pool = np.empty(len(own.value), np.int64), np.empty(len(own.value))
-    links = [np.empty(size * others, np.int64) for _ in range(4)]
+    sums, touched = np.zeros((2, levels)), np.empty(levels, np.int64)
+    pool = _Pool(np.empty(len(own.value), np.int64), np.empty(len(own.value)))
+    links = np.empty((size * others, _LINK), np.int64)
     last = np.full(size, -1, np.int64)
-    sizes = np.diff(patterns.begin)
-    group, place, finish = (np.empty(sizes.max(), np.int64) for _ in range(3))
+    largest = int(np.diff(patterns.begin).max())
+    words = patterns.code.shape[1]
     link_values(
         start,
         stop,
         a,
         others,
         0 if patterns.complete else -1,
-        patterns.code.shape[1],
+        words,
         patterns.begin,
         patterns.present,
         patterns.code,
-        np.empty(patterns.code.shape[1], np.uint64),
-        np.empty(1 << table_bits(min(size, int(sizes.max()))), np.int32),
-        own.begin,
-        own.value,
-        own.number,
-        group,
-        place,
-        finish,
+        np.empty(words, np.uint64),
+        np.empty(1 << table_bits(min(size, largest)), np.int32),
+        *own,
+        *_Groups(*(np.empty(largest, np.int64) for _ in range(3))),
         sums,
         touched,
         *pool,
-        *links,
+        links,
         last,
         np.zeros(2, np.int64),
     )
-    parts, at, room = [], start, 4 * size + own.levels
+    parts, at, room = [], start, 4 * size + levels
     while at < stop:
         found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
         done = np.array([at, 0], np.int64)
         gather_values(
             start,
             stop,
-            own.begin,
-            own.value,
-            own.number,
+            *own,
             last,
-            *links,
+            links,
             *pool,
             sums,
             touched,
-            own.levels,
+            levels,
             alpha,
             room,
             *found,
@@ -228,7 +212,7 @@ def _joined(
 @native(
     "int64, int64, int64, int64, int64, int64, int64*, uint64*, uint64*, uint64*, "
     "int32*, int64*, int64*, float64*, int64*, int64*, int64*, float64*, int64*, "
-    "int64*, float64*, int64*, int64*, int64*, int64*, int64*, int64*"
+    "int64*, float64*, int64*, int64*, int64*"
 )
 def link_values(
     start: int,
@@ -252,19 +236,18 @@ def link_values(
     touched: Any,
     pool_value: Any,
     pool_number: Any,
-    link_begin: Any,
-    link_end: Any,
-    link_before: Any,
-    link_sure: Any,
+    links: Any,
     last: Any,
     ends: Any,
 ) -> None:
-    """Link combinations to the values of those of other patterns that agree.
+    """Link combinations to the values of agreeing combinations of other patterns.
 
-    The combinations from ``start`` to ``stop`` are of pattern ``a``; the others are all
-    patterns before ``others``. ``ends`` has how much of the pool and the links is
-    taken.
+    The combinations from ``start`` to ``stop`` have pattern ``a``; the others have any
+    pattern before ``others``. ``ends`` is how much of the pool and of the links is
+    used.
     """
+    own, groups = _Own(begin, value, number), _Groups(group, place, finish)
+    pool = _Pool(pool_value, pool_number)
     for b in range(others):
         if b == a:
             continue
@@ -273,33 +256,19 @@ def link_values(
         low = pattern_begin[b]
         high = pattern_begin[b + 1]
         first, bits = _group_combinations(
-            start, stop, low, high, words, code, joint, table, begin, group, place
+            start, stop, low, high, words, code, joint, table, begin, groups
         )
-        groups = min(stop - start, high - low)
-        _pool_groups(
-            low,
-            high,
-            groups,
-            begin,
-            value,
-            number,
-            group,
-            place,
-            finish,
-            sums,
-            touched,
-            pool_value,
-            pool_number,
-            ends,
-        )
+        count = min(stop - start, high - low)
+        _pool_groups(low, high, count, own, groups, sums, touched, pool, ends)
         for i in range(start, stop):
             g = table[slot_of(code, i, words, joint, table, bits)] - first
             if g >= 0 and finish[g] > place[g]:
                 link = ends[1]
-                link_begin[link] = place[g]
-                link_end[link] = finish[g]
-                link_before[link] = last[i - start]
-                link_sure[link] = b == complete
+                at = _LINK * link
+                links[at + _BEGIN] = place[g]
+                links[at + _END] = finish[g]
+                links[at + _BEFORE] = last[i - start]
+                links[at + _SURE] = b == complete
                 last[i - start] = link
                 ends[1] = link + 1
 
@@ -315,14 +284,13 @@ def _group_combinations(
     joint: Any,
     table: Any,
     begin: Any,
-    group: Any,
-    place: Any,
+    groups: Any,
 ) -> tuple[int, int]:
     """Group combinations from ``low`` to ``high`` by their joint keys.
 
-    Groups are called by a combination of the smaller side: its first one, from which
-    they are counted, is returned, and the size of the table. ``place`` gets the number
-    of values of each group.
+    A group is named by a combination of the smaller side. Return the first combination
+    of this side and the bits of the table; ``groups.begin`` gets the number of values
+    of each group.
     """
     first, end = start, stop
     if stop - start > high - low:
@@ -334,12 +302,12 @@ def _group_combinations(
         at = slot_of(code, i, words, joint, table, bits)
         if table[at] < 0:
             table[at] = i
-        place[i - first] = 0
+        groups.begin[i - first] = 0
     for j in range(low, high):
         g = table[slot_of(code, j, words, joint, table, bits)] - first
-        group[j - low] = g
+        groups.group[j - low] = g
         if g >= 0:
-            place[g] += begin[j + 1] - begin[j]
+            groups.begin[g] += begin[j + 1] - begin[j]
     return first, bits
 
 
@@ -347,51 +315,44 @@ def _group_combinations(
 def _pool_groups(
     low: int,
     high: int,
-    groups: int,
-    begin: Any,
-    value: Any,
-    number: Any,
-    group: Any,
-    place: Any,
-    finish: Any,
+    count: int,
+    own: Any,
+    groups: Any,
     sums: Any,
     touched: Any,
-    pool_value: Any,
-    pool_number: Any,
+    pool: Any,
     ends: Any,
 ) -> None:
-    """Move values to the pool, group by group, and add up those that are equal.
-
-    ``place`` has how many values each group has, and gets where they begin.
-    """
+    """Move values to the pool, group by group, and add up equal values."""
     to = ends[0]
-    for g in range(groups):
-        pairs = place[g]
-        place[g] = to
-        finish[g] = to
+    for g in range(count):
+        pairs = groups.begin[g]
+        groups.begin[g] = to
+        groups.end[g] = to
         to += pairs
     ends[0] = to
     for j in range(low, high):
-        g = group[j - low]
+        g = groups.group[j - low]
         if g >= 0:
-            for k in range(begin[j], begin[j + 1]):
-                pool_value[finish[g]] = value[k]
-                pool_number[finish[g]] = number[k]
-                finish[g] += 1
-    for g in range(groups):
+            for k in range(own.begin[j], own.begin[j + 1]):
+                pool.value[groups.end[g]] = own.value[k]
+                pool.number[groups.end[g]] = own.number[k]
+                groups.end[g] += 1
+    for g in range(count):
+        first = groups.begin[g]
         occurring = 0
-        for k in range(place[g], finish[g]):
-            occurring = _add(sums, pool_value[k], pool_number[k], touched, occurring)
+        for k in range(first, groups.end[g]):
+            occurring = _add(sums, pool.value[k], pool.number[k], touched, occurring)
         for k in range(occurring):
-            pool_value[place[g] + k] = touched[k]
-            pool_number[place[g] + k] = sums[touched[k]]
+            pool.value[first + k] = touched[k]
+            pool.number[first + k] = sums[touched[k]]
             sums[touched[k]] = 0.0
-        finish[g] = place[g] + occurring
+        groups.end[g] = first + occurring
 
 
 @kernel
 def _add(sums: Any, v: Any, more: float, touched: Any, occurring: int) -> int:
-    """Add to the sum of a value, and note it if it is new; return how many are."""
+    """Add to the sum of a value, note a new value; return the number of values."""
     new = sums[v] == 0.0
     sums[v] += more
     if new:
@@ -401,9 +362,8 @@ def _add(sums: Any, v: Any, more: float, touched: Any, occurring: int) -> int:
 
 
 @native(
-    "int64, int64, int64*, int64*, float64*, int64*, int64*, int64*, int64*, int64*, "
-    "int64*, float64*, float64*, int64*, int64, float64, int64, int64*, int64*, "
-    "float64*, int64*"
+    "int64, int64, int64*, int64*, float64*, int64*, int64*, int64*, float64*, "
+    "float64*, int64*, int64, float64, int64, int64*, int64*, float64*, int64*"
 )
 def gather_values(
     start: int,
@@ -412,10 +372,7 @@ def gather_values(
     value: Any,
     number: Any,
     last: Any,
-    link_begin: Any,
-    link_end: Any,
-    link_before: Any,
-    link_sure: Any,
+    links: Any,
     pool_value: Any,
     pool_number: Any,
     sums: Any,
@@ -428,10 +385,10 @@ def gather_values(
     numbers: Any,
     done: Any,
 ) -> None:
-    """Write the values of each combination: its own, and those it is linked to.
+    """Write the values of each combination: its own, and the values it is linked to.
 
-    From ``done[0]`` on, as long as there is room; what was done is written there. The
-    second row of sums has those of combinations that are not sure to belong.
+    Begin at ``done[0]``, stop when there is no room, and write there where it stopped.
+    The second row of sums is for combinations that belong to the cell only perhaps.
     """
     to = 0
     i = done[0]
@@ -443,14 +400,15 @@ def gather_values(
             occurring += 1
         link = last[i - start]
         while link >= 0:
-            row = 0 if link_sure[link] else levels
-            for k in range(link_begin[link], link_end[link]):
+            at_link = _LINK * link
+            row = 0 if links[at_link + _SURE] else levels
+            for k in range(links[at_link + _BEGIN], links[at_link + _END]):
                 v = pool_value[k]
                 if sums[v] == 0.0 and sums[levels + v] == 0.0:
                     touched[occurring] = v
                     occurring += 1
                 sums[row + v] += pool_number[k]
-            link = link_before[link]
+            link = links[at_link + _BEFORE]
         for k in range(occurring):
             v = touched[k]
             total = sums[v] + alpha * sums[levels + v]

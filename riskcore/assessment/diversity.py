@@ -53,10 +53,8 @@ RECORD_COLUMNS = ("distinct_l", "entropy_l", "recursive_l", "closeness")
 # Of numerator and denominator of c: whole numbers up to here are doubles.
 _MOST = 2**53
 _LONGEST = 24
-# Cells of so many distinct values have a row each in the summary.
-_ROWS = 5
-# Values that a message names.
-_NAMED = 3
+_ROWS = 5  # largest number of distinct values with a row in the summary
+_NAMED = 3  # values that a message names
 
 Mask = NDArray[np.bool_]
 # A tree, or for each level above the values themselves the group of each value.
@@ -271,7 +269,7 @@ def _check_roles(
                 raise ValueError(f"{role}: {name!r} is not a sensitive variable")
     both = [name for name in ordered if name in hierarchies]
     if both:
-        raise ValueError(f"{both[0]!r} has a hierarchy, so it cannot be ordered, too")
+        raise ValueError(f"{both[0]!r} has a hierarchy, so it cannot be ordered")
 
 
 def _constant(c: Any) -> Fraction:
@@ -399,7 +397,7 @@ def _hierarchical(
     distances = [equal_distance(found)]
     below = list(range(len(values)))
     if isinstance(hierarchy, Hierarchy):
-        # Also of a tree whose levels have one group each, of which none is left.
+        # This also checks a tree whose levels all have a single group.
         _refuse_lacking(column.name, 1, hierarchy.lacking(values))
         hierarchy = hierarchy.groups_of(values)
     for level, group in enumerate(hierarchy, 1):
@@ -414,8 +412,8 @@ def _hierarchical(
             )
         below = groups
         codes = np.array([*groups, len(numbers)], np.uint32)
-        held = np.minimum(column.codes, len(values))
-        on_level = distributions(cells, codes[held], len(numbers))
+        known = np.minimum(column.codes, len(values))
+        on_level = distributions(cells, codes[known], len(numbers))
         distances.append(equal_distance(on_level))
     mean: NDArray[np.float64] = sum(distances[1:], distances[0]) / len(distances)
     return mean

@@ -28,33 +28,15 @@ _WHOLE = 2.0**-44
 
 
 class Diverse(NamedTuple):
-    """The l-diversity of each cell.
+    """The l-diversity of each cell, each shape (K,)."""
 
-    Attributes
-    ----------
-    distinct : int64 ndarray, shape (K,)
-        Number of values.
-    entropy : float64 ndarray, shape (K,)
-        exp of the entropy; nan for a cell without values.
-    recursive : int64 ndarray, shape (K,)
-        The largest l with r_1 < c (r_l + ... + r_m); 0 if no l satisfies this.
-    """
-
-    distinct: Numbers
-    entropy: Reals
-    recursive: Numbers
+    distinct: Numbers  # number of values
+    entropy: Reals  # exp of the entropy; nan for a cell without values
+    recursive: Numbers  # the largest l with r_1 < c (r_l + ... + r_m), or 0
 
 
 def diverse(found: Distributions, c: Fraction) -> Diverse:
-    """Return the l-diversity of each cell: distinct, entropy and recursive.
-
-    Examples
-    --------
-    >>> begin, value = np.array([0, 3]), np.array([0, 1, 2])
-    >>> number = np.array([2.0, 1.0, 1.0])
-    >>> diverse(Distributions(begin, value, number, number), Fraction(3))
-    Diverse(distinct=array([3]), entropy=array([2.82842712]), recursive=array([3]))
-    """
+    """Return the l-diversity of each cell: distinct, entropy and recursive."""
     K = len(found.begin) - 1
     entropy, recursive = np.empty(K), np.empty(K, np.int64)
     distinct = np.diff(found.begin)
@@ -81,12 +63,6 @@ def equal_distance(found: Distributions) -> Reals:
     """Return the total variation distance of each cell from the file.
 
     This is the earth mover's distance if any two values have the distance 1.
-
-    Examples
-    --------
-    >>> begin, value, number = np.array([0, 1]), np.array([0]), np.array([2.0])
-    >>> equal_distance(Distributions(begin, value, number, np.array([2.0, 6.0])))
-    array([0.75])
     """
     distance = np.empty(len(found.begin) - 1)
 
@@ -111,12 +87,6 @@ def ordered_distance(found: Distributions) -> Reals:
 
     The distance of two values is proportional to the difference of their ranks; the
     first and the last value of the file have the distance 1.
-
-    Examples
-    --------
-    >>> begin, value, number = np.array([0, 1]), np.array([0]), np.array([2.0])
-    >>> ordered_distance(Distributions(begin, value, number, np.array([2.0, 6.0])))
-    array([0.75])
     """
     distance = np.empty(len(found.begin) - 1)
     up_to = np.cumsum(found.total)
@@ -163,7 +133,7 @@ def sort_down(number: Any, n: int) -> None:
 
 @kernel
 def less_products(a: float, b: float, c: float, d: float) -> bool:
-    """Whether a b < c d, exactly."""
+    """Return whether a b < c d, exactly."""
     one, one_low = two_product(a, b)
     other, other_low = two_product(c, d)
     return one < other or (one == other and one_low < other_low)

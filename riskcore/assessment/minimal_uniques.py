@@ -1,10 +1,10 @@
 """Minimal sample uniques: the smallest sets of keys that single a record out.
 
-A record is unique on a set of keys if no other record has the same values of them all;
-the set is minimal if the record is unique on none of its subsets. The records that are
-not yet unique are kept in groups of equal values; a further key splits the groups, and
-who is left alone is unique. So each set of keys is visited once, after all its
-subsets, and with those records alone that are not unique before it.
+A record is unique on a set of keys if no other record has the same values of all these
+keys. The set is minimal if the record is not unique on any smaller part of it. Records
+that are not yet unique are kept in groups of equal values; one more key splits the
+groups, and a record left alone is unique. So each set of keys is visited once, after
+all its subsets, and only with the records that are not unique yet.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ from riskcore.data.unsigned import Codes, load
 
 # Sets of keys are the bits of a word.
 MOST_KEYS = 64
-# In the place of where the members of a group go.
-_SINGLE = -1
-_DROPPED = -2
-# Looks at cells, and at sets known of them, that a search may take: from ten minutes to
-# an hour; what a set of keys costs beside them, in looks; paths that are followed to
-# estimate them; and how often the progress of a search is told.
+# Instead of the place where the members of a group go.
+_SINGLE, _DROPPED = -1, -2
+_CODES = 3  # in the array of sizes, the start of the codes of a group
+# A search may look this often at cells and their known sets: ten minutes to an hour.
 MOST_LOOKS = 1e11
-_LOOKS_OF_SET = 500
-_PROBES = 200
-_TOLD = 1000
+_LOOKS_OF_SET = 500  # further cost of a set of keys, in looks
+_PROBES = 200  # random paths that estimate the looks
+_REPORTS = 1000  # of the progress of a search
 Words = NDArray[np.uint64]
 
 
@@ -65,23 +63,13 @@ def minimal_uniques(
     max_size: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> MinimalUniques:
-    """Find the minimal sets of keys on which records are unique.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sex = np.array([0, 0, 1, 1], np.uint8)
-    >>> age = np.array([0, 1, 0, 2], np.uint8)
-    >>> found = minimal_uniques([sex, age], [2, 3], np.array([5, 1, 1, 1]), 2)
-    >>> found.cell, found.keys
-    (array([1, 2, 3], dtype=int32), array([2, 3, 2], dtype=uint64))
-    """
-    if len(frequency) == 1:  # one record alone needs no more than any one key
+    """Find the minimal sets of keys on which records are unique."""
+    if len(frequency) == 1:  # a single record is unique on any key
         each = range(len(codes) if frequency[0] == 1 else 0)
         words = np.array([1 << key for key in each], np.uint64)
         return MinimalUniques(np.zeros(len(words), np.int32), words)
-    # Keys of many levels first: what they leave in groups is little. A key that all
-    # share is in no minimal set.
+    # Keys of many levels first: they leave few records in groups. A key with one value
+    # is in no minimal set.
     order = sorted(range(len(codes)), key=lambda key: levels[key])
     order = [key for key in order if levels[key] > 1]
     columns = [np.ascontiguousarray(codes[key]) for key in order]
@@ -97,10 +85,10 @@ def minimal_uniques(
 
 
 class _Search:
-    """The walk through the sets of keys, in the order of their words.
+    """The walk through the sets of keys, in the order of their bit patterns.
 
-    A set grows by keys of lower bits alone, the lowest first: so every set comes after
-    all of its subsets, whose words are smaller.
+    A set grows only by keys of lower bits, the lowest first. So every set comes after
+    all its subsets, whose bit patterns are smaller numbers.
     """
 
     def __init__(
@@ -114,13 +102,13 @@ class _Search:
         self.columns, self.max_size = columns, max_size
         self.alone = (frequency == 1).astype(np.uint8)
         self.counter = np.zeros(2 * max(levels), np.int64)
-        self.touched = np.empty(max(levels), np.int64)
         self.single = np.empty(K, np.int32)
         self.last = np.full(K, -1, np.int64)
         self.before = np.empty(K, np.int64)
         self.keys = np.empty(K, np.uint64)
         self.cell = np.empty(K, np.int32)
-        self.sizes = np.zeros(3, np.int64)
+        # Numbers of groups, single cells and found sets; then room for a group's codes.
+        self.sizes = np.zeros(_CODES + max(levels), np.int64)
         # Room for the groups of each depth: members, and where each group begins.
         self.room: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
         members = np.arange(K, dtype=np.int32)
@@ -130,15 +118,18 @@ class _Search:
         """Visit all sets."""
         self.progress = progress
         self.whole = _sets(len(self.columns), self.max_size)
-        self.done = self.told = 0
+        self.done = self.reported = 0
         self._extend(0, len(self.columns), 0, *self.start, 1)
 
-    def _tell(self, sets: int) -> None:
-        """Count sets that are done, and tell it now and then."""
+    def _report(self, sets: int) -> None:
+        """Count sets that are done, and report progress now and then."""
         self.done += sets
-        if self.progress is not None and self.done * _TOLD >= self.told * self.whole:
+        if (
+            self.progress is not None
+            and self.done * _REPORTS >= self.reported * self.whole
+        ):
             self.progress(self.done, self.whole)
-            self.told = self.done * _TOLD // self.whole + 1
+            self.reported = self.done * _REPORTS // self.whole + 1
 
     def refuse_endless(self) -> None:
         """Refuse a search that would take too long."""
@@ -152,20 +143,20 @@ class _Search:
         raise ValueError(
             f"{m} keys have {_sets(m, self.max_size):,.4g} sets of up to "
             f"{min(m, self.max_size)}, and trying them would take some {looks:.0e} "
-            f"steps; at most {MOST_LOOKS:.0e} are taken, which may take two hours: "
+            f"steps; the limit is {MOST_LOOKS:.0e}, up to two hours: "
             f"give max_size={fits} (--max-size {fits}), or fewer keys"
         )
 
     def _looks(self, max_size: int) -> float:
-        """Estimate the looks at cells, and at sets that are known of them."""
+        """Estimate how often cells, and their known sets, will be looked at."""
         draw = random.Random(0)
         paths = [self._path(draw, max_size) for _ in range(_PROBES)]
         looks, found = (sum(column) / _PROBES for column in zip(*paths, strict=True))
-        # Each set that is found is compared with those that were found before it.
+        # Each set that is found is compared with all earlier ones.
         return float(looks + found * found / (2 * max(int(self.alone.sum()), 1)))
 
     def _path(self, draw: random.Random, max_size: int) -> tuple[float, float]:
-        """Return what one random path says of the looks, and of the sets found."""
+        """Estimate the looks and the sets found from one random path."""
         (members, begin), groups, lowest = self.start, 1, len(self.columns)
         looks, found, weight = 0.0, 0.0, 1.0
         for size in range(1, max_size + 1):
@@ -192,7 +183,7 @@ class _Search:
         to_members: NDArray[np.int32],
         to_begin: NDArray[np.int64],
     ) -> None:
-        """Split groups by a key; ``sizes`` and ``single`` get what comes of it."""
+        """Split groups by a key; write the results to ``sizes`` and ``single``."""
         split_groups(
             self.columns[bit].ctypes.data,
             self.columns[bit].itemsize,
@@ -201,7 +192,6 @@ class _Search:
             groups,
             self.alone,
             self.counter,
-            self.touched,
             int(deeper),
             to_members,
             to_begin,
@@ -218,7 +208,7 @@ class _Search:
         begin: NDArray[np.int64],
         groups: int,
     ) -> None:
-        """Visit the sets that a set grows to, given its groups."""
+        """Visit the sets that extend a set, given its groups."""
         records = int(begin[groups])
         if len(self.room) <= size:
             self.room.append(
@@ -239,12 +229,12 @@ class _Search:
                 self._extend(
                     keys | 1 << bit, bit, size + 1, to_members, to_begin, grown
                 )
-                self._tell(1)
+                self._report(1)
             else:
-                self._tell(1 + _sets(bit, self.max_size - size - 1))
+                self._report(1 + _sets(bit, self.max_size - size - 1))
 
     def _note(self, single: NDArray[np.int32], number: int, keys: int) -> None:
-        """Note a set for records that are unique on it, if it is minimal."""
+        """Add a set to the records that are unique on it, if the set is minimal."""
         need = int(self.sizes[2]) + number
         if need > len(self.keys):
             room = max(need, 2 * len(self.keys))
@@ -277,8 +267,8 @@ def _sets(keys: int, most: int) -> int:
 
 
 @native(
-    "uint64, int64, int32*, int64*, int64, uint8*, int64*, int64*, int64, int32*, "
-    "int64*, int32*, int64*"
+    "uint64, int64, int32*, int64*, int64, uint8*, int64*, int64, int32*, int64*, "
+    "int32*, int64*"
 )
 def split_groups(
     column: int,
@@ -288,7 +278,6 @@ def split_groups(
     groups: int,
     alone: Any,
     counter: Any,
-    touched: Any,
     deeper: int,
     to_members: Any,
     to_begin: Any,
@@ -297,9 +286,9 @@ def split_groups(
 ) -> None:
     """Split groups of cells by the codes of one more key.
 
-    Cells of one record that are left by themselves are written to ``single``. Groups
-    of two cells or more are kept if one of them has but one record: nobody else can be
-    unique later. ``sizes`` gets the number of groups, and that of the single cells.
+    Single-record cells that are left alone are written to ``single``. A group of two
+    cells or more is kept if one of them has one record: only such a cell can become
+    unique later. ``sizes`` gets the number of groups and of single cells.
     """
     sizes[0] = 0
     sizes[1] = 0
@@ -309,15 +298,16 @@ def split_groups(
         stop = begin[g + 1]
         if stop - start > 2:
             codes = _count_group(
-                column, size, members, start, stop, alone, counter, touched
+                column, size, members, start, stop, alone, counter, sizes
             )
-            _place_groups(counter, touched, codes, deeper, to_begin, sizes)
+            _place_groups(counter, codes, deeper, to_begin, sizes)
             _move_group(
                 column, size, members, start, stop, counter, to_members, single, sizes
             )
             for k in range(codes):
-                counter[touched[k]] = 0
-                counter[touched[k] + 1] = 0
+                c = sizes[_CODES + k]
+                counter[c] = 0
+                counter[c + 1] = 0
         elif load(column, size, members[start]) != load(
             column, size, members[start + 1]
         ):
@@ -342,14 +332,14 @@ def _count_group(
     stop: int,
     alone: Any,
     counter: Any,
-    touched: Any,
+    sizes: Any,
 ) -> int:
-    """Count the cells of each code, and those of one record; return how many codes."""
+    """Count the cells, and single-record cells, of each code; return the code count."""
     codes = 0
     for i in range(start, stop):
         c = 2 * load(column, size, members[i])
         if counter[c] == 0:
-            touched[codes] = c
+            sizes[_CODES + codes] = c
             codes += 1
         counter[c] += 1
         counter[c + 1] += alone[members[i]]
@@ -358,11 +348,11 @@ def _count_group(
 
 @kernel
 def _place_groups(
-    counter: Any, touched: Any, codes: int, deeper: int, to_begin: Any, sizes: Any
+    counter: Any, codes: int, deeper: int, to_begin: Any, sizes: Any
 ) -> None:
-    """Replace each code's counter by where its members go, or what they are."""
+    """Replace each code's counter by where its members go, or by their kind."""
     for k in range(codes):
-        c = touched[k]
+        c = sizes[_CODES + k]
         number = counter[c]
         if number == 1 and counter[c + 1] == 1:
             counter[c] = _SINGLE
@@ -386,7 +376,7 @@ def _move_group(
     single: Any,
     sizes: Any,
 ) -> None:
-    """Move the members of a group to where they go."""
+    """Move the members of a group to their places."""
     for i in range(start, stop):
         c = 2 * load(column, size, members[i])
         if counter[c] >= 0:
@@ -408,7 +398,7 @@ def note_minimal(
     found_cell: Any,
     sizes: Any,
 ) -> None:
-    """Add a set to the lists of those cells that have none of its subsets yet."""
+    """Add a set to the cells on which none of its subsets is unique."""
     at = sizes[2]
     for i in range(number):
         cell = single[i]

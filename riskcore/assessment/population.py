@@ -1,7 +1,7 @@
 """The risk of cells by a model of the population instead of the weights.
 
-With weights, the prior probability of a population frequency F is proportional to 1/F,
-whatever the keys of the cell. A model of the cells (`riskcore.models`) gives each cell
+With weights, the prior probability of a population frequency F is proportional to 1/F
+for any keys of the cell. A model of the cells (`riskcore.models`) gives each cell
 its own distribution of F = f + X, and the risk is E[1/(f + X)].
 """
 
@@ -34,10 +34,9 @@ from riskcore.models.poisson_binomial import PoissonBinomial
 
 Risks = NDArray[np.float64]
 
-# Fitted to the cells that are assessed.
+# Models that are fitted to the assessed cells.
 FITTED: dict[str, Any] = {"latent-class": LatentClass, "log-linear": LogLinear}
-# The column of a frame of counts.
-COUNT = "population_frequency"
+COUNT = "population_frequency"  # the column of a frame of counts
 
 
 def check_model(population: Any, method: str) -> None:
@@ -66,7 +65,7 @@ def model_of(
     if isinstance(population, CellModel):
         return population
     if not isinstance(population, str):
-        # Missing keys of the sample may match any value; those of a register do not.
+        # Missing keys may match any value in the sample, but not in a register.
         rule = "category" if cells.missing == "category" else "refuse"
         return KnownPopulation(population, keys, COUNT, missing=rule)
     say(f"fitting the {population} model to {counted(len(cells), 'cell')}")
@@ -79,7 +78,7 @@ def model_of(
 def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
     """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,).
 
-    The third result is the cells, with the F behind the risk where the model knows it.
+    The third result is the cells, with F replaced where the model knows it.
     """
     known = model.prior(cells)
     if known.population is not None:
@@ -180,23 +179,13 @@ def _level(cells: Cells, level: float) -> float:
     return arguments.number_in("level", level, "(0, 1)")
 
 
-def plain(
+def model_figures(
     model: CellModel, by_weights: RiskDistribution, uniques: float
 ) -> dict[str, Any]:
     """Return the figures of a file that come from its population model.
 
-    Parameters
-    ----------
-    model : CellModel
-    by_weights : RiskDistribution
-        Distribution of the risk by the weights alone.
-    uniques : float
-        The expected population uniques among the sample uniques.
-
-    Returns
-    -------
-    dict
-        Of text, numbers and None.
+    ``by_weights`` is the distribution of the risk by weights alone, ``uniques`` the
+    expected population uniques among the sample uniques.
     """
     known = {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
     return {

@@ -1,9 +1,9 @@
-"""Special uniques (SUDA): which few keys single a record out, and how it is scored.
+"""Find special uniques (SUDA), records that few keys single out, and score them.
 
-A record that is unique by two of its keys is rarer than one that needs all of them. The
-special uniques detection algorithm finds the minimal sample uniques of each record,
-the smallest sets of keys on which nobody else in the file is like it, and scores the
-record by their number and size.
+A record that is unique by two of its keys is more special than a record that is unique
+only by all keys. The special uniques detection algorithm finds the minimal sample
+uniques of each record, the smallest sets of keys on which it differs from all other
+records of the file. It scores the record by their number and size.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ from riskcore.data.source import Source
 SCORINGS = ("elliot", "powers")
 RULES = ("refuse", "category")
 RECORD_COLUMNS = ("suda_score", "dis_suda_score", "minimal_uniques", "smallest_unique")
-# Letters of a value in text, and values of each key that are listed there.
-_LONGEST = 24
-_LISTED = 5
+_LONGEST = 24  # letters of a value in text
+_LISTED = 5  # values of each key in text
 
 Reals = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -62,24 +61,24 @@ def suda(
     data : frame, mapping or path
         Records, as for `riskcore.tabulate`.
     keys : iterable of hashable
-        Names of the key variables, at most 64. All their subsets are visited: with
-        more than 15 or so give ``max_size``. What would take hours, by an estimate,
-        is refused.
+        Names of the key variables, at most 64. All their subsets are visited, so give
+        ``max_size`` for more than about 15 keys. A search that would take hours, by an
+        estimate, is refused.
     max_size : int, optional
-        M, the largest sets of keys that are looked at; by default all keys.
+        M, the largest number of keys in a set; by default all keys.
     scoring : {"elliot", "powers"}
-        What a minimal unique of k keys counts, see Notes.
+        Score of a minimal unique of k keys, see Notes.
     fraction : float, optional
-        The sampling fraction, in (0, 1), for DIS-SUDA scores; by default that of the
-        weights, records over the sum of weights.
+        Sampling fraction, in (0, 1), for DIS-SUDA scores; by default the number of
+        records divided by the sum of the weights.
     weight : hashable, optional
-        Name of the column of sampling weights, for the fraction alone.
+        Name of the column of sampling weights, used for the fraction only.
     missing : {"refuse", "category"}
-        What to do with missing key values: refuse the file, or take missing as one
-        more category: two records whose value is missing are then alike, and one may
-        be unique by its missing value. That missing matches any value ("wildcard",
-        "argus") is not offered: being unique on a set of keys would no longer follow
-        from being unique on a part of it.
+        How to treat missing key values: refuse the file, or take missing as one more
+        category. Two records whose value is missing then have the same value, and a
+        record may be unique by its missing value. Missing cannot match any value
+        ("wildcard", "argus") here, because then a record that is unique on some keys
+        need not be unique on more keys.
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
     progress : callable, optional
@@ -95,23 +94,23 @@ def suda(
         As `riskcore.tabulate`.
     TypeError, ValueError
         As `riskcore.tabulate`; or if ``max_size`` is not a whole number from 1 on,
-        ``fraction`` is not in (0, 1), both it and ``weight`` are given, or the weights
-        have no fraction below 1.
+        ``fraction`` is not in (0, 1), both ``fraction`` and ``weight`` are given, or
+        the fraction of the weights is not below 1.
 
     Notes
     -----
-    Of m keys and sets of at most M, a minimal unique of k keys counts
+    With m keys and sets of at most M keys, the score of a minimal unique of k keys is
 
-    - by ``"elliot"`` (m-k)(m-k-1)...(m-M+1), the number of ways to add keys to it one
-      by one until it has M (Elliot, Manning and Ford 2002); (m-k)! if M = m;
-    - by ``"powers"`` 2**(M-k).
+    - with ``"elliot"``: (m-k)(m-k-1)...(m-M+1), the number of ways to add keys to it
+      one at a time until it has M (Elliot, Manning and Ford 2002); (m-k)! if M = m;
+    - with ``"powers"``: 2**(M-k).
 
-    The score of a record is the sum over its minimal uniques; 0 if it has none.
-    DIS, the probability that a match with a unique record is right, is
-    U p / (U p + P (1-p)), with U sample uniques, P records in cells of two and the
-    sampling fraction p (Skinner and Elliot 2002). DIS-SUDA scores (Elliot and Manning
-    2003) are the scores times what makes their mean over the sample uniques DIS: they
-    compare records, and need not be below 1.
+    The score of a record is the sum over its minimal uniques; 0 without any. DIS, the
+    probability that a match with a unique record is correct, is U p / (U p + P (1-p)),
+    with U sample uniques, P records in cells of two and the sampling fraction p
+    (Skinner and Elliot 2002). DIS-SUDA scores (Elliot and Manning 2003) are the scores,
+    scaled so that their mean over the sample uniques is DIS. They serve to compare
+    records, and may exceed 1.
 
     Examples
     --------
@@ -138,13 +137,13 @@ def suda(
     if fraction is not None:
         fraction = arguments.number_in("fraction", fraction, "(0, 1)")
         if weight is not None:
-            raise ValueError("give fraction or weight, from which it follows: not both")
+            raise ValueError(
+                "give fraction or weight, not both: weights give a fraction"
+            )
     names = arguments.names("keys", keys)
     check_names(names, {"weight": weight}, RECORD_COLUMNS)
     if len(names) > MOST_KEYS:
-        raise ValueError(
-            f"{len(names)} keys: at most {MOST_KEYS} can be taken together"
-        )
+        raise ValueError(f"{len(names)} keys: give at most {MOST_KEYS}")
     m = len(names)
     M = m if max_size is None else arguments.whole_from("max_size", max_size, 1, 2**31)
     progress = progress or silent
@@ -159,14 +158,14 @@ def suda(
                 f"weight {weight!r}: the weights of {cells.n:,} records add to "
                 f"{cells.totals.population:,.8g}; need more, or give a fraction"
             )
-    say = progress
-    say("trying sets of keys")
+    report = progress
+    report("trying sets of keys")
     found = minimal_uniques(
         list(cells.codes),
         [len(labels) for labels in cells.categories],
         cells.sample_frequency.astype(np.int64),
         min(M, m),
-        lambda done, whole: say(
+        lambda done, whole: report(
             f"trying {whole:,.4g} sets of keys, {done / whole:.1%} done"
         ),
     )
@@ -174,13 +173,7 @@ def suda(
 
 
 def score_of_sizes(m: int, M: int, scoring: str = "elliot") -> list[float]:
-    """Return what minimal uniques of 1 to M keys out of m count, see `suda`.
-
-    Examples
-    --------
-    >>> score_of_sizes(4, 3), score_of_sizes(4, 4), score_of_sizes(4, 3, "powers")
-    ([6.0, 2.0, 1.0], [6.0, 2.0, 1.0, 1.0], [4.0, 2.0, 1.0])
-    """
+    """Return the scores of minimal uniques of 1 to M out of m keys, see `suda`."""
     arguments.one_of("scoring", scoring, SCORINGS)
     if scoring == "powers":
         return [2.0 ** (M - k) for k in range(1, M + 1)]
@@ -194,12 +187,12 @@ class SpecialUniques(OnASheet):
     Attributes
     ----------
     data : frame or mapping
-        What was given, of a file the columns that were read.
+        The data as given; for a file, the columns that were read.
     cells : Cells
     found : MinimalUniques
         ``found.cell`` and ``found.keys``: the sets of keys of each sample unique.
     max_size : int
-        M, the largest sets that were looked at.
+        M, the largest number of keys in a set.
     scoring : str
     fraction : float or None
         The sampling fraction.
@@ -240,7 +233,7 @@ class SpecialUniques(OnASheet):
 
     @cached_property
     def smallest(self) -> Numbers:
-        """The size of the smallest of them, shape (K,); 0 if there is none."""
+        """The size of the smallest minimal unique of each cell, shape (K,); else 0."""
         least = np.full(len(self.cells), MOST_KEYS + 1)
         np.minimum.at(least, self.found.cell, self.found.size)
         return np.where(least > MOST_KEYS, 0, least)
@@ -277,14 +270,14 @@ class SpecialUniques(OnASheet):
 
         ``suda_score``; ``dis_suda_score`` with a sampling fraction;
         ``minimal_uniques``, the number of the record's minimal uniques;
-        ``smallest_unique``, the size of the smallest of them, 0 if there is none.
+        ``smallest_unique``, the size of the smallest of these, or 0.
 
         Raises
         ------
         TypeError
-            If an engine has counted the records.
+            If an engine counted the records.
         ValueError
-            If the data already have a column of such a name, ignoring case.
+            If the data already have a column of one of these names, ignoring case.
         """
         cell = self.cells.inverse
         results: dict[Hashable, NDArray[Any]] = {"suda_score": self.score[cell]}
@@ -300,7 +293,7 @@ class SpecialUniques(OnASheet):
         Parameters
         ----------
         record : int
-            Its position in the data.
+            Position of the record in the data.
 
         Returns
         -------
@@ -320,14 +313,14 @@ class SpecialUniques(OnASheet):
         return (self.found.keys >> np.uint64(key) & np.uint64(1)).astype(bool)
 
     def contributions(self) -> dict[str, NDArray[Any]]:
-        """Return how much of the scores each key is part of.
+        """Return how much each key contributes to the scores.
 
         Returns
         -------
         dict of ndarray, each shape (m,)
             ``key``; ``score``, the sum over the minimal uniques that contain it;
-            ``share`` of the file's total, nan if that is 0. A minimal unique counts
-            for each of its keys: the shares add to 1 or more.
+            ``share`` of the file's total, nan if the total is 0. A minimal unique
+            counts for each of its keys, so the shares add up to 1 or more.
         """
         sums = [
             float(self._score_of_set[self._with_key(j)].sum())
@@ -337,14 +330,15 @@ class SpecialUniques(OnASheet):
         return {"key": names, "score": np.array(sums), "share": self._share(sums)}
 
     def value_contributions(self) -> dict[str, NDArray[Any]]:
-        """Return how much of the scores each value of each key is part of.
+        """Return how much each value of each key contributes to the scores.
 
         Returns
         -------
         dict of ndarray
             One element for each category: ``key``, ``value`` (None if missing),
-            ``records`` that have it, ``score``, the sum over the minimal uniques that
-            contain the key, of records with the value; ``share`` of the file's total.
+            ``records`` that have the value; ``score``, the sum over the minimal uniques
+            that contain the key, of records with the value; ``share`` of the file's
+            total.
         """
         keys: list[Hashable] = []
         values: list[Any] = []
@@ -380,18 +374,18 @@ class SpecialUniques(OnASheet):
         return shares
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
-        """Return the records of the highest scores.
+        """Return the records with the highest scores.
 
         Parameters
         ----------
         count : int
-            How many at most.
+            Largest number of records to return.
 
         Returns
         -------
         list of dict
             Key values, ``suda_score``, ``dis_suda_score`` with a fraction, and
-            ``sets``: the minimal uniques. Ties in the order of the cells.
+            ``sets``: the minimal uniques. Ties keep the order of the cells.
         """
         order = np.argsort(-self.score, kind="stable")[:count]
         rows = []
@@ -415,8 +409,8 @@ class SpecialUniques(OnASheet):
     def summary(self) -> dict[str, Any]:
         """Return the figures of the file as plain data for JSON; nan is None.
 
-        ``sizes`` has for each size the number of minimal uniques, and of the records
-        whose smallest one it is.
+        ``sizes`` has, for each size, the number of minimal uniques of this size, and
+        the number of records whose smallest minimal unique has this size.
         """
         sets = np.bincount(self.found.size, minlength=self.max_size + 1)
         records = np.bincount(self.smallest, minlength=self.max_size + 1)
@@ -493,7 +487,7 @@ class SpecialUniques(OnASheet):
         )
 
     def _most(self, key: int, of: dict[str, Any]) -> str:
-        """Return the values of a key that contribute most."""
+        """Return the values of a key that contribute most to the scores."""
         before = sum(len(labels) for labels in self.cells.categories[:key])
         rows = of["value_contributions"][before:][: len(self.cells.categories[key])]
         rows = sorted(rows, key=lambda row: -row["score"])[:_LISTED]

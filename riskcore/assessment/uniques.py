@@ -1,8 +1,9 @@
-"""Population uniques of a file: every model fitted, side by side.
+"""Estimate the population uniques of a file by all models, side by side.
 
-A sample unique is at risk if it is unique in the population too. How many are, models
-of the population say from the size indices of the sample, Lancaster's model from the
-keys, and the weights by themselves; where they disagree, no number is to be trusted.
+A sample unique is at risk if it is also unique in the population. The number of such
+records is estimated by models of the population from the size indices of the sample, by
+Lancaster's model from the keys, and by the weights alone. Where the estimates disagree,
+do not trust any of them.
 """
 
 from __future__ import annotations
@@ -35,17 +36,15 @@ from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation
 from riskcore.simulate.samples import uniques
 
-# Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
-MOST_CELLS = 10**10
-# Up to here every whole number is a double.
-MOST_PEOPLE = 2**53
-# Where the estimates of these two models are closer than that, both were near the
-# truth; elsewhere the one of the smallest AIC may be far off (notes/calibration.md).
+MOST_CELLS = 10**10  # in Lancaster's c(lambda): more would take minutes
+MOST_PEOPLE = 2**53  # every smaller whole number is a double
+# If the estimates of these two models differ by a smaller factor, both were near the
+# truth; else the model with the smallest AIC may be far off (notes/calibration.md).
 AGREE = 1.3
 _RANGE = ("Dirichlet-multinomial", "Pitman")
 SHRINKAGES = (0.0, 0.5, 1.0)
 CELL_MODELS = ("latent-class",)
-# Models of size indices, by what they are called.
+# Models of size indices, by name.
 _FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
     "Dirichlet-multinomial": DirichletMultinomial.fit,
     "Poisson-gamma": PoissonGamma.fit,
@@ -55,7 +54,7 @@ _FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
     "Pitman, moments": lambda sizes, _: Pitman.fit(sizes, "moments"),
 }
 
-# Models of cells, which know the keys.
+# Models of cells, by name.
 _CELL_FITS: dict[str, Callable[[CellTable], CellModel]] = {
     "latent-class": LatentClass.fit,
     "log-linear": LogLinear.fit,
@@ -64,17 +63,17 @@ _CELL_FITS: dict[str, Callable[[CellTable], CellModel]] = {
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one model says of the population uniques.
+    """The estimate of the population uniques by one model.
 
     Attributes
     ----------
     model : str
-        Its name and method.
+        Name and method of the model.
     parameters, standard_errors : dict of str to float
     converged : bool
         Whether there is an estimate; if not, the numbers are nan.
     reason : str
-        Why there is none, or which boundary of the model it is on.
+        Why there is no estimate, or which boundary of the model it lies on.
     log_likelihood, aic : float
         nan for models without a likelihood of the size indices.
     population_uniques : float
@@ -82,10 +81,10 @@ class Estimate:
     tau : float
         Expected number of sample uniques that are unique in the population.
     low, high : float
-        Interval for that number, the parameters taken as known; nan if there is none.
+        Interval for tau, with the parameters taken as known; nan without an interval.
     wide_low, wide_high : float
-        Interval that allows for the error of the fit too, where there are standard
-        errors.
+        Interval for tau that also allows for the error of the fit, if there are
+        standard errors.
     """
 
     model: str
@@ -103,7 +102,7 @@ class Estimate:
     wide_high: float = math.nan
 
     def of_sizes(self, sizes: SizeIndices, K: int) -> Superpopulation | None:
-        """Return the model of size indices, fitted again; None if there is none.
+        """Return the model of size indices, fitted again; None for another model.
 
         Parameters
         ----------
@@ -122,21 +121,21 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CorrectnessCurve:
-    """What share of people one guess by their cell finds, as the population grows.
+    """The share of people that one guess per cell finds, as the population grows.
 
     Attributes
     ----------
     people : int64 ndarray, shape (M,)
         Sizes of the population, rising.
     sample : float64 ndarray, shape (M,)
-        E K_m/m in random parts of the sample, up to all of it; nan beyond.
+        E K_m/m in random parts of the sample, up to the whole sample; nan beyond.
     models : dict of str to float64 ndarray, each shape (M,)
         E K_N/N of each model that has an estimate, see `Superpopulation.correctness`
         and `CellModel.correctness`.
     intervals : dict of str to pair of float64 ndarrays, each shape (M,)
-        Low and high ends, for the error of the parameters; nan if it is not known.
+        Low and high ends, for the error of the parameters; nan if it is unknown.
     level : float
-        Of the intervals.
+        Probability of the intervals.
     """
 
     people: NDArray[np.int64]
@@ -152,16 +151,12 @@ class CorrectnessCurve:
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, *(html.known(x[-1], ".3g") for x in (share, low, high)))
-            for name, share in self.models.items()
-            for low, high in [self.intervals[name]]
-        ]
-        marks = [
-            (name, float(share[-1]), float(low[-1]), float(high[-1]))
-            for name, share in self.models.items()
-            for low, high in [self.intervals[name]]
-        ]
+        marks, rows = [], []
+        for name, share in self.models.items():
+            low, high = self.intervals[name]
+            ends = float(share[-1]), float(low[-1]), float(high[-1])
+            marks.append((name, *ends))
+            rows.append((name, *(html.known(x, ".3g") for x in ends)))
         note = html.escape(f"of {self.people[-1]:,} people")
         scale = "share found by one guess for each cell"
         head = ["", "share", f"{100 * self.level:.4g} % interval from", "to"]
@@ -170,16 +165,16 @@ class CorrectnessCurve:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data for JSON: nan is None."""
+        """Return the curve as plain data for JSON; nan becomes None."""
         return {
             "people": self.people.tolist(),
-            "sample": [_plain(x) for x in self.sample.tolist()],
+            "sample": _plain(self.sample.tolist()),
             "level": self.level,
             "models": {
                 name: {
-                    "correctness": [_plain(x) for x in share.tolist()],
-                    "low": [_plain(x) for x in self.intervals[name][0].tolist()],
-                    "high": [_plain(x) for x in self.intervals[name][1].tolist()],
+                    "correctness": _plain(share.tolist()),
+                    "low": _plain(self.intervals[name][0].tolist()),
+                    "high": _plain(self.intervals[name][1].tolist()),
                 }
                 for name, share in self.models.items()
             },
@@ -199,12 +194,13 @@ class UniquesEstimates(WithPage):
     cells : int
         K, the number of possible cells.
     level : float
-        Of the intervals.
+        Probability of the intervals.
     estimates : tuple of Estimate
     cell_models : dict of str to CellModel
         The fitted models of cells that have an estimate.
     truth : int or None
-        Of a simulation, how many sample uniques are unique in the population.
+        For a simulation, the number of sample uniques that are unique in the
+        population.
 
     Examples
     --------
@@ -212,6 +208,14 @@ class UniquesEstimates(WithPage):
     >>> found = estimate_uniques(data, ["age"], population=900)
     >>> found.sizes, found.cells, len(found.estimates)
     (<SizeIndices: 82 records in 42 cells, 2 sample uniques>, 42, 10)
+    >>> sizes = found.fitted_sizes(3)
+    >>> sizes["observed"], sizes["Ewens"].round(1)
+    (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
+    >>> curve = found.curve()
+    >>> curve.people[[0, -1]], float(curve.sample[0])
+    (array([  1, 900]), 1.0)
+    >>> print(found.summary().splitlines()[1])
+      records         82
     """
 
     sizes: SizeIndices
@@ -226,18 +230,18 @@ class UniquesEstimates(WithPage):
 
     @property
     def best(self) -> str | None:
-        """The model of the smallest AIC among those with a likelihood."""
+        """The model with the smallest AIC, among the models with a likelihood."""
         fitted = [one for one in self.estimates if math.isfinite(one.aic)]
         return min(fitted, key=lambda one: one.aic).model if fitted else None
 
     @property
     def advice(self) -> str:
-        """What the smallest AIC is worth here; empty if no model has one.
+        """Advice on the smallest AIC; empty if no model has an AIC.
 
-        It judges the sample, and not what lies beyond. On populations of known truth
-        the Dirichlet-multinomial and Pitman's model were both near where they were near
-        each other, and mostly on both sides of it elsewhere; models that know the keys
-        have a say, too.
+        The AIC judges the fit to the sample, not to the rest of the population. On
+        known populations, the Dirichlet-multinomial and Pitman's model were both near
+        the truth if they were near each other, and mostly on both sides of it if not.
+        The advice also considers models that know the keys.
         """
         if self.best is None:
             return ""
@@ -260,12 +264,12 @@ class UniquesEstimates(WithPage):
         )
 
     def fitted_sizes(self, most: int = 10) -> dict[str, NDArray[np.float64]]:
-        """Return how many cells of 1, 2, ... records the sample has, and should have.
+        """Return the observed and expected numbers of cells of 1, 2, ... records.
 
         Parameters
         ----------
         most : int
-            The largest size of a cell to tell.
+            The largest cell size to return.
 
         Returns
         -------
@@ -276,15 +280,7 @@ class UniquesEstimates(WithPage):
         Raises
         ------
         TypeError, ValueError
-            If ``most`` is not a whole number from 1 on.
-
-        Examples
-        --------
-        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
-        >>> found = estimate_uniques(data, ["age"], population=900)
-        >>> sizes = found.fitted_sizes(3)
-        >>> sizes["observed"], sizes["Ewens"].round(1)
-        (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
+            If ``most`` is not a whole number of at least 1.
         """
         arguments.whole_from("most", most, 1, 2**20)
         observed = [float(self.sizes[j]) for j in range(1, most + 1)]
@@ -297,7 +293,7 @@ class UniquesEstimates(WithPage):
 
     @property
     def disagreement(self) -> float:
-        """The largest tau over the smallest; nan with fewer than two, or none but 0."""
+        """The largest tau over the smallest; nan with fewer than two, or all 0."""
         low, high = self.range or (math.nan, math.nan)
         if low == 0.0:
             return math.inf if high > 0.0 else math.nan
@@ -310,16 +306,17 @@ class UniquesEstimates(WithPage):
         return (min(taus), max(taus)) if len(taus) > 1 else None
 
     def curve(self, points: int = 60) -> CorrectnessCurve:
-        """Return what share of N people one guess by their cell finds, by each model.
+        """Return the share of N people that one guess per cell finds, by each model.
 
-        For N from 1 to the population, or to ten times the sample if that is more: how
-        far an intruder with these keys comes who knows them of everybody. The part up
-        to the sample is known; beyond, models that fit it alike come far apart.
+        N runs from 1 to the population, or to ten times the sample if that is more. The
+        curve shows how successful an intruder is who knows these keys for everybody.
+        Up to the sample size it is known; beyond, models that fit the sample equally
+        well can differ widely.
 
         Parameters
         ----------
         points : int
-            How many sizes of the population, at equal steps of their logarithm.
+            Number of population sizes, at equal steps of their logarithm.
 
         Returns
         -------
@@ -328,14 +325,7 @@ class UniquesEstimates(WithPage):
         Raises
         ------
         TypeError, ValueError
-            If ``points`` is not a whole number from 2 on.
-
-        Examples
-        --------
-        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
-        >>> curve = estimate_uniques(data, ["age"], population=900).curve()
-        >>> curve.people[[0, -1]], float(curve.sample[0])
-        (array([  1, 900]), 1.0)
+            If ``points`` is not a whole number of at least 2.
         """
         arguments.whole_from("points", points, 2, 2**20)
         n, top = self.sizes.n, max(self.population, 10 * self.sizes.n)
@@ -362,19 +352,12 @@ class UniquesEstimates(WithPage):
         return CorrectnessCurve(people, sample, models, intervals, self.level)
 
     def summary(self) -> Summary:
-        """Return what ``riskcore uniques`` prints.
+        """Return the summary that ``riskcore uniques`` prints.
 
         Returns
         -------
         str
-            Which a prompt shows as it is, line by line.
-
-        Examples
-        --------
-        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
-        >>> found = estimate_uniques(data, ["age"], population=900)
-        >>> print(found.summary().splitlines()[1])
-          records         82
+            A string that a prompt shows line by line.
         """
         return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
 
@@ -425,7 +408,7 @@ class UniquesEstimates(WithPage):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data for JSON: nan is None, infinity "infinite"."""
+        """Return plain data for JSON; nan becomes None, infinity becomes "infinite"."""
         return {
             "records": self.sizes.n,
             "occupied_cells": self.sizes.u,
@@ -438,10 +421,7 @@ class UniquesEstimates(WithPage):
             "advice": self.advice,
             "disagreement": _plain(self.disagreement),
             "range": self.range,
-            "estimates": [
-                {name: _plain(value) for name, value in asdict(one).items()}
-                for one in self.estimates
-            ],
+            "estimates": [_plain(asdict(one)) for one in self.estimates],
         }
 
 
@@ -453,7 +433,7 @@ def estimate_simulated(
     level: float = 0.95,
     progress: Lines | None = None,
 ) -> UniquesEstimates:
-    """Estimate the population uniques of a simulated sample, with the truth beside.
+    """Estimate the population uniques of a simulated sample, and add the truth.
 
     Parameters
     ----------
@@ -461,7 +441,7 @@ def estimate_simulated(
         Frequencies of the cells in the population and in the sample, see
         `riskcore.simulate`.
     cells : int, optional
-        How many cells there can be; by default K, the length of these.
+        Number of possible cells; by default K, the length of the arrays.
     level : float
         Probability of the intervals.
     progress : callable, optional
@@ -470,13 +450,13 @@ def estimate_simulated(
     Returns
     -------
     UniquesEstimates
-        Of the models of size indices, with ``truth``.
+        The estimates by the models of size indices, with ``truth``.
 
     Raises
     ------
     TypeError, ValueError
-        If it is not a sample of the population, there are more occupied cells than
-        ``cells``, or the level is not in (0, 1).
+        If the sample is not a subset of the population, there are more occupied cells
+        than ``cells``, or the level is not in (0, 1).
 
     Examples
     --------
@@ -513,29 +493,29 @@ def estimate_uniques(
     reading: Reading | None = None,
     progress: Lines | None = None,
 ) -> UniquesEstimates:
-    """Estimate by all models how many sample uniques are unique in the population.
+    """Estimate the number of sample uniques unique in the population, by all models.
 
     Parameters
     ----------
     data : frame, mapping or path
-        Records, as for `riskcore.tabulate`; a path is read, see there.
+        Records, or the path of a file, as for `riskcore.tabulate`.
     keys : iterable of column names
         The key variables.
     weight : column name, optional
-        Sampling weights: then one estimate is that of the weights, sum of f/F over
-        the sample uniques, and they give the size of the population.
+        Sampling weights. They give one more estimate, the sum of f/F over the sample
+        uniques, and the size of the population.
     population : int, optional
-        N; by default the sum of the weights, rounded.
+        N, the size of the population; by default the sum of the weights, rounded.
     cells : int, optional
-        K, how many cells there can be, up to 2^53; by default the product of the
-        numbers of categories that occur, if that is less.
+        K, the number of possible cells, up to 2^53; by default the product of the
+        numbers of categories that occur, or 2^53 if that is less.
     missing : {"refuse", "category"}
-        What to do with missing key values, see `riskcore.tabulate`.
+        How to treat missing key values, see `riskcore.tabulate`.
     shrinkages : sequence of float
-        The lambda of Lancaster's model.
+        Values of lambda for Lancaster's model.
     cell_models : sequence of {"latent-class", "log-linear"}
-        Models of cells to fit, see `riskcore.models`: what takes longest for many
-        records.
+        Models of cells to fit, see `riskcore.models`. With many records, they take most
+        of the time.
     level : float
         Probability of the intervals.
     reading : Reading, optional
@@ -546,16 +526,16 @@ def estimate_uniques(
     Returns
     -------
     UniquesEstimates
-        With a reason, and nan, in the place of an estimate that does not exist.
+        An estimate that does not exist is nan, with a reason.
 
     Raises
     ------
     KeyError, TypeError, OSError
         As `riskcore.tabulate`.
     ValueError
-        As `riskcore.tabulate`; if neither population nor weights are given, N is below
-        n, there are more occupied cells than K, or missing keys match any value, for
-        which the models have no size indices.
+        As `riskcore.tabulate`; or if neither population nor weights are given, N is
+        below n, there are more occupied cells than K, or missing keys match any value,
+        in which case there are no size indices.
 
     Notes
     -----
@@ -585,8 +565,8 @@ def estimate_uniques(
         raise TypeError(f"cell_models: need a list of names, got {cell_models!r}")
     for name in cell_models:
         arguments.one_of("cell_models", name, tuple(_CELL_FITS))
-    say = progress or silent
-    say("counting cells")
+    report = progress or silent
+    report("counting cells")
     tabulated = tabulate(data, keys, weight, missing, reading=reading)
     sizes = SizeIndices.from_frequencies(tabulated.records)
     if population is None and not tabulated.weighted:
@@ -597,19 +577,19 @@ def estimate_uniques(
         K = min(math.prod(map(len, tabulated.categories)), MOST_PEOPLE)
     if population is None and not sizes.n <= N <= MOST_PEOPLE:
         raise ValueError(
-            f"the weights add to {N:.4g} people, of whom the sample has {sizes.n}: "
-            "need at least those, and up to 2^53; or give the population"
+            f"the weights add to {N:.4g} people, but the sample has {sizes.n}; need at "
+            "least as many people, and at most 2^53; or give the population"
         )
-    found = fit_all(sizes, N, K, level, say)
-    found += _lancaster(tabulated, N, shrinkages, say)
+    found = fit_all(sizes, N, K, level, report)
+    found += _lancaster(tabulated, N, shrinkages, report)
     if tabulated.weighted:
         found.append(_by_weights(tabulated))
     table = _as_sampled(tabulated, N, by_weights=population is None)
     fitted = {}
     for name in cell_models:
-        say(f"fitting the {name} model to {counted(len(table), 'cell')}")
+        report(f"fitting the {name} model to {counted(len(table), 'cell')}")
         model = _CELL_FITS[name](table)
-        say(f"interval of the {name} model, by {GROUPS} fits without some records")
+        report(f"interval of the {name} model, by {GROUPS} fits without some records")
         found.append(_of_cells(name, model, level))
         if model.converged:
             fitted[name] = model
@@ -617,9 +597,9 @@ def estimate_uniques(
 
 
 def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:
-    """Return the cells with weights that add to the population.
+    """Return the cells with weights that add up to the population.
 
-    Weights that add to another number than the population that is given are scaled.
+    If a population is given and the weights add up to another number, they are scaled.
     """
     table = CellTable.of(tabulated)
     if by_weights:
@@ -629,7 +609,7 @@ def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:
 
 
 def _of_cells(name: str, model: CellModel, level: float) -> Estimate:
-    """Return what a model of cells says. Its AIC is not that of the size indices."""
+    """Return the estimate of a model of cells. Its AIC is not comparable."""
     estimate = _without_likelihood(name, model.tau(), model.reason)
     low, high = model.tau_interval(level=level, groups=0)
     wide_low, wide_high = model.tau_interval(level=level)
@@ -646,7 +626,7 @@ def _of_cells(name: str, model: CellModel, level: float) -> Estimate:
 def fit_all(
     sizes: SizeIndices, N: int, K: int, level: float, progress: Lines
 ) -> list[Estimate]:
-    """Fit every model of size indices, and return what each says."""
+    """Fit every model of size indices, and return the estimates."""
     if sizes.n > N:
         raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
     if N > MOST_PEOPLE:
@@ -687,10 +667,10 @@ def _of_model(
 def _lancaster(
     cells: Cells, N: int, shrinkages: Sequence[float], progress: Lines
 ) -> list[Estimate]:
-    """Return the estimates of Lancaster's model, one for each lambda."""
+    """Return the estimates of Lancaster's model, one for each value of lambda."""
     product = math.prod(len(labels) for labels in cells.categories)
     if product > MOST_CELLS:
-        why = f"{product} cells, of which at most {MOST_CELLS} are run through"
+        why = f"{product} cells, but at most {MOST_CELLS} can be summed"
         return [
             _without_likelihood(_lancaster_name(one), math.nan, why)
             for one in shrinkages
@@ -742,6 +722,8 @@ def _plain(value: Any) -> Any:
     """Return a value that JSON can hold."""
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else "infinite"

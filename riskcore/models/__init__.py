@@ -1,7 +1,7 @@
-"""Models of the population: uniques from sizes of cells, risks from their keys.
+"""Models of the population: uniques from cell sizes, risks from keys.
 
-Superpopulation models know the sizes of the sample's cells alone; models of the cells
-know the keys and give each cell a probability and a prior of its population frequency.
+Superpopulation models know only the sizes of the sample's cells. Models of cells know
+the keys: each cell has a probability and a prior of its population frequency.
 """
 
 from __future__ import annotations

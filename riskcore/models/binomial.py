@@ -10,15 +10,7 @@ from riskcore.common import arguments
 
 
 def interval(m: int, p: float, level: float) -> tuple[float, float]:
-    """Return the quantiles of Binomial(m, p) at (1-level)/2 and (1+level)/2.
-
-    The smallest t with P(X <= t) at least that.
-
-    Examples
-    --------
-    >>> interval(100, 0.5, 0.95)
-    (40, 60)
-    """
+    """Return the quantiles of Binomial(m, p) at (1-level)/2 and (1+level)/2."""
     level = arguments.number_in("level", level, "(0, 1)")
     if math.isnan(p):
         return math.nan, math.nan
@@ -40,7 +32,7 @@ def interval(m: int, p: float, level: float) -> tuple[float, float]:
 def _distribution(m: int, p: float) -> tuple[int, np.ndarray]:
     """Return the first value that matters, and probabilities up to a common factor.
 
-    From the mode outwards by the ratios of neighbors.
+    Ratios of neighbors lead from the mode to both sides.
     """
     mode = min(int((m + 1) * p), m)
     spread = int(40.0 * math.sqrt(m * p * (1.0 - p))) + 60

@@ -1,4 +1,4 @@
-"""Random groups of records that are the same each time, without a generator."""
+"""Random groups of records that are the same in every run, without a generator."""
 
 from __future__ import annotations
 
@@ -8,18 +8,9 @@ from riskcore.models.codes import Ints
 
 
 def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Return the cell and the group of each record, groups of equal size.
+    """Return the cell and the group of each record, in groups of equal size.
 
-    Numbers of records are scattered by splitmix64 and ranked: groups as if drawn at
-    random, yet always the same.
-
-    Examples
-    --------
-    >>> cell, group = groups_of(np.array([3, 1, 2]), 2)
-    >>> cell
-    array([0, 0, 0, 1, 2, 2])
-    >>> np.bincount(group)
-    array([3, 3])
+    The numbers of the records are scattered by splitmix64 and ranked.
     """
     cell = np.repeat(np.arange(len(records)), records)
     z = np.arange(1, len(cell) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -1,9 +1,9 @@
-"""What all models of the cells' probabilities have: priors, uniques, intervals.
+"""Common parts of all models of cell probabilities: priors, uniques, intervals.
 
-The individual risk knows of a cell its records f and its weights alone. A model of many
-keys gives each cell k a probability pi_k, and so a prior for its population frequency:
-F = f + X with X negative binomial of shape s and success probability p, or Poisson of
-mean mu.
+The individual risk uses only the records f and the weights of a cell. A model of many
+keys gives each cell k a probability pi_k and so a prior for its population frequency F
+= f + X, where X is negative binomial with shape s and success probability p, or Poisson
+with mean mu.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ from riskcore.models.solve import root
 
 Floats = NDArray[np.float64]
 
-GROUPS = 20  # of records that are left out in turn
-_ASYMPTOTIC = 30  # degrees of freedom
-_ROUGH = 2.0**-20  # of the overdispersion without a group, where it moves by percents
+GROUPS = 20  # of records; each group is left out once
+ONE_CELL = "all records are in one cell: the sample has no information on other cells"
+_ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
+_ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CellPrior:
-    """What is known of the population frequency of cells: F = f + X.
+    """The distribution of the population frequency of cells: F = f + X.
 
     Attributes
     ----------
     records : float64 ndarray, shape (K,)
         f_k.
     shape, p, q : float64 ndarray, shape (K,), or None
-        X is negative binomial: real shape s > 0, probability p in (0, 1] of a success,
-        and q = 1 - p with all its digits.
+        X is negative binomial: real shape s > 0, success probability p in (0, 1], and q
+        = 1 - p with full precision.
     mu : float64 ndarray, shape (K,), or None
-        X is Poisson with this mean; None if it is negative binomial.
+        X is Poisson with this mean; None if X is negative binomial.
     population : float64 ndarray, shape (K,), or None
-        F_k where it is known, else nan: then the others do not matter.
+        F_k where it is known, else nan. Where F_k is known, the others do not matter.
 
     Examples
     --------
@@ -79,7 +80,7 @@ class CellPrior:
         Returns
         -------
         ndarray of float64, shape (K,)
-            p^s, or e^-mu; where F is known, 1 or 0.
+            p^s or e^-mu; 1 or 0 where F is known.
         """
         unique = self.records == 1.0
         chance = np.zeros(len(self.records))
@@ -87,7 +88,7 @@ class CellPrior:
             chance[unique] = exp(-self.mu[unique])
         elif self.shape is not None and self.p is not None and self.q is not None:
             p, q = self.p[unique], self.q[unique]
-            # Of a small p its complement has lost digits, of a small q p has.
+            # For small p, q has lost digits; for small q, p has.
             rate = np.where(p < 0.5, log(p), log1p(-np.minimum(q, 0.5)))
             chance[unique] = exp(self.shape[unique] * rate)
         if self.population is not None:
@@ -110,16 +111,15 @@ class CellModel(ABC):
     Attributes
     ----------
     sample : CellTable
-        What it was fitted to.
+        The sample to which the model was fitted.
     overdispersion : Overdispersion
         How far the frequencies of cells are from n pi: the law of their shapes t_k.
     converged : bool
-        Whether there is an estimate; if not, all numbers are nan.
+        Whether there is an estimate; if not, all results are nan.
     reason : str
-        Why there is none, or which boundary the estimate is on; else empty.
+        Why there is no estimate, or on which boundary it lies; else empty.
     log_likelihood : float
-        sum_k f_k log pi_k of the sample, a number that can be compared between models
-        of the same cells.
+        sum_k f_k log pi_k of the sample, comparable between models of the same cells.
     parameters : int
         Number of free parameters of pi.
 
@@ -142,6 +142,10 @@ class CellModel(ABC):
     >>> found = model.interval(None, lambda prior: np.exp(-prior.mu), groups=0)
     >>> [round(each, 4) for each in found]
     [0.204, 0.204, 0.204]
+    >>> [round(model.correctness(N), 3) for N in (1, 10, 1000)]
+    [1.0, 0.494, 0.006]
+    >>> [round(end, 3) for end in model.correctness_interval(100)]
+    [0.0, 0.427]
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
     """
@@ -173,18 +177,18 @@ class CellModel(ABC):
 
     @abstractmethod
     def _probability(self, table: CellTable) -> Floats:
-        """Return pi of cells that are coded as the model's sample is."""
+        """Return pi of cells with the codes of the model's sample."""
 
-    def _held(self, table: CellTable) -> Floats:
-        """Return pi for the prior of cells: with less of their own records, if at all.
+    def _prior_probability(self, table: CellTable) -> Floats:
+        """Return pi for the prior of cells, with less of their own records.
 
-        What a cell's own records tell of it comes after the prior, and once.
+        A cell's own records enter after the prior, and should enter only once.
         """
         return self._probability(table)
 
     @abstractmethod
     def _refitted(self, records: Ints) -> Self:
-        """Return the model for other records of the same cells, from this one on."""
+        """Return the model fitted to other records of its cells, starting from self."""
 
     def with_overdispersion(self, kind: str | bool = True) -> Self:
         """Return the model with its overdispersion estimated from its sample.
@@ -202,12 +206,12 @@ class CellModel(ABC):
         Raises
         ------
         ValueError
-            If there is no such kind.
+            If the kind is unknown.
         """
         kind = kind_of(kind)
         if not self.converged:
             return self
-        pi = self._held(self.sample)
+        pi = self._prior_probability(self.sample)
         found = fit_overdispersion(pi, self.sample.records, kind)
         return replace(
             self,
@@ -218,7 +222,7 @@ class CellModel(ABC):
 
     def _dispersed_again(self, records: Ints) -> Self:
         """Return the model with the overdispersion of other records of the sample."""
-        pi = self._held(self.sample)
+        pi = self._prior_probability(self.sample)
         old = self.overdispersion
         start = 1.0 if old.poisson else old.scale
         found = fit_overdispersion(pi, records, old.kind, start=start, tolerance=_ROUGH)
@@ -230,7 +234,7 @@ class CellModel(ABC):
         Parameters
         ----------
         cells : CellTable, Cells or other argument of `CellTable.of`, optional
-            By default those of the sample that the model was fitted to.
+            By default the cells of the sample to which the model was fitted.
 
         Returns
         -------
@@ -240,7 +244,7 @@ class CellModel(ABC):
         Raises
         ------
         TypeError, ValueError
-            As `CellTable.of`; if a category does not occur in the model's sample.
+            As `CellTable.of`; or if a category does not occur in the model's sample.
         """
         table = self._table(cells)
         if not self.converged:
@@ -253,26 +257,22 @@ class CellModel(ABC):
         Parameters
         ----------
         cells : optional
-            As in `probability`.
+            As in `probability`, with the same errors.
 
         Returns
         -------
         CellPrior
-            With shapes t of the cells s = f + t and p = (n pi + t)/(n pi W/f + t), for
-            the Dirichlet-multinomial law (n + A)/(n W/f + A); without mu = n pi (W/f -
-            1). Unequal rates of sampling enter by the cell's own weights. Where the
-            weights are below the records there is nobody else: p = 1, mu = 0.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `probability`.
+            With shapes t of the cells, s = f + t and p = (n pi + t)/(n pi W/f + t); for
+            the Dirichlet-multinomial law p = (n + A)/(n W/f + A); without
+            overdispersion mu = n pi (W/f - 1). Unequal sampling rates enter by the
+            cell's own weights. Where the weights are below the records nobody else
+            exists: p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.records.astype(np.float64)
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
-        expected = self.n * self._held(table)
+        expected = self.n * self._prior_probability(table)
         others = np.maximum(table.weight_sum / f - 1.0, 0.0)
         if self.overdispersion.poisson:
             return CellPrior(f, mu=expected * others)
@@ -282,21 +282,16 @@ class CellModel(ABC):
         return CellPrior(f, shape=shape, p=1.0 / (1.0 + odds), q=odds / (1.0 + odds))
 
     def unique_probability(self, cells: Any = None) -> Floats:
-        """Return P(F = 1 | f) of each cell: 0 for all but sample uniques.
+        """Return P(F = 1 | f) of each cell: 0 unless it is a sample unique.
 
         Parameters
         ----------
         cells : optional
-            As in `probability`.
+            As in `probability`, with the same errors.
 
         Returns
         -------
         ndarray of float64, shape (K,)
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `probability`.
         """
         table = self._table(cells)
         if not self.converged:
@@ -309,22 +304,17 @@ class CellModel(ABC):
         Parameters
         ----------
         cells : optional
-            As in `probability`.
+            As in `probability`, with the same errors.
 
         Returns
         -------
         float
             nan if there is no estimate.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `probability`.
         """
         return math.fsum(self.unique_probability(cells).tolist())
 
     def tau_law(self, cells: Any = None) -> PoissonBinomial:
-        """Return the law of their number, the fit taken as known.
+        """Return the law of tau, with the fit taken as known.
 
         Parameters
         ----------
@@ -338,7 +328,7 @@ class CellModel(ABC):
         Raises
         ------
         TypeError, ValueError
-            As in `probability`; if there is no estimate.
+            As `probability`; or if there is no estimate.
         """
         table = self._table(cells)
         if not self.converged:
@@ -348,22 +338,21 @@ class CellModel(ABC):
     def tau_interval(
         self, cells: Any = None, level: float = 0.95, *, groups: int = GROUPS
     ) -> tuple[float, float]:
-        """Return an interval for their number that allows for the error of the fit.
+        """Return an interval for tau that allows for the error of the fit.
 
-        The distances of the ends of `tau_law` from tau, and the error of tau by that of
-        the fit, are added as squares. The error of the fit is that of a jackknife:
-        records are in ``groups`` groups of equal size, drawn at random but the same
-        ones each time; the model is fitted without each of them, and tau of the same
-        cells computed again.
+        The distances of the ends of `tau_law` from tau, and the error of tau due to the
+        fit, are added as squares. The error of the fit is found by a jackknife: the
+        records are split into ``groups`` random groups of equal size, the same in every
+        run; the model is fitted without each group, and tau of the same cells computed.
 
         Parameters
         ----------
         cells : optional
             As in `probability`.
         level : float
-            Its probability, between 0 and 1.
+            Probability of the interval, in (0, 1).
         groups : int
-            How many, from 2 on, at most one for each record. 0 takes the fit as known.
+            Number of groups, from 2 to the number of records. 0 takes the fit as known.
 
         Returns
         -------
@@ -373,7 +362,7 @@ class CellModel(ABC):
         Raises
         ------
         TypeError, ValueError
-            As in `probability`; if level or groups are out of range.
+            As `probability`; or if level or groups are out of range.
         """
         table = self._table(cells)
         level = arguments.number_in("level", level, "(0, 1)")
@@ -409,14 +398,14 @@ class CellModel(ABC):
         cells
             As in `probability`.
         function : callable
-            What it gives of a `CellPrior` is one number for each cell, such as the
-            risk E[1/F]. It counts for each record of the cell.
+            Takes a `CellPrior` and returns a number for each cell, such as the risk
+            E[1/F]. It counts for each record of the cell.
         level : float
-            Probability of the interval, between 0 and 1.
+            Probability of the interval, in (0, 1).
         deviation : callable, optional
-            The standard deviation of what ``function`` is the mean of, such as that of
-            1/F: for an interval of the sum itself, not of its expectation. Cells are
-            independent, the records of a cell are one.
+            Takes a `CellPrior` and returns a standard deviation for each cell, such as
+            that of 1/F: for an interval of the sum itself, not of its expectation.
+            Cells are independent; the records of a cell are not.
         groups : int
             As in `tau_interval`.
 
@@ -429,7 +418,7 @@ class CellModel(ABC):
         Raises
         ------
         TypeError, ValueError
-            As in `tau_interval`.
+            As `tau_interval`.
         """
         table = self._table(cells)
         level = arguments.number_in("level", level, "(0, 1)")
@@ -449,15 +438,15 @@ class CellModel(ABC):
         return found, max(found - error, 0.0), found + error
 
     def correctness(self, N: int) -> float:
-        """Return the share of N people whom one guess by their cell finds.
+        """Return the share of N people whom one guess per cell finds.
 
-        The mean of E[1/F] over the records, F - 1 being the others of N people who are
-        in the record's cell: the share of `Superpopulation.correctness`, by the keys.
+        It is the mean of E[1/F] over the records, where F - 1 counts the other people
+        of N in the record's cell: `Superpopulation.correctness`, from the keys.
 
         Parameters
         ----------
         N : int
-            Size of the population, positive.
+            Size of the population, from 1 to 2^53.
 
         Returns
         -------
@@ -467,24 +456,17 @@ class CellModel(ABC):
         Raises
         ------
         TypeError, ValueError
-            If N is not a whole number from 1 to 2^53.
-
-        Examples
-        --------
-        >>> from riskcore.models import LogLinear
-        >>> model = LogLinear.fit([[0, 0, 1, 1, 2], [0, 1, 0, 0, 1]])
-        >>> [round(model.correctness(N), 3) for N in (1, 10, 1000)]
-        [1.0, 0.494, 0.006]
+            If N is not a whole number in this range.
         """
         N = arguments.whole_from("N", N, 1, 2**53)
         if not self.converged:
             return math.nan
-        pi, one = self._held(self.sample), np.ones(len(self.sample))
+        pi, one = self._prior_probability(self.sample), np.ones(len(self.sample))
         others = (N - 1) * pi
         if self.overdispersion.poisson:
             risk = prior.individual_risk_poisson(one, others)
         else:
-            # People choose cells that are large: the shape is one more.
+            # A person is likelier to be in a large cell: the shape is one more.
             shape = self.overdispersion.shape(self.n * pi)
             p = shape / (shape + others)
             risk = prior.individual_risk_with_prior(one, shape + 1.0, p)
@@ -500,9 +482,9 @@ class CellModel(ABC):
         N : int
             As in `correctness`.
         level : float
-            Its probability, between 0 and 1.
+            Probability of the interval, in (0, 1).
         groups : int
-            Of records that are left out in turn, as in `tau_interval`; from 2 on.
+            Number of groups, as in `tau_interval`, from 2 on.
 
         Returns
         -------
@@ -512,15 +494,7 @@ class CellModel(ABC):
         Raises
         ------
         TypeError, ValueError
-            As in `correctness`; if level or groups are out of range.
-
-        Examples
-        --------
-        >>> from riskcore.models import LogLinear
-        >>> model = LogLinear.fit([[0, 0, 1, 1, 2] * 4, [0, 1, 0, 0, 1] * 4])
-        >>> low, high = model.correctness_interval(100)
-        >>> round(low, 3), round(high, 3)
-        (0.031, 0.095)
+            As `correctness`; or if level or groups are out of range.
         """
         level = arguments.number_in("level", level, "(0, 1)")
         arguments.whole_from("groups", groups, 2, 2**31)
@@ -535,7 +509,7 @@ class CellModel(ABC):
     ) -> float:
         """Return half the width of an interval of a figure, for the error of the fit.
 
-        That of Student's law, as the spread is known from few groups.
+        Student's law is used, as the spread is known from few groups.
         """
         found = [figure(model) for model in self._replicates(groups)]
         mean = math.fsum(found) / groups
@@ -544,21 +518,21 @@ class CellModel(ABC):
         return student(level, groups - 1) * spread
 
     @cached_property
-    def _kept(self) -> dict[int, list[Self]]:
+    def _fits_without(self) -> dict[int, list[Self]]:
         return {}
 
     def _replicates(self, groups: int) -> list[Self]:
         """Return the models fitted without each group of records."""
-        if groups not in self._kept:
+        if groups not in self._fits_without:
             cell, group = groups_of(self.sample.records, groups)
-            self._kept[groups] = [
+            self._fits_without[groups] = [
                 self._refitted(
                     self.sample.records
                     - np.bincount(cell[group == each], minlength=len(self.sample))
                 )
                 for each in range(groups)
             ]
-        return self._kept[groups]
+        return self._fits_without[groups]
 
     def _as_groups(self, groups: int) -> int:
         if arguments.whole("groups", groups) == 0:
@@ -573,7 +547,7 @@ class CellModel(ABC):
         return self.sample if table.same_as(self.sample) else table
 
     def _describe(self) -> str:
-        """Return what there is to say of the fit, for `repr`."""
+        """Return the fit in words, for `repr`."""
         if self.overdispersion.poisson:
             return "Poisson"
         a, b = self.overdispersion.scale, self.overdispersion.exponent
@@ -596,7 +570,7 @@ class CellModel(ABC):
 
     @property
     def fit_in_words(self) -> str:
-        """What was fitted, in a few words, or why there is no estimate."""
+        """The fit in a few words, or why there is no estimate."""
         if not self.converged:
             return f"no estimate, {self.reason}"
         reason = f", {self.reason}" if self.reason else ""
@@ -606,13 +580,8 @@ class CellModel(ABC):
 def student(level: float, freedom: int) -> float:
     """Return the half-width of a central interval of Student's law.
 
-    From 30 degrees of freedom on by Hill's asymptotic expansion about the normal law,
-    within 1e-4 at levels up to 0.999.
-
-    Examples
-    --------
-    >>> round(student(0.95, 19), 4)
-    2.093
+    For 30 degrees of freedom or more, by Hill's asymptotic expansion about the normal
+    law, within 1e-4 at levels up to 0.999.
     """
     if freedom < _ASYMPTOTIC:
         # The angle theta, tan theta = t/sqrt(freedom), has the chance of the interval.

@@ -1,4 +1,4 @@
-"""The cells of a sample as the models of cell probabilities take them."""
+"""The cells of a sample, as models of cell probabilities take them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from riskcore.models.codes import Ints, as_codes, as_frequency
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
 
-# The code of a key of which any value is meant, and of one that is not known.
+# The codes of any value, and of an unknown value.
 ANY, _UNKNOWN = -1, -2
 
 
@@ -30,16 +30,16 @@ ANY, _UNKNOWN = -1, -2
 class CellTable:
     """The occupied cells of a sample: codes of the keys, records, sums of weights.
 
-    Cells are in lexicographic order of their codes, first key slowest, and each occurs
-    once. Those of `riskcore.tabulate` keep their order.
+    Cells are distinct and in lexicographic order of their codes, first key slowest;
+    cells of `riskcore.tabulate` keep their order.
 
     Attributes
     ----------
     codes : tuple of int64 ndarray, each shape (K,)
-        For each key the code of each cell; -1 where any value is meant, in tables that
-        a model is asked about.
+        For each key the code of each cell; -1 stands for any value, in tables that are
+        given to a fitted model.
     levels : tuple of int
-        Categories of each key, those that do not occur included.
+        Number of categories of each key, including those that do not occur.
     records : int64 ndarray, shape (K,)
         f_k, at least 1; float64 where missing values count in part.
     weight_sum : float64 ndarray, shape (K,)
@@ -49,8 +49,8 @@ class CellTable:
     categories : tuple of ndarray or None
         For each key the values that its codes stand for.
     certain : bool
-        Whether all records that a cell counts are of it; False if some lack keys, and
-        may be of others.
+        Whether each record is certainly in the cell that counts it; False if some lack
+        keys.
 
     Examples
     --------
@@ -64,6 +64,14 @@ class CellTable:
     >>> other = CellTable.of([[0, 1], [2, 1]], levels=(2, 3))
     >>> other.coded_as(table).matches_in(table), other.same_as(table)
     (array([2, 0]), False)
+    >>> table.some(table.codes[0] == 0).places_in(table)
+    array([0, 1])
+    >>> [(keys, len(cells)) for keys, cells in table.patterns()]
+    [((0, 1), 3)]
+    >>> cells = tabulate({"a": [1, 1, 2], "b": [5, 6, 5]}, ["a", "b"])
+    >>> of_a = np.array([0, 1])
+    >>> CellTable.of_margins(cells, [of_a, None], of_a + 1, of_a + 1.0).codes
+    (array([0, 1]), array([-1, -1]))
     """
 
     codes: tuple[Ints, ...]
@@ -92,26 +100,25 @@ class CellTable:
         Parameters
         ----------
         data : CellTable, Cells, table or sequence of array_like of int
-            A table that is ready; what `riskcore.tabulate` returned; with ``keys``
-            whatever it takes; or one array of codes from 0 on for each key, of the
-            records or of the cells.
+            A table, which is returned; a result of `riskcore.tabulate`; with ``keys``
+            anything that `riskcore.tabulate` takes; or one array of codes from 0 on for
+            each key, of the records or of the cells.
         keys : iterable of hashable, optional
-            The key variables, for data that are to be tabulated.
+            The key variables, for data to be tabulated.
         weight, missing
-            As for `riskcore.tabulate`, for data that are to be tabulated; ``missing``
-            is "refuse" or "category".
+            As for `riskcore.tabulate`, for data to be tabulated; ``missing`` is
+            "refuse" or "category".
         levels : sequence of int, optional
             With codes, for each key a number above all its codes; by default the
             smallest.
         frequency : array_like of int, optional
-            With codes, the records that each row stands for; by default 1.
+            With codes, the number of records of each row; by default 1.
         weight_sum : array_like, optional
             With codes, the sum of the weights of each row's records; by default
             ``frequency``.
-
         any_value : bool
-            Whether missing keys of a tabulation may match any value: such a cell is
-            that of its other keys. A model is fitted to others.
+            Whether missing keys of a tabulation may match any value. Such cells can be
+            given to a fitted model; a model cannot be fitted to them.
 
         Returns
         -------
@@ -122,11 +129,11 @@ class CellTable:
         KeyError, OSError
             As `riskcore.tabulate`.
         TypeError
-            As `riskcore.tabulate`, and if codes or frequencies are not integers.
+            As `riskcore.tabulate`; or if codes or frequencies are not integers.
         ValueError
-            As `riskcore.tabulate`; if missing values match any value, codes are out of
-            range or differ in length, there are no records, or a sum of weights is not
-            positive and finite.
+            As `riskcore.tabulate`; or if missing values match any value, codes are out
+            of range or differ in length, there are no records, or a sum of weights is
+            not positive and finite.
         """
         if isinstance(data, cls):
             return data
@@ -181,24 +188,16 @@ class CellTable:
             The tabulation.
         codes : sequence of ndarray or None
             For each key the codes of the combinations, each shape (K,), as in
-            ``cells.codes``; None if any value of the key is meant. So it is of missing
-            ones where they match any value.
+            ``cells.codes``; None stands for any value, as do missing values that match
+            any value.
         frequency : ndarray, shape (K,)
             f of each combination.
         weight_sum : float64 ndarray, shape (K,)
-            F.
+            F of each combination.
 
         Returns
         -------
         CellTable
-
-        Examples
-        --------
-        >>> cells = tabulate({"a": [1, 1, 2], "b": [5, 6, 5]}, ["a", "b"])
-        >>> of_a = np.array([0, 1])
-        >>> table = CellTable.of_margins(cells, [of_a, None], of_a + 1, of_a + 1.0)
-        >>> table.codes
-        (array([0, 1]), array([-1, -1]))
         """
         columns, categories = [], []
         for column, labels in zip(codes, cells.categories, strict=True):
@@ -283,14 +282,14 @@ class CellTable:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where the categories of each key begin in a row of all, and the end."""
+        """Start of each key's categories in one row of all categories, and the end."""
         return tuple(np.cumsum([0, *self.levels]).tolist())
 
     @cached_property
     def positions(self) -> Positions:
-        """Positions of each cell's categories in a row of all, shape (K, keys).
+        """Positions of each cell's categories in one row of all, shape (K, keys).
 
-        The end of the row where any value is meant.
+        The end of the row stands for any value.
         """
         columns = zip(self.codes, self.starts[:-1], strict=True)
         moved = [
@@ -301,7 +300,7 @@ class CellTable:
 
     @cached_property
     def counts(self) -> Floats:
-        """Records of each category of each key, in a row, shape (starts[-1],)."""
+        """Records of each category of each key, in one row, shape (starts[-1],)."""
         pairs = zip(self.codes, self.levels, strict=True)
         each = [np.bincount(column, self.records, size) for column, size in pairs]
         return np.concatenate(each)
@@ -343,7 +342,7 @@ class CellTable:
         Parameters
         ----------
         other : CellTable
-            What a model was fitted to.
+            The sample of a model.
 
         Returns
         -------
@@ -386,7 +385,7 @@ class CellTable:
         return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
     def matches_in(self, other: CellTable) -> Ints:
-        """Return how many records of another table have the keys of each cell.
+        """Return the number of records of another table that match each cell.
 
         Parameters
         ----------
@@ -395,8 +394,7 @@ class CellTable:
         Returns
         -------
         int64 ndarray, shape (K,)
-            Of a cell of which any value of a key is meant those that agree in the
-            other keys.
+            A cell with any value of a key matches records that agree in the other keys.
 
         Raises
         ------
@@ -422,9 +420,7 @@ class CellTable:
         return found
 
     def places_in(self, other: CellTable) -> Ints:
-        """Return where each cell stands in another table, -1 if it is not there.
-
-        A cell of which any value of a key is meant is not there.
+        """Return the position of each cell in another table.
 
         Parameters
         ----------
@@ -433,17 +429,12 @@ class CellTable:
         Returns
         -------
         int64 ndarray, shape (K,)
+            -1 for cells that are absent there or have any value of a key.
 
         Raises
         ------
         ValueError
             If the keys differ.
-
-        Examples
-        --------
-        >>> table = CellTable.of([[0, 1, 1], [2, 0, 2]])
-        >>> table.some(table.codes[0] == 1).places_in(table)
-        array([1, 2])
         """
         columns = self._columns_of(other)
         known = np.logical_and.reduce([column >= 0 for column in columns])
@@ -483,19 +474,13 @@ class CellTable:
         return tuple(columns)
 
     def patterns(self) -> Iterator[tuple[tuple[int, ...], NDArray[np.intp]]]:
-        """Yield the keys that have a value, and the positions of the cells that do so.
+        """Yield the sets of keys that have values, and the positions of their cells.
 
         Yields
         ------
         keys : tuple of int
             Positions of the keys, in rising order.
         cells : ndarray of intp
-
-        Examples
-        --------
-        >>> table = CellTable.of([[0, 1, 1], [2, 0, 2]])
-        >>> [(keys, len(cells)) for keys, cells in table.patterns()]
-        [((0, 1), 3)]
         """
         known = np.stack([column != ANY for column in self.codes], axis=1)
         kinds, of = np.unique(known, axis=0, return_inverse=True)
@@ -508,6 +493,12 @@ class CellTable:
             f"{counted(len(self), 'cell')} of {counted(len(self.keys), 'key')}, "
             f"{int(self.unique.sum())} sample unique>"
         )
+
+
+def occurring(table: CellTable) -> list[int]:
+    """Return the number of categories of each key that occur."""
+    each = np.split(table.counts, table.starts[1:-1])
+    return [int(np.count_nonzero(counts)) for counts in each]
 
 
 def _listed(keys: Iterable[Hashable]) -> str:

@@ -1,4 +1,4 @@
-"""Cells given as codes: what the models that know the keys check first."""
+"""Checks of cells that are given as codes, for the models that know the keys."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Pair = tuple[int, int]
 
-# n^2 must be an integer of 64 bits, and so many excesses of pairs take 1 GiB.
+# n^2 must be a 64-bit integer, and the excesses of all pairs must fit in 1 GiB.
 MOST_RECORDS = math.isqrt(2**63 - 1)
 MOST_PAIRS = 2**27
 
 
 def as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[Ints]:
-    """Return the codes of each key, or refuse them."""
+    """Return the checked codes of each key."""
     if len(codes) == 0:
         raise ValueError("codes: no keys")
     if levels is not None and len(levels) != len(codes):
@@ -46,7 +46,7 @@ def as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[I
 
 
 def as_frequency(values: ArrayLike | None, length: int) -> Ints:
-    """Return the records of each cell, or refuse them."""
+    """Return the checked number of records of each cell."""
     given = np.ones(length, np.int64) if values is None else values
     frequency = arguments.numbers("frequency", given, "integers", kinds="iu")
     if frequency.shape != (length,):
@@ -63,7 +63,7 @@ def as_frequency(values: ArrayLike | None, length: int) -> Ints:
 def as_structural_zeros(
     given: Mapping[Pair, ArrayLike], levels: tuple[int, ...]
 ) -> dict[Pair, Mask]:
-    """Return the pairs of categories that cannot be, by keys in rising order."""
+    """Return the impossible pairs of categories, with the keys in rising order."""
     zeros: dict[Pair, Mask] = {}
     for (a, b), values in given.items():
         keys = f"structural_zeros of keys {a} and {b}"
@@ -81,9 +81,9 @@ def as_structural_zeros(
 
 
 def refuse_records(records: int, n: int, a: int, b: int) -> None:
-    """Refuse records where there can be none."""
+    """Refuse records in impossible cells."""
     if records:
         raise ValueError(
             f"structural_zeros of keys {a} and {b}: {records} of {n} records are "
-            "in pairs of categories that cannot be"
+            "in impossible pairs of categories"
         )

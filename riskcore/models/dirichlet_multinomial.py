@@ -22,19 +22,13 @@ from riskcore.core.special.gamma.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
-from riskcore.models.superpopulation import (
-    check_cells,
-    check_method,
-    check_sizes,
-)
+from riskcore.models.superpopulation import check_cells
 
 METHODS = ("ml", "moments")
-# Of the information that must be left, else alpha has no eight digits.
-DIGITS = 2.0**-26
-# Stands for infinity: probabilities are those of equal cells to all digits.
-_MULTINOMIAL = 2.0**90
-_FAINT = 2.0**-60  # below it 1 + alpha is 1, and (alpha)_j is taken apart
-_LEAST = 2.0**-140  # stands for what is smaller where it is to change nothing
+DIGITS = 2.0**-26  # share of the information that must remain for 8 digits of alpha
+_MULTINOMIAL = 2.0**90  # stands for infinity: no digit differs from equal cells
+_FAINT = 2.0**-60  # below it 1 + alpha is 1, and (alpha)_j is split
+_LEAST = 2.0**-140  # stands for smaller numbers, where they change nothing
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,19 +44,25 @@ class DirichletMultinomial(PolyaUrn):
     K : int
         Number of cells, occupied or not: all combinations that can occur.
     alpha : float
-        Positive, any double; the smaller, the more unequal the cells. Infinite for
-        cells that are equally likely, the multinomial model; from 2^90 (1e27) on it is
-        that to all digits.
+        Any positive double; the smaller, the more unequal the cells. Infinity is the
+        multinomial model of equally likely cells, from which alpha >= 2^90 (1e27) does
+        not differ in any digit.
 
     Notes
     -----
-    The thesis on the Dirichlet-multinomial estimate of tau.
+    The thesis on the Dirichlet-multinomial estimate of tau. The expected number of
+    cells is E K_N = K (1 - ((K-1) alpha)_N/(K alpha)_N).
 
     Examples
     --------
     >>> model = DirichletMultinomial(20_000, 1.0)
     >>> model.uniqueness(300_000, 1_000_000)
     0.0984230499...
+    >>> round(DirichletMultinomial(1000, 0.5).expected_cells(1000), 3)
+    422.939
+    >>> sizes = SizeIndices({1: 3, 2: 1})
+    >>> round(DirichletMultinomial(100, 1.0).log_probability(sizes), 6)
+    -1.768683
     """
 
     names: ClassVar[tuple[str, ...]] = ("alpha",)
@@ -88,35 +88,35 @@ class DirichletMultinomial(PolyaUrn):
             Number of cells, occupied or not.
         method : {"ml", "moments"}
             - "ml": maximum likelihood;
-            - "moments": pairs of records in the same cell are as expected, sum f(f-1) =
-              n (n-1)(1+alpha)/(1+K alpha).
+            - "moments": as many pairs of records in the same cell as expected, sum
+              f(f-1) = n (n-1)(1+alpha)/(1+K alpha).
 
         Returns
         -------
         DirichletMultinomial
-            With alpha infinite if sum f(f-1) <= n (n-1)/K: the cells of the sample are
-            not more unequal than equally likely ones. Not converged if all records are
-            in one cell, where alpha falls to 0. The standard error is that of "ml",
-            from the observed information.
+            With infinite alpha if sum f(f-1) <= n (n-1)/K: the cells of the sample are
+            not more unequal than equally likely cells would be. Not converged if all
+            records are in one cell, where alpha falls to 0. Only "ml" has a standard
+            error, from the observed information.
 
         Raises
         ------
         TypeError
             If ``K`` is not an integer.
         ValueError
-            If there are more occupied cells than K, or there is no such method.
+            If there are more occupied cells than K, or the method is unknown.
 
         Notes
         -----
-        The likelihood has one maximum, and a finite one exactly under that condition:
-        Levin and Reeds (1977), on Good's conjecture.
+        ----- The likelihood has one maximum, which is finite unless that condition
+        holds: Levin and Reeds (1977), on Good's conjecture.
 
         Examples
         --------
         >>> DirichletMultinomial.fit(SizeIndices({1: 30, 2: 10, 9: 5}), K=200)
         <DirichletMultinomial: alpha 0.2013153 (s.e. 0.0492), by ml>
         """
-        check_method(method, METHODS)
+        arguments.one_of("method", method, METHODS)
         K = check_cells(K, sizes)
         if sizes.u == 1:
             why = "all records are in one cell: alpha falls to 0"
@@ -127,7 +127,9 @@ class DirichletMultinomial(PolyaUrn):
             alpha = positive_root(lambda a: a * _score(a, K, sizes), start=alpha)
             information = _information(alpha, K, sizes)
             if not information > 0.0:
-                return cls.none(method, "alpha is too large for doubles to tell", K=K)
+                return cls.none(
+                    method, "alpha is too large to determine in doubles", K=K
+                )
             error = {"alpha": 1.0 / math.sqrt(information)}
         boundary = "boundary alpha = infinity: the multinomial model"
         model = cls(
@@ -139,52 +141,11 @@ class DirichletMultinomial(PolyaUrn):
         )
         return replace(model, log_likelihood=model.log_probability(sizes))
 
-    def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n.
-
-        Parameters
-        ----------
-        sizes : SizeIndices
-            The sample.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> sizes = SizeIndices({1: 3, 2: 1})
-        >>> round(DirichletMultinomial(100, 1.0).log_probability(sizes), 6)
-        -1.768683
-        """
+    def _log_probability(self, sizes: SizeIndices) -> float:
         return log_probability(sizes, self.K, self.alpha)
 
-    def expected_cells(self, N: int) -> float:
-        """Return E K_N = K (1 - ((K-1) alpha)_N/(K alpha)_N).
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        ValueError
-            If N is below 1 or above 2^53.
-
-        Examples
-        --------
-        >>> round(DirichletMultinomial(1000, 0.5).expected_cells(1000), 3)
-        422.939
-        """
-        check_sizes(1, N)
-        if not self.converged:
-            return math.nan
+    def _expected_cells(self, N: int) -> float:
+        """Return K (1 - ((K-1) alpha)_N/(K alpha)_N)."""
         if self.K == 1:
             return 1.0
         if self.alpha < _FAINT:
@@ -225,10 +186,10 @@ def log_probability(sizes: SizeIndices, K: int, alpha: float) -> float:
 
 
 def crowded(alpha: float, sizes: SizeIndices) -> bool:
-    """Return whether sums over cells have more digits than those over records.
+    """Return whether sums over cells keep more digits than sums over records.
 
-    sum_j s_j (psi(alpha+j) - psi(alpha)) is near u/alpha for small alpha, near n/alpha
-    for large, which cancels in a score: the larger of the two is left out exactly.
+    sum_j s_j (psi(alpha+j) - psi(alpha)) is near u/alpha for small alpha and near
+    n/alpha for large alpha. This part cancels in a score, so it is left out exactly.
     """
     return alpha < 1.0 and sizes.n > 2 * sizes.u
 
@@ -236,8 +197,8 @@ def crowded(alpha: float, sizes: SizeIndices) -> bool:
 def _score(alpha: float, K: int, sizes: SizeIndices) -> float:
     """Return the derivative of the log-likelihood.
 
-    sum_j s_j (psi(alpha+j) - psi(alpha)) - K (psi(K alpha + n) - psi(K alpha)), both
-    less 1/alpha for each cell, or less n/alpha.
+    It is sum_j s_j (psi(alpha+j) - psi(alpha)) - K (psi(K alpha + n) - psi(K alpha)),
+    where 1/alpha for each cell, or n/alpha, is taken off both terms.
     """
     if crowded(alpha, sizes):
         later = sizes.total(digamma_difference(alpha + 1.0, sizes.sizes - 1.0))
@@ -248,7 +209,7 @@ def _score(alpha: float, K: int, sizes: SizeIndices) -> float:
 
 
 def _information(alpha: float, K: int, sizes: SizeIndices) -> float:
-    """Return minus the second derivative of the log-likelihood, 0 if it cancels."""
+    """Return minus the second derivative of the log-likelihood; 0 if it cancels."""
     if crowded(alpha, sizes):
         cells = sizes.total(trigamma_difference(alpha + 1.0, sizes.sizes - 1.0))
         larger = (sizes.u - 1) / alpha / alpha + cells

@@ -20,9 +20,7 @@ from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
 from riskcore.models.superpopulation import (
     check_indices,
-    check_method,
     check_parameter,
-    check_sizes,
 )
 
 METHODS = ("ml", "moments")
@@ -30,7 +28,7 @@ METHODS = ("ml", "moments")
 
 @dataclass(frozen=True, repr=False)
 class Ewens(PolyaUrn):
-    """Ewens model: without bound on the number of cells, one parameter.
+    """Ewens model: no bound on the number of cells, one parameter.
 
     The size indices of n people have the probability
 
@@ -39,12 +37,12 @@ class Ewens(PolyaUrn):
     Attributes
     ----------
     theta : float
-        From 2^-100 to 2^100; the expected number of cells is the sum of
-        theta/(theta+i), i < n.
+        From 2^-100 to 2^100; the expected number of cells, E K_N, is the sum of
+        theta/(theta+i) over i < N.
 
     See Also
     --------
-    Pitman : has a second parameter, sigma; here it is 0.
+    Pitman : has a second parameter, sigma, which is 0 here.
 
     Notes
     -----
@@ -55,6 +53,10 @@ class Ewens(PolyaUrn):
     >>> model = Ewens(50.0)
     >>> model.population_uniques(10_000), model.uniqueness(100, 10_000)
     (49.75619..., 0.01482...)
+    >>> round(model.expected_cells(1000), 3)
+    152.704
+    >>> round(model.log_probability(SizeIndices({1: 3, 2: 1})), 6)
+    -1.803691
     """
 
     names: ClassVar[tuple[str, ...]] = ("theta",)
@@ -75,9 +77,8 @@ class Ewens(PolyaUrn):
         sizes : SizeIndices
             The sample.
         method : {"ml", "moments"}
-            - "ml": the number of cells is as expected, E K = u;
-            - "moments": the number of sample uniques is as expected, E S_1 = s_1, so
-              that theta = s_1 (n-1)/(n-s_1). Takemura's estimate.
+            - "ml": maximum likelihood, where E K_n = u;
+            - "moments": E S_1 = s_1, so theta = s_1 (n-1)/(n-s_1), Takemura's estimate.
 
         Returns
         -------
@@ -86,15 +87,15 @@ class Ewens(PolyaUrn):
 
         Raises
         ------
-        ValueError
-            If there is no such method.
+        TypeError, ValueError
+            If the sample is not size indices, or the method is unknown.
 
         Examples
         --------
         >>> Ewens.fit(SizeIndices({1: 30, 2: 10, 9: 5}))
         <Ewens: theta 32.82723 (s.e. 7.32), by ml>
         """
-        check_method(method, METHODS)
+        arguments.one_of("method", method, METHODS)
         check_indices(sizes)
         n, known = sizes.n, sizes.u if method == "ml" else sizes[1]
         if known == n:
@@ -111,23 +112,7 @@ class Ewens(PolyaUrn):
         model = cls(theta, method=method, standard_errors={"theta": error})
         return replace(model, log_likelihood=model.log_probability(sizes))
 
-    def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n.
-
-        Parameters
-        ----------
-        sizes : SizeIndices
-            The sample.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> round(Ewens(50.0).log_probability(SizeIndices({1: 3, 2: 1})), 6)
-        -1.803691
-        """
+    def _log_probability(self, sizes: SizeIndices) -> float:
         return math.fsum(
             [
                 sizes.log_arrangements(),
@@ -137,32 +122,8 @@ class Ewens(PolyaUrn):
             ]
         )
 
-    def expected_cells(self, N: int) -> float:
-        """Return E K_N = theta (psi(theta+N) - psi(theta)).
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        ValueError
-            If N is below 1 or above 2^53.
-
-        Examples
-        --------
-        >>> round(Ewens(50.0).expected_cells(1000), 3)
-        152.704
-        """
-        check_sizes(1, N)
-        if not self.converged:
-            return math.nan
+    def _expected_cells(self, N: int) -> float:
+        """Return theta (psi(theta+N) - psi(theta))."""
         return 1.0 + self.theta * float(digamma_difference(self.theta + 1.0, N - 1))
 
     def _weights(self) -> tuple[Fraction, Fraction]:
@@ -172,8 +133,8 @@ class Ewens(PolyaUrn):
 def _theta_of_cells(n: int, u: int) -> float:
     """Return the theta at which E K = u, for 1 < u < n.
 
-    u - 1 = theta (psi(theta+n) - psi(theta+1)), or n - u = n - theta (psi(theta+n) -
-    psi(theta)): the smaller of the two counts is the one that keeps its digits.
+    The equation is u - 1 = theta (psi(theta+n) - psi(theta+1)), or n - u = n - theta
+    (psi(theta+n) - psi(theta)): the smaller of the two counts keeps its digits.
     """
     if 2 * u < n:
         return positive_root(
@@ -189,8 +150,8 @@ def _theta_of_cells(n: int, u: int) -> float:
 def _variance(theta: float, n: int, method: str) -> float:
     """Return the asymptotic variance of theta.
 
-    1/information, which is the sum of i/(theta (theta+i)^2); for moments Var S_1 over
-    the square of the derivative of E S_1.
+    For "ml" 1/information, where information = sum of i/(theta (theta+i)^2); for
+    moments Var S_1 over the square of the derivative of E S_1.
     """
     if method == "ml":
         spread = float(trigamma_deficit(theta, n)) * theta

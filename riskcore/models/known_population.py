@@ -1,4 +1,4 @@
-"""A population whose cells are known, from a register or a census."""
+"""A population with known cells, from a register or a census."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class KnownPopulation(CellModel):
     Parameters
     ----------
     frame : frame, mapping or path
-        The population: one row for each person, or one for each cell with its count.
-        What `riskcore.tabulate` takes.
+        The population, as for `riskcore.tabulate`: one row for each person, or one for
+        each cell with its count.
     keys : iterable of hashable
         The key variables, coded as in the sample.
     count : hashable, optional
         Name of the column with the number of people of each row, whole numbers above 0.
     lacking : {"refuse", "sample"} or CellModel
-        What to do with cells of a sample that the population lacks or that have fewer
-        people than records: refuse them; take their records for all there are (F = f,
-        the most cautious); or let a model of the cells say.
+        What to do with cells of a sample that are absent in the population or have
+        fewer people than records: refuse them; take F = f, the most cautious choice; or
+        use the prior of a model of the cells.
     missing : {"refuse", "category"}
         As for `riskcore.tabulate`.
 
@@ -50,7 +50,7 @@ class KnownPopulation(CellModel):
     KeyError, OSError, TypeError
         As `riskcore.tabulate`.
     ValueError
-        As `riskcore.tabulate`; if counts are not whole.
+        As `riskcore.tabulate`; or if counts are not whole numbers.
 
     Examples
     --------
@@ -61,8 +61,8 @@ class KnownPopulation(CellModel):
     >>> sample = CellTable.of({"sex": ["f", "m"], "age": [31, 40]}, ["sex", "age"])
     >>> known.unique_probability(sample), known.probability(sample).round(4)
     (array([1., 0.]), array([0.0714, 0.6429]))
-    >>> known.tau_interval(sample)
-    (1, 1)
+    >>> known.tau_interval(sample), round(known.correctness(14), 4)
+    ((1, 1), 0.2143)
     """
 
     label: ClassVar[str] = "known-population"
@@ -99,14 +99,13 @@ class KnownPopulation(CellModel):
         Returns
         -------
         CellPrior
-            With ``population``; where a model stands in for it, nan and its prior.
+            With ``population``; where a model replaces it, nan and the model's prior.
 
         Raises
         ------
-        TypeError
-            As in `probability`.
-        ValueError
-            As in `probability`; if cells are lacking or too small, and to be refused.
+        TypeError, ValueError
+            As `probability`; or if cells are absent or too small, and ``lacking`` is
+            "refuse".
         """
         table = self._table(cells)
         F = self._people(table)
@@ -125,16 +124,16 @@ class KnownPopulation(CellModel):
         raise ValueError(
             f"cells: the population lacks {absent} of {len(table)} cells of the sample"
             f", {int(bad.sum()) - absent} have fewer people than records; code the "
-            "keys of both alike, or say by lacking= what is to be done with them"
+            "keys of both alike, or choose with lacking= what to do with these cells"
         )
 
     def correctness(self, N: int) -> float:
-        """Return the share of N of the people whom one guess by their cell finds.
+        """Return the share of N of the people whom one guess per cell finds.
 
         Parameters
         ----------
         N : int
-            Size of a random part of the population, up to all of it.
+            Size of a random part of the population.
 
         Returns
         -------
@@ -145,12 +144,6 @@ class KnownPopulation(CellModel):
         ------
         TypeError, ValueError
             If N is not a whole number from 1 to the size of the population.
-
-        Examples
-        --------
-        >>> register = {"sex": ["f", "m", "m"], "people": [1, 4, 5]}
-        >>> KnownPopulation(register, ["sex"], count="people").correctness(10)
-        0.2
         """
         N = arguments.whole_from("N", N, 1, self.n)
         sizes = SizeIndices.from_frequencies(self.sample.records)
@@ -160,7 +153,7 @@ class KnownPopulation(CellModel):
         return self.sample if cells is None else CellTable.of(cells, any_value=True)
 
     def _people(self, table: CellTable) -> Floats:
-        """Return F of cells, nan of those that the population lacks."""
+        """Return F of cells; nan if the population lacks them."""
         if table is self.sample:
             return self.sample.records.astype(np.float64)
         people = table.matches_in(self.sample).astype(np.float64)
@@ -185,6 +178,6 @@ class KnownPopulation(CellModel):
 
     @property
     def fit_in_words(self) -> str:
-        """How many people it has, in how many cells of the sample."""
+        """The number of people and of cells."""
         cells = counted(len(self.sample), "cell")
         return f"{counted(self.n, 'person', 'people')} in {cells}"

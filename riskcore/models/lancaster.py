@@ -4,16 +4,15 @@ A cell x of a table with m keys has the probability (Takemura, equations 1, 2 an
 
     p(lambda) = w (1 + lambda S),   w = prod_l p_l(x_l),   S = sum_{a<b} u_ab(x_a, x_b),
 
-where p_l = n_l/n are the margins of single keys and u_ab = n n_ab/(n_a n_b) - 1 the
-excess of a pair over independence. The estimate may be negative; then it is taken as 0
-and, if asked for, the others are divided by their sum c(lambda) (equation 5).
-
-c(lambda) is found by visiting every cell of the cross product:
+where p_l = n_l/n are the margins of single keys and u_ab = n n_ab/(n_a n_b) - 1 is the
+excess of a pair over independence. A negative estimate is taken as 0 and, on request,
+the others are divided by their sum c(lambda) (equation 5), which needs a visit of every
+cell of the cross product:
 
     c(lambda) = 1 + lambda sum w max(-1/lambda - S, 0).
 
-The outer keys are nested loops with running sums of excesses; the inner keys, the
-largest among them, are one vector. A vector without a cell below -1/lambda adds 0.
+The outer keys are nested loops with running sums of excesses; the inner keys, including
+the largest, are one vector. A vector without a cell below -1/lambda adds 0.
 """
 
 from __future__ import annotations
@@ -46,51 +45,49 @@ from riskcore.models.codes import (
 
 Floats = NDArray[np.float64]
 
-# Cells that one pass may visit: about 10 minutes.
-LARGEST_TABLE = 10**12
-# Cells of the inner keys together: their sums for some lambdas stay in the L1 cache.
-_INNER = 256
-_LANES = 8  # doubles in a line of the cache and in the widest vector
+LARGEST_TABLE = 10**12  # cells of one pass: about 10 minutes
+_INNER = 256  # inner cells: their sums for some lambdas stay in the L1 cache
+_LANES = 8  # doubles in a cache line and in the widest vector
 # Pairs of rows of inner cells added before rounding errors are kept; cells in a call.
 _PAIRS_OF_ROWS = 128
 _CALL = 2**27
-# Below it lambda is taken as 0: 1/lambda must be a double.
-_TINY = 2.0**-1000
+_TINY = 2.0**-1000  # a smaller lambda counts as 0: 1/lambda must be a double
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lancaster:
     """Lancaster's additive model with all interactions of two keys, fitted.
 
-    Made by `Lancaster.fit`. The estimate is closed: it exists for every sample.
+    Made by `Lancaster.fit`. The estimate has a closed form and exists for every sample.
 
     Attributes
     ----------
     n : int
         Records in the sample.
     levels : tuple of int
-        Categories of each key, those that do not occur included.
+        Number of categories of each key, including those that do not occur.
     margins : tuple of float64 ndarray, each shape (levels[l],)
         Share p_l of the records in each category of each key.
     excess : mapping from (a, b) with a < b to float64 ndarray
-        u_ab of each pair of categories, shape (levels[a], levels[b]): -1 where both
-        occur but not together, 0 where one of them does not occur.
+        u_ab of each pair of categories, shape (levels[a], levels[b]): -1 if both occur
+        but not together, 0 if one of them does not occur.
     structural_zeros : mapping from (a, b) with a < b to bool ndarray
-        Pairs of categories that cannot be together, for the keys that have any.
+        Impossible pairs of categories, for the keys that have any.
 
     Notes
     -----
     Takemura, "Evaluation of per-record identification risk by additive modeling of
-    interaction for contingency table cell probabilities". Over all cells p(lambda)
-    sums to 1 for every lambda; at lambda = 1 it has the sample's margins of all pairs
-    of keys. It is never negative with two keys and never above 1 with three; with four
-    it can be: 6 x^3 - 5 x^4 for four equal keys with x of the records in one category.
-    Some cell of the sample always has a positive p, for S has a mean >= 0 over records.
+    interaction for contingency table cell probabilities". Over all cells p(lambda) sums
+    to 1 for every lambda; at lambda = 1 it has the sample's margins of all pairs of
+    keys. It is never negative with two keys and never above 1 with three; with four
+    keys it can exceed 1: 6 x^3 - 5 x^4 for four equal keys with a share x of the
+    records in one category. Some cell of the sample has a positive p, as the mean of S
+    over records is not negative.
 
     Read ``n_i. n_.j n_..k/n`` of equation 4 as the product of three margins.
     "No renormalization" still takes negative p as 0, or (1-p)^(N-n) would exceed 1.
-    With structural zeros the model is an approximation: cells that cannot be get 0, the
-    others keep their p and c(lambda) is the sum over them.
+    With structural zeros the model is an approximation: impossible cells get 0, the
+    others keep their p, and c(lambda) is the sum over the others.
 
     Examples
     --------
@@ -104,8 +101,13 @@ class Lancaster:
     >>> uniques = [a[-2:], b[-2:], c[-2:]]
     >>> model.uniqueness(uniques, 20, 0.5).round(4)
     array([0.1454, 0.2766])
-    >>> float(model.tau(uniques, 20, 0.5).round(4))
-    0.422
+    >>> float(model.tau(uniques, 20, 0.5).round(4)), float(model.negative_sum(0.5))
+    (0.422, 0.0)
+    >>> model = Lancaster.fit([[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model.probability([[0, 1], [0, 1]], 1.0)
+    array([0.25, 0.5 ])
+    >>> model.corrected_probability([[0, 1], [0, 1]], 0.0)
+    array([0.125, 0.375])
     """
 
     n: int
@@ -133,8 +135,8 @@ class Lancaster:
         frequency : array_like of int, shape (K,), optional
             Records of each cell; by default 1.
         structural_zeros : mapping from (a, b) to array_like of bool, optional
-            For two keys, by position, which of their pairs of categories cannot be,
-            shape (levels[a], levels[b]).
+            For two keys, by position, a mask of impossible pairs of categories, shape
+            (levels[a], levels[b]).
 
         Returns
         -------
@@ -146,9 +148,9 @@ class Lancaster:
             If codes or frequencies are not integers, or structural zeros not bool.
         ValueError
             If there are no keys or no records, arrays differ in length, codes or
-            frequencies are out of range, records are where there can be none, or
-            there are more than 3 037 000 499 records or 2^27 pairs of categories. The
-            key and the count are named.
+            frequencies are out of range, records are in structural zeros, or there are
+            more than 3 037 000 499 records or 2^27 pairs of categories. The message
+            names the key and the count.
         """
         columns = as_codes(codes, levels)
         if levels is None:
@@ -208,12 +210,6 @@ class Lancaster:
             If codes are not integers.
         ValueError
             If ``shrinkage`` or codes are out of range.
-
-        Examples
-        --------
-        >>> model = Lancaster.fit([[0, 0, 1, 1], [0, 1, 1, 1]])
-        >>> model.probability([[0, 1], [0, 1]], 1.0)
-        array([0.25, 0.5 ])
         """
         columns = as_codes(codes, self.levels)
         degree = _as_shrinkage(shrinkage)
@@ -241,8 +237,8 @@ class Lancaster:
         codes, shrinkage
             As in `probability`.
         renormalize : bool
-            Whether to divide by c(lambda). If not, negative probabilities still
-            become 0, and those above 1, which exist with four keys and more, 1.
+            Whether to divide by c(lambda). If not, negative probabilities still become
+            0, and those above 1, which exist with four keys or more, become 1.
         progress : callable, optional
             As in `normalizer`.
 
@@ -254,13 +250,7 @@ class Lancaster:
         Raises
         ------
         TypeError, ValueError
-            As in `probability`, and as in `normalizer` if renormalized.
-
-        Examples
-        --------
-        >>> model = Lancaster.fit([[0, 0, 1, 1], [0, 1, 1, 1]])
-        >>> model.corrected_probability([[0, 1], [0, 1]], 0.0)
-        array([0.125, 0.375])
+            As `probability`, and as `normalizer` if renormalized.
         """
         p = self.probability(codes, shrinkage)
         if renormalize:
@@ -299,7 +289,7 @@ class Lancaster:
         c = np.empty_like(flat)
         independent = flat < _TINY
         if independent.any():
-            # p = w for the cells that can be: S has no part, the zeros have.
+            # p = w for the possible cells: S does not matter, the zeros do.
             table = self._cross_product(0.0)
             c[independent] = _shortfalls(table, np.ones(1), progress)
         if not independent.all():
@@ -314,7 +304,7 @@ class Lancaster:
     ) -> Floats:
         """Return the sum of all negative p(lambda): 0 where the model fits.
 
-        Errors raised and accuracy are those of `normalizer`; structural zeros do not
+        Errors raised and accuracy are as in `normalizer`; structural zeros do not
         count.
 
         Parameters
@@ -325,18 +315,12 @@ class Lancaster:
         Returns
         -------
         float64 or ndarray of float64, shape (L,)
-            At most 0, and 0 just if no cell is found negative.
-
-        Examples
-        --------
-        >>> model = Lancaster.fit([[0, 0, 1, 1], [0, 1, 1, 1]])
-        >>> float(model.negative_sum(0.5))
-        0.0
+            At most 0, and 0 only if no cell is found negative.
         """
         degree = _as_shrinkage(shrinkage)
         flat = degree.reshape(-1)
         total = np.zeros_like(flat)
-        # S >= -(number of pairs), in rounded sums too: no cell is negative for less.
+        # S >= -(number of pairs), also in rounded sums: no smaller lambda has p < 0.
         some = flat > 1.0 / max(len(self.excess), 1)
         if some.any():
             table = self._cross_product(1.0)
@@ -372,7 +356,7 @@ class Lancaster:
         Raises
         ------
         TypeError, ValueError
-            As in `corrected_probability`, and if ``N`` is below n or not finite.
+            As `corrected_probability`, and if ``N`` is below n or not finite.
 
         Notes
         -----
@@ -396,7 +380,7 @@ class Lancaster:
         renormalize: bool = True,
         progress: Parts | None = None,
     ) -> Floats:
-        """Return the expected number of sample uniques unique in the population too.
+        """Return the expected number of sample uniques that are population uniques.
 
         It is the sum of `uniqueness` over the sample uniques, correctly rounded; errors
         are raised as there.
@@ -433,7 +417,7 @@ class Lancaster:
         if self.cells > LARGEST_TABLE:
             raise ValueError(
                 f"{Decimal(self.cells):.3g} cells are more than {LARGEST_TABLE:.0e}, "
-                "the most to add up: combine categories, or use renormalize=False"
+                "the most to sum: combine categories, or use renormalize=False"
             )
         occurs = [np.flatnonzero(margin) for margin in self.margins]
 
@@ -455,7 +439,7 @@ def _margin(codes: Ints, size: int, frequency: Ints) -> Ints:
 
 
 def _as_shrinkage(values: ArrayLike) -> Floats:
-    """Return lambda as given, or refuse it."""
+    """Return the checked lambda."""
     degree = np.asarray(values, np.float64)
     if degree.ndim > 1:
         raise ValueError(f"shrinkage: need one dimension, got shape {degree.shape}")
@@ -466,7 +450,7 @@ def _as_shrinkage(values: ArrayLike) -> Floats:
 
 
 def _like(degree: Floats, values: Floats) -> Floats:
-    """Return one value for each lambda, a scalar for a scalar."""
+    """Return one value for each lambda; a scalar for a scalar."""
     shaped: Floats = values.reshape(degree.shape)[()]
     return shaped
 
@@ -476,41 +460,24 @@ def _like(degree: Floats, values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CrossProduct:
-    """All cells: outer keys one by one, and the inner keys as one of J categories.
+    """All cells: nested outer keys, and the inner keys as one of J categories.
 
-    R and J, the lengths of sums over outer categories and inner cells, are filled up
-    to whole vectors.
-
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (D + 1,)
-        Where the categories of each outer key begin, and the end.
-    share : float64 ndarray, shape (begin[D],)
-        Their margins.
-    excess : float64 ndarray, shape (begin[D], R + J)
-        What each adds to S with each category of a later outer key, and with each
-        inner cell.
-    base : float64 ndarray, shape (R + J,)
-        S of the inner cells by themselves, infinite where J was filled up; before
-        it zeros.
-    inner_share : float64 ndarray, shape (J,)
-        Products of the margins of the inner keys.
-    cells : int
-        Number of cells.
+    R and J, the lengths of sums over outer categories and inner cells, are filled up to
+    whole vectors.
     """
 
-    begin: Ints
-    share: Floats
-    excess: Floats
-    base: Floats
-    inner_share: Floats
+    begin: Ints  # (D + 1,): where the categories of each outer key begin, and the end
+    share: Floats  # (begin[D],): margins of these categories
+    excess: Floats  # (begin[D], R + J): added to S by later categories and inner cells
+    base: Floats  # (R + J,): R zeros, then S of the inner cells, infinite if filled up
+    inner_share: Floats  # (J,): products of the margins of the inner keys
     cells: int
 
 
 def _arrange(
     shares: Sequence[Floats], pair: Callable[[int, int], Floats]
 ) -> _CrossProduct:
-    """Choose inner and outer keys; the largest key is an inner one, one is outer."""
+    """Return the cells, with the largest key as an inner key and some outer key."""
     order = sorted(range(len(shares)), key=lambda key: -len(shares[key]))
     inner, size = [order[0]], len(shares[order[0]])
     for key in order[1:]:
@@ -553,7 +520,7 @@ def _filled(length: int) -> int:
 
 
 def _aligned(rows: int, columns: int) -> Floats:
-    """Return zeros that begin where a line of the cache does."""
+    """Return zeros that begin at the start of a cache line."""
     room = np.zeros(rows * columns + _LANES)
     first = -(room.ctypes.data // room.itemsize) % _LANES
     return room[first : first + rows * columns].reshape(rows, columns)
@@ -563,27 +530,22 @@ def _shortfalls(
     table: _CrossProduct, thresholds: Floats, progress: Parts | None
 ) -> Floats:
     """Return the sum of w max(t - S, 0) over all cells for each threshold t."""
-    # Falling, so that one that all cells of a row reach ends the row.
+    # Falling, so that a threshold that no cell of a row is below ends the row.
     order = np.argsort(-thresholds)
     outer, inner = len(table.begin) - 1, len(table.inner_share)
     sizes = np.diff(table.begin)
     groups = math.prod(sizes[:-1].tolist())
-    path = _aligned(outer, len(table.base))
-    path[0] = table.base
+    begin = np.concatenate([table.begin, np.zeros(outer, np.int64)])
+    path = _aligned(1, outer * len(table.base) + 2 * outer)[0]
+    path[: len(table.base)] = table.base
+    inside = _aligned(1, 2 * inner)[0]
     sums = _aligned(3, len(thresholds) * inner)
-    scratch = (
-        np.zeros(outer, np.int64),
-        np.zeros(2 * outer),
-        path.ravel(),
-        _aligned(1, 2 * inner)[0],
-    )
     each = max(1, _CALL * groups // table.cells)
     for start in range(0, groups, each):
         stop = min(start + each, groups)
         add_shortfalls(
-            table.begin,
+            begin,
             outer,
-            len(table.base) - inner,
             inner,
             table.share,
             table.excess.ravel(),
@@ -591,8 +553,9 @@ def _shortfalls(
             stop,
             thresholds[order],
             len(thresholds),
-            *scratch,
-            *sums,
+            path,
+            inside,
+            sums.ravel(),
         )
         if progress is not None:
             progress(stop * (table.cells // groups), table.cells)
@@ -606,7 +569,7 @@ def _shortfalls(
 def _emit_smaller(builder: Any, a: Any, b: Any) -> Any:
     from llvmlite import ir
 
-    # Without nan and but for the sign of zero minima may be taken in any order.
+    # Without nan, and up to the sign of zero, the order of minima does not matter.
     kind = ir.FunctionType(a.type, [a.type, b.type])
     minimum = builder.module.declare_intrinsic("llvm.minnum", [a.type], kind)
     return builder.call(minimum, [a, b], fastmath=("nnan", "nsz"))
@@ -620,32 +583,32 @@ def smaller(a: float, b: float) -> float:
 
 @kernel
 def _extend(
-    row: int, d: int, width: int, share: Any, excess: Any, level: Any, path: Any
+    row: int, d: int, width: int, level: int, share: Any, excess: Any, path: Any
 ) -> None:
-    """Go from the sums of d outer keys to those of one more, in a category."""
-    level[2 * d + 2] = level[2 * d] + path[d * width + row]
-    level[2 * d + 3] = level[2 * d + 1] * share[row]
+    """Write the sums of one more outer key, for one of its categories."""
+    at = level + 2 * d
+    path[at + 2] = path[at] + path[d * width + row]
+    path[at + 3] = path[at + 1] * share[row]
     for j in range(width):
         path[(d + 1) * width + j] = path[d * width + j] + excess[row * width + j]
 
 
 @kernel
-def _keep(sums: Any, highs: Any, lows: Any, n: int) -> None:
-    """Move sums into double-doubles."""
+def _keep(sums: Any, n: int) -> None:
+    """Move sums into the double-doubles behind them."""
     for i in range(n):
-        highs[i], error = two_sum(highs[i], sums[i])
-        lows[i] += error
+        sums[n + i], error = two_sum(sums[n + i], sums[i])
+        sums[2 * n + i] += error
         sums[i] = 0.0
 
 
 @native(
-    "int64*, int64, int64, int64, float64*, float64*, int64, int64, float64*, int64, "
-    "int64*, float64*, float64*, float64*, float64*, float64*, float64*"
+    "int64*, int64, int64, float64*, float64*, int64, int64, float64*, int64, "
+    "float64*, float64*, float64*"
 )
 def add_shortfalls(
     begin: Any,
     outer: int,
-    skipped: int,
     inner: int,
     share: Any,
     excess: Any,
@@ -653,37 +616,38 @@ def add_shortfalls(
     stop: int,
     threshold: Any,
     thresholds: int,
-    digit: Any,
-    level: Any,
     path: Any,
     inside: Any,
     sums: Any,
-    highs: Any,
-    lows: Any,
 ) -> None:
     """Add w max(t - S, 0) for each falling threshold t and inner cell.
 
-    Groups of cells, from ``start`` to ``stop``, differ in an outer key but the last.
+    The groups of cells from ``start`` to ``stop`` differ in outer keys before the last.
+    ``begin`` ends with room for the category of each key, ``path`` with room for S and
+    w after each key.
     """
+    skipped = (begin[outer] + _LANES - 1) // _LANES * _LANES
     width = skipped + inner
     last = outer - 1
+    digit, level = outer + 1, outer * width
     rest = start
     for d in range(last - 1, -1, -1):
         size = begin[d + 1] - begin[d]
-        digit[d] = rest % size
+        begin[digit + d] = rest % size
         rest //= size
-    level[0] = 0.0
-    level[1] = 1.0
+    path[level] = 0.0
+    path[level + 1] = 1.0
     begins, ends = begin[last], begin[outer]
     pairs = start * ((ends - begins + 1) // 2)
     changed = 0
     for _ in range(start, stop):
         for d in range(changed, last):
-            _extend(begin[d] + digit[d], d, width, share, excess, level, path)
-        here, w = level[2 * last], level[2 * last + 1]
+            row = begin[d] + begin[digit + d]
+            _extend(row, d, width, level, share, excess, path)
+        here, w = path[level + 2 * last], path[level + 2 * last + 1]
         at = last * width
-        # Two rows at a time, for one load and store of each sum; an odd one goes with
-        # itself, which then weighs nothing.
+        # Two rows at a time, for one load and store of each sum; an odd last row is
+        # paired with itself at weight 0.
         for row in range(begins, ends, 2):
             other = min(row + 1, ends - 1)
             weight = w * share[row]
@@ -707,11 +671,14 @@ def add_shortfalls(
                 k += 1
             pairs += 1
             if pairs % _PAIRS_OF_ROWS == 0:
-                _keep(sums, highs, lows, thresholds * inner)
+                _keep(sums, thresholds * inner)
         changed = last - 1
-        while changed > 0 and digit[changed] == begin[changed + 1] - begin[changed] - 1:
-            digit[changed] = 0
+        while (
+            changed > 0
+            and begin[digit + changed] == begin[changed + 1] - begin[changed] - 1
+        ):
+            begin[digit + changed] = 0
             changed -= 1
         if changed >= 0:
-            digit[changed] += 1
-    _keep(sums, highs, lows, thresholds * inner)
+            begin[digit + changed] += 1
+    _keep(sums, thresholds * inner)

@@ -1,10 +1,11 @@
-"""Lancaster's additive model through the verbs of the models of cells."""
+"""Lancaster's additive model as a model of cells."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_model import CellModel
-from riskcore.models.cell_table import ANY, CellTable
+from riskcore.models.cell_table import ANY, CellTable, occurring
 from riskcore.models.codes import Ints, Pair
 from riskcore.models.lancaster import Lancaster
 from riskcore.models.overdispersion import kind_of
@@ -33,7 +34,7 @@ class LancasterCells(CellModel):
     shrinkage : float
         lambda: 0 is independence, 1 keeps the margins of all pairs of keys.
     normalizer : float
-        c(lambda), by which positive probabilities are divided.
+        c(lambda), the sum of the positive probabilities, by which they are divided.
 
     Examples
     --------
@@ -73,23 +74,23 @@ class LancasterCells(CellModel):
         data, keys, weight, missing, levels, frequency, weight_sum
             The sample, see `CellTable.of`.
         shrinkage : float
-            lambda in [0, 1]; the sample does not say which is right.
+            lambda in [0, 1]; the sample cannot tell the right value.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
-            How far the cells may be from pi, see `Overdispersion`.
+            The law of the deviations from pi, see `CellModel.with_overdispersion`.
         structural_zeros : mapping from (a, b) to array_like of bool, optional
             As for `Lancaster.fit`.
 
         Returns
         -------
         LancasterCells
-            Cells whose estimate is negative have probability 0, so that the
-            log-likelihood is -infinity if the sample has any.
+            Cells with a negative estimate have probability 0, so the log-likelihood is
+            -infinity if the sample has any.
 
         Raises
         ------
         KeyError, OSError, TypeError, ValueError
-            As `CellTable.of` and `Lancaster.fit`; if lambda is not in [0, 1], or there
-            are more than 1e12 cells.
+            As `CellTable.of` and `Lancaster.fit`; or if lambda is not in [0, 1], or
+            there are more than 1e12 cells.
         """
         table = CellTable.of(
             data,
@@ -110,7 +111,7 @@ class LancasterCells(CellModel):
             model=fitted,
             shrinkage=shrinkage,
             normalizer=float(fitted.normalizer(shrinkage)),
-            parameters=_parameters(fitted, shrinkage),
+            parameters=_parameters(table, shrinkage),
         )
         pi = model._probability(table)
         likelihood = -math.inf
@@ -121,15 +122,15 @@ class LancasterCells(CellModel):
     def _probability(self, table: CellTable) -> Floats:
         if any((column == ANY).any() for column in table.codes):
             raise ValueError(
-                "cells: Lancaster's model, cut off at 0, has no sums over a key of "
-                "which any value is meant; use LatentClass or LogLinear"
+                "cells: Lancaster's model cannot sum over all values of a key; use "
+                "LatentClass or LogLinear"
             )
         p = self.model.probability(table.codes, self.shrinkage)
         pi: Floats = np.clip(p / self.normalizer, 0.0, 1.0)
         return pi
 
     def _refitted(self, records: Ints) -> Self:
-        # c(lambda) stays: it takes long, and moves less than the cells.
+        # c(lambda) is kept: it takes long, and changes less than the cells.
         zeros: dict[Pair, ArrayLike] = {**self.model.structural_zeros}
         fitted = Lancaster.fit(self.sample.codes, self.sample.levels, records, zeros)
         return replace(self, model=fitted)._dispersed_again(records)
@@ -138,10 +139,8 @@ class LancasterCells(CellModel):
         return f"lambda {self.shrinkage:g}, {super()._describe()}"
 
 
-def _parameters(model: Lancaster, shrinkage: float) -> int:
-    """Return the number of free parameters of the margins that the model has."""
-    occurs = [int(np.count_nonzero(margin)) for margin in model.margins]
-    free = sum(size - 1 for size in occurs)
-    if shrinkage > 0.0:
-        free += sum((occurs[a] - 1) * (occurs[b] - 1) for a, b in model.excess)
-    return free
+def _parameters(table: CellTable, shrinkage: float) -> int:
+    """Return the number of free parameters of the model's margins."""
+    free = [size - 1 for size in occurring(table)]
+    pairs = sum(a * b for a, b in combinations(free, 2)) if shrinkage > 0.0 else 0
+    return sum(free) + pairs

@@ -2,10 +2,10 @@
 
     pi_k = sum_c nu_c prod_j theta_cj(k_j),
 
-nu_c the share of class c, theta_cj(a) the share of category a of key j in it. One class
-is independence. The fit is by the EM algorithm on the occupied cells, sped up by
-squared extrapolation (SQUAREM, Varadhan and Roland 2008): a step is kept only if the
-likelihood has not fallen, else that of EM is.
+where nu_c is the share of class c, and theta_cj(a) the share of category a of key j in
+class c. One class is independence. The fit is by the EM algorithm on the occupied
+cells, with squared extrapolation (SQUAREM, Varadhan and Roland 2008): an extrapolated
+step is kept only if the likelihood has not fallen, else the EM step is kept.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from riskcore.common import arguments
 from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_groups import groups_of
-from riskcore.models.cell_model import CellModel
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_model import ONE_CELL, CellModel
+from riskcore.models.cell_table import CellTable, occurring
 from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
     MOST_CLASSES,
@@ -35,19 +35,18 @@ from riskcore.models.overdispersion import kind_of
 
 Floats = NDArray[np.float64]
 
-CLASSES = 30  # at most so many are tried
-SELECTION = 50_000  # records on which their number is chosen
-PATIENCE = 3  # numbers of classes without a smaller AIC after which the path ends
+CLASSES = 30  # largest number that is tried
+SELECTION = 50_000  # records on which the number of classes is chosen
+PATIENCE = 3  # the path ends after this many steps without a smaller AIC
 STARTS = 4
-STEPS = 8  # EM steps from the fit when records are left out
+STEPS = 8  # EM steps of a jackknife fit, from the fit to all records
 PSEUDO = 1.0  # records of the prior in each class
-OWN = 0.5  # of its own record that a cell's prior leaves out; notes/cell_models.md
+OWN = 0.5  # of its own record a cell's prior leaves out; notes/cell_models.md
 TOLERANCE = 1e-5  # gain of the log-likelihood by a cycle, per record
 _CYCLES = 2000
-_FIRST, _ON_PATH = 8, 60  # cycles of each start, and of the best one on the path
-_PARTS, _PER_PART = 16, 4096  # the sums are those of these parts, in order
-# What an extrapolated parameter keeps at least of that of EM.
-_KEPT = 0.1
+_FIRST, _ON_PATH = 8, 60  # cycles of each start, and of the best start on the path
+_PARTS, _PER_PART = 16, 4096  # of cells, whose sums are added in order
+_KEPT = 0.1  # least share of the EM parameter after an extrapolation
 _ROUNDING = 2.0**-40
 
 
@@ -61,10 +60,10 @@ class Step:
     log_likelihood : float
         Of the records on which the number of classes is chosen.
     parameters : int
-        classes - 1 + classes times the number of categories less one of each key.
+        classes - 1 + classes times the sum of (categories - 1) over the keys.
     aic : float
     iterations : int
-        Passes over the cells, those of all starts together.
+        Passes over the cells, of all starts together.
     converged : bool
         Whether the last cycle gained less than the tolerance.
     """
@@ -78,7 +77,7 @@ class Step:
 
 
 class Mixture(NamedTuple):
-    """The parameters: shares of the classes, and of the categories in each.
+    """The parameters: shares of the classes, and of the categories in each class.
 
     Attributes
     ----------
@@ -91,17 +90,10 @@ class Mixture(NamedTuple):
 
 
 class Ascent(NamedTuple):
-    """What came of an ascent of the penalised likelihood.
+    """The result of maximizing the penalized likelihood.
 
-    Attributes
-    ----------
-    mixture : Mixture
-    log_likelihood : float
-        Without the prior.
-    heights : tuple of float
-        The penalised log-likelihood at the beginning of each cycle, and at the end.
-    iterations : int
-    converged : bool
+    ``log_likelihood`` is without the prior; ``heights`` are the penalized
+    log-likelihoods at the start of each cycle and at the end.
     """
 
     mixture: Mixture
@@ -126,14 +118,14 @@ class LatentClass(CellModel):
     iterations : int
         Passes over the cells of the last fit.
     selected_on : int
-        Records on which the number of classes was chosen; 0 if it was given.
+        Number of records on which the number of classes was chosen; 0 if it was given.
     left_out : int64 ndarray, shape (K,), or None
-        In the fits of the jackknife, the records of each cell that were left out.
+        In the fits of the jackknife, the number of records left out of each cell.
 
     Notes
     -----
-    In `prior` a cell's pi is that of the fit with half of one of its own records left
-    out: a record makes its own cell look less rare than it is.
+    In `prior`, the pi of a cell comes from the fit without half of one of its own
+    records: a record makes its own cell look less rare than it is.
 
     Examples
     --------
@@ -183,40 +175,37 @@ class LatentClass(CellModel):
         data, keys, weight, missing, levels, frequency, weight_sum
             The sample, see `CellTable.of`.
         classes : int, optional
-            Their number; by default the one of the smallest AIC among 1, 2, 3, ...
+            Number of classes; by default the number with the smallest AIC.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
-            How far the cells may be from pi, see `Overdispersion`. True is "power",
-            False "none": frequencies are Poisson.
+            The law of the deviations from pi, see `CellModel.with_overdispersion`.
         most_classes : int
             The largest number of classes to try.
         selection : int
-            The number of classes is chosen on a random part of the records of this
-            size, the same one each time, if there are more.
+            The number of classes is chosen on a random part of at most this many
+            records, the same part in every run.
         starts : int
-            From how many starts each number of classes is fitted: one grows from the
-            fit of one class less, in the others every class begins near a record.
+            Number of starts for each number of classes. One start adds a class to the
+            previous fit; in the others every class begins near a record.
         threads : int, optional
-            At most this many; by default two, if the machine has them.
+            Largest number of threads; by default two, if the machine has them.
 
         Returns
         -------
         LatentClass
-            The same bits whatever ``threads``.
+            The same bits for any ``threads``.
 
         Raises
         ------
         KeyError, OSError, TypeError, ValueError
-            As `CellTable.of`; if a number is out of range.
+            As `CellTable.of`; or if a number is out of range.
 
         Notes
         -----
-        Every theta_cj has a prior of one record that is spread over the categories as
-        in the whole sample: what rises in each step is the likelihood times this prior.
-        No theta is 0 where the category occurs, so that no cell of categories that
-        occur is impossible: the model knows no structural zeros. The AIC counts all
-        parameters.
-
-        The path ends when three numbers of classes in turn have had no smaller AIC.
+        Every theta_cj has a prior of one record, spread over the categories as in the
+        whole sample; each step raises the likelihood times this prior. So no theta is 0
+        if the category occurs, and no cell of such categories is impossible: there are
+        no structural zeros. The AIC counts all parameters. The path ends after three
+        numbers of classes in turn without a smaller AIC.
         """
         table = CellTable.of(
             data,
@@ -239,7 +228,7 @@ class LatentClass(CellModel):
                 sample=table,
                 mixture=Mixture(np.zeros(0), np.zeros((table.starts[-1], 0))),
                 converged=False,
-                reason="all records are in one cell: nothing tells how rare others are",
+                reason=ONE_CELL,
             )
         path: tuple[Step, ...] = ()
         selected_on = 0
@@ -273,14 +262,14 @@ class LatentClass(CellModel):
 
     @property
     def profiles(self) -> tuple[Floats, ...]:
-        """For each key the share of its categories in each class, (levels, C)."""
+        """Shares of the categories in each class, for each key an array (levels, C)."""
         starts = self.sample.starts[1:-1]
         return tuple(np.split(self.mixture.theta, starts))
 
     def _probability(self, table: CellTable) -> Floats:
         return probability(table, self.mixture)
 
-    def _held(self, table: CellTable) -> Floats:
+    def _prior_probability(self, table: CellTable) -> Floats:
         sample = self.sample
         there = np.ones(len(sample), np.bool_)
         if self.left_out is not None:
@@ -289,7 +278,7 @@ class LatentClass(CellModel):
             place = table.places_in(sample)
             there = (place >= 0) & there[place]
         gone = 0 if self.left_out is None else int(self.left_out.sum())
-        # Of other cells, and those of fewer keys, no record is in the fit.
+        # Other cells, and cells of fewer keys, have no record in the fit.
         found = probability(table, self.mixture)
         own = np.flatnonzero(there)
         if not len(own):
@@ -297,12 +286,12 @@ class LatentClass(CellModel):
         prior = Sample.of(sample, 1).prior
         positions, keys = table.some(own).positions, len(table.levels)
         share, theta = (np.ascontiguousarray(each) for each in self.mixture)
-        parts, without = np.full(len(own), OWN), np.empty(len(own))
+        without = np.empty(len(own))
 
         def write(start: int, stop: int) -> None:
             write_without(
                 positions,
-                parts,
+                OWN,
                 start,
                 stop,
                 keys,
@@ -341,16 +330,9 @@ class LatentClass(CellModel):
 class Sample:
     """Cells as the kernels take them, and the prior.
 
-    Attributes
-    ----------
-    table : CellTable
-    records : float64 ndarray, shape (K,)
-    prior : float64 ndarray, shape (sum of levels,)
-        Records of the prior in each category.
-    occurs : ndarray of bool, shape (sum of levels,)
-    parts : list of (int, int)
-        Where each part of the cells begins and ends: they depend on K alone.
-    threads : int
+    ``prior`` has the records of the prior in each category, ``occurs`` the categories
+    with records; ``parts`` are the ranges of cells that are summed separately, which
+    depend on K alone.
     """
 
     table: CellTable
@@ -362,7 +344,7 @@ class Sample:
 
     @classmethod
     def of(cls, table: CellTable, threads: int) -> Sample:
-        """Return a table so."""
+        """Return the cells of a table."""
         counts = table.counts
         parts = min(max(len(table) // _PER_PART, 1), _PARTS)
         return cls(
@@ -376,10 +358,10 @@ class Sample:
 
 
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
-    """Raise the penalised likelihood until a cycle gains next to nothing.
+    """Raise the penalized likelihood until a cycle gains less than the tolerance.
 
-    A cycle is two steps of EM and one from where they point to; if that lies lower, the
-    next cycle begins where EM had come.
+    A cycle is two steps of EM and one step from where they point to; if that is lower,
+    the next cycle starts from the second EM step.
     """
     least = TOLERANCE * sample.table.n
     heights: list[float] = []
@@ -390,7 +372,7 @@ def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
         iterations += 2
         heights.append(height)
         if not higher >= height - _ROUNDING * abs(height):
-            break  # the likelihood fell, or is nan: no fit
+            break  # the likelihood fell or is nan: no fit
         further = _extrapolated(sample, mixture, first, second)
         if further is None:
             converged = higher - height < least
@@ -408,9 +390,9 @@ def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
 
 
 def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
-    """Return where a step of EM leads, and the likelihoods where it begins.
+    """Return the mixture after a step of EM, and two heights of the mixture before it.
 
-    They are the log-likelihood, and that with the logarithm of the prior.
+    These are the log-likelihood without and with the logarithm of the prior.
     """
     table, classes = sample.table, len(mixture.share)
     share, theta = mixture
@@ -448,7 +430,7 @@ def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
 def _extrapolated(
     sample: Sample, begin: Mixture, first: Mixture, second: Mixture
 ) -> Mixture | None:
-    """Return where two steps of EM point to; None if no further than they lead."""
+    """Return where two EM steps point to; None if no farther than they lead."""
     moved = [b - a for a, b in zip(begin, first, strict=True)]
     bent = [c - b - step for b, c, step in zip(first, second, moved, strict=True)]
     length = sum(float((step * step).sum()) for step in moved)
@@ -468,9 +450,9 @@ def _extrapolated(
 
 
 def probability(table: CellTable, mixture: Mixture) -> Floats:
-    """Return pi of cells whose codes are those of the mixture's rows.
+    """Return pi of cells that are coded as the rows of a mixture.
 
-    Of a key of which any value is meant each class has all: a last row of ones.
+    A last row of ones stands for any value of a key.
     """
     found = np.empty(len(table))
     share, theta = (np.ascontiguousarray(each) for each in mixture)
@@ -487,10 +469,8 @@ def probability(table: CellTable, mixture: Mixture) -> Floats:
 
 
 def parameters(table: CellTable, classes: int) -> int:
-    """Return the number of free parameters, of categories that occur."""
-    occurs = np.split(table.counts > 0.0, table.starts[1:-1])
-    free = sum(int(np.count_nonzero(each)) - 1 for each in occurs)
-    return classes - 1 + classes * free
+    """Return the number of free parameters, for the categories that occur."""
+    return classes - 1 + classes * sum(size - 1 for size in occurring(table))
 
 
 def _unfinished(found: Ascent) -> str:
@@ -503,7 +483,7 @@ def _unfinished(found: Ascent) -> str:
 
 
 def some_records(table: CellTable, number: int) -> CellTable:
-    """Return a random part of the records, the same one each time."""
+    """Return a random part of the records, the same in every run."""
     if table.n <= number:
         return table
     cell, group = groups_of(table.records, table.n)  # groups of one: a permutation
@@ -512,7 +492,7 @@ def some_records(table: CellTable, number: int) -> CellTable:
 
 
 def _path(sample: Sample, most: int, starts: int) -> tuple[tuple[Step, ...], Mixture]:
-    """Fit 1, 2, 3, ... classes; return the path, and the fit of the smallest AIC."""
+    """Fit 1, 2, 3, ... classes; return the path and the fit with the smallest AIC."""
     path: list[Step] = []
     best: Mixture | None = None
     before: Mixture | None = None
@@ -540,7 +520,7 @@ def _path(sample: Sample, most: int, starts: int) -> tuple[tuple[Step, ...], Mix
 
 
 def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:
-    """Return a fit to n of the records for all of them: no category may be missing."""
+    """Return a start for all records from a fit to n of them: no category is lost."""
     in_class = n * mixture.share
     theta = mixture.theta * in_class + sample.prior[:, np.newaxis]
     return Mixture(mixture.share, theta / (in_class + PSEUDO))
@@ -549,7 +529,7 @@ def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:
 def _best_of(
     sample: Sample, classes: int, starts: int, before: Mixture | None
 ) -> tuple[Ascent, int]:
-    """Climb from each start a little, from the best of them further."""
+    """Climb a little from each start, then on from the best; return also all passes."""
     tries = [
         ascend(sample, begin, _FIRST)
         for begin in _starts(sample, classes, starts, before)
@@ -562,14 +542,14 @@ def _best_of(
 def _starts(
     sample: Sample, classes: int, number: int, before: Mixture | None
 ) -> list[Mixture]:
-    """Return where to begin: before with one more class, and classes near records."""
+    """Return starts: the previous fit plus one class, and classes near records."""
     table = sample.table
     margin = sample.prior[:, np.newaxis] / PSEUDO
     if classes == 1:
         return [Mixture(np.ones(1), margin.copy())]
     found = []
     if before is not None:
-        # The new class is what the others leave over.
+        # The new class takes the records that the others do not explain.
         left = np.maximum(sample.records - table.n * probability(table, before), 0.0)
         pairs = zip(table.codes, table.levels, strict=True)
         over = np.concatenate([np.bincount(code, left, size) for code, size in pairs])

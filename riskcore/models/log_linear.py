@@ -2,10 +2,10 @@
 
     log pi_k = sum_j u_j(k_j) + sum_{pairs (a, b)} u_ab(k_a, k_b)
 
-fitted by iterative proportional fitting: all combinations that can be are scaled to the
-sample's margin of each term in turn until they have them all. That is the likelihood's
-maximum (Bishop, Fienberg and Holland 1975, chapter 3). The result is kept as a product
-of one factor for each term, not as the table.
+The model is fitted by iterative proportional fitting: all possible combinations are
+scaled to the sample's margin of each term in turn until all margins agree, which
+maximizes the likelihood (Bishop, Fienberg and Holland 1975, chapter 3). The result is
+kept as a product of one factor for each term, not as a table.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.core.special.gamma.functions import log
-from riskcore.models.cell_model import CellModel
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_model import ONE_CELL, CellModel
+from riskcore.models.cell_table import CellTable, occurring
 from riskcore.models.codes import (
     Ints,
     Mask,
@@ -37,17 +37,16 @@ from riskcore.models.overdispersion import kind_of
 Floats = NDArray[np.float64]
 Term = tuple[int, ...]
 
-# Of the full table: at most 20 bytes of each are held, and one or two for each key.
+# Of the full table: a cell takes at most 20 bytes, and one or two for each key.
 MOST_CELLS = 2**24
-# Records by which a margin may differ from the sample's.
-TOLERANCE = 0.01
+TOLERANCE = 0.01  # records by which a margin may differ from the sample's
 _CYCLES = 1000
-STEPS = 5  # cycles from the fit when records are left out
+STEPS = 5  # cycles of a jackknife fit, from the fit to all records
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well a log-linear model fits the table of all combinations.
+    """The goodness of fit of a log-linear model, over all combinations.
 
     Attributes
     ----------
@@ -59,8 +58,8 @@ class Fit:
     G2 : float
         Likelihood ratio, 2 sum f log(f/(n pi)).
     X2 : float
-        Pearson's, sum (f - n pi)^2/(n pi). Neither has a chi-squared law in a table
-        where most cells expect less than a few records.
+        Pearson's statistic, sum (f - n pi)^2/(n pi). G2 and X2 do not have a
+        chi-squared law if most cells expect less than a few records.
     aic, bic : float
     """
 
@@ -82,14 +81,13 @@ class LogLinear(CellModel):
     Attributes
     ----------
     terms : tuple of tuple of int
-        The margins that are fitted: pairs of keys, by position, and keys alone that are
-        in no pair.
+        The fitted margins: pairs of keys, by position, and keys that are in no pair.
     factors : mapping of term to float64 ndarray
         pi is their product.
     tolerance : float
         Records by which a margin may differ from the sample's.
     cells : int
-        Cells that the model allows.
+        Number of cells that the model allows.
     iterations : int
         Cycles through all terms.
 
@@ -138,18 +136,17 @@ class LogLinear(CellModel):
         data, keys, weight, missing, levels, frequency, weight_sum
             The sample, see `CellTable.of`.
         terms : {"main", "all two-way"} or iterable of pairs of keys
-            Which pairs of keys have an interaction: none, all, or those listed, by name
-            or, for codes, by position. Each key has its main effect.
+            Pairs of keys with an interaction: no pair, all pairs, or a list of pairs,
+            by name or, for codes, by position. Each key has its main effect.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
-            How far the cells may be from pi, see `Overdispersion`. True is "power",
-            False "none": frequencies are Poisson.
+            The law of the deviations from pi, see `CellModel.with_overdispersion`.
         structural_zeros : mapping from (a, b) to array_like of bool, optional
-            For two keys, by position, which of their pairs of categories cannot be,
-            shape (levels[a], levels[b]); they get probability 0.
+            For two keys, by position, a mask of impossible pairs of categories, shape
+            (levels[a], levels[b]); they get probability 0.
         tolerance : float
-            The largest difference of a margin from the sample's, in records. Where the
-            likelihood is largest on a boundary, as in sparse tables, each digit more
-            takes ten times as long.
+            The largest difference of a margin from the sample's, in records. If the
+            maximum of the likelihood is on a boundary, as in sparse tables, each
+            further digit takes ten times as long.
 
         Returns
         -------
@@ -159,15 +156,15 @@ class LogLinear(CellModel):
         Raises
         ------
         KeyError, OSError, TypeError, ValueError
-            As `CellTable.of`; if a term is not a pair of keys, records are in
+            As `CellTable.of`; or if a term is not a pair of keys, records are in
             structural zeros, or there are more than 2^24 combinations of categories.
 
         Notes
         -----
-        A pair of categories that no record has gets probability 0 where the pair has a
-        term, as its likelihood is largest there. Parameters of such pairs, and those
-        of structural zeros, are not counted; the count is exact where the pairs that
-        occur connect all categories.
+        A pair of categories without records gets probability 0 if the pair of keys has
+        a term, which maximizes its likelihood. Parameters of such pairs and of
+        structural zeros are not counted; the count is exact if the occurring pairs
+        connect all categories.
         """
         table = CellTable.of(
             data,
@@ -184,7 +181,7 @@ class LogLinear(CellModel):
         if size > MOST_CELLS:
             raise ValueError(
                 f"{size} combinations of categories, more than the {MOST_CELLS} of a "
-                "table that is held in memory; use fewer keys or categories, or "
+                "table in memory; use fewer keys or categories, or "
                 "LatentClass, which needs no table"
             )
         zeros = as_structural_zeros(structural_zeros or {}, table.levels)
@@ -202,7 +199,7 @@ class LogLinear(CellModel):
             return replace(
                 model,
                 converged=False,
-                reason="all records are in one cell: nothing tells how rare others are",
+                reason=ONE_CELL,
             )
         found = model._fitted(table.records, _CYCLES)
         if not found.converged:
@@ -216,18 +213,18 @@ class LogLinear(CellModel):
         return found.with_overdispersion(kind)
 
     def fit_statistics(self) -> Fit:
-        """Return how well the model fits.
+        """Return the goodness of fit.
 
         Returns
         -------
         Fit
-            With nan for the figures of a model without an estimate.
+            With nan for the statistics of a model without an estimate.
         """
         f, m = self.sample.records, self.n * self.probability()
         if not self.converged:
             nan = math.nan
             return Fit(self.cells, self.parameters, 0, nan, nan, nan, nan)
-        # sum (f - m)^2/m over all cells, those without records with them.
+        # X2 sums over all cells, including those without records.
         return Fit(
             self.cells,
             self.parameters,
@@ -256,7 +253,7 @@ class LogLinear(CellModel):
 
     @cached_property
     def _possible(self) -> tuple[list[NDArray[Any]], Floats]:
-        """The codes of the combinations that can be, and pi of each."""
+        """The codes of the possible combinations, and pi of each."""
         support = self._support(self.factors)
         return support, self._of_complete(support)
 
@@ -274,7 +271,7 @@ class LogLinear(CellModel):
         return replace(self, factors=model.factors)._dispersed_again(records)
 
     def _fitted(self, records: Ints, cycles: int) -> Self:
-        """Scale to the margins of some records, from the factors that there are."""
+        """Return the model scaled to the margins of some records, from its factors."""
         sample = self.sample
         n = float(records.sum())
         wanted = {term: _margin(sample, term, records) / n for term in self.terms}
@@ -311,7 +308,7 @@ class LogLinear(CellModel):
     def _support(self, wanted: Mapping[Term, Floats]) -> list[NDArray[Any]]:
         """Return the codes of the combinations that no margin and no zero excludes.
 
-        In a sparse table they are few, and the others stay 0.
+        In a sparse table they are few; all others stay 0.
         """
         levels = self.sample.levels
         possible = np.ones(levels, np.bool_)
@@ -328,7 +325,7 @@ class LogLinear(CellModel):
         return codes[::-1]
 
     def _place(self, support: Sequence[NDArray[Any]], term: Term) -> Ints:
-        """Return the place of each combination in the margin of a term, in a row."""
+        """Return the flat position of each combination in the margin of a term."""
         place = support[term[0]].astype(np.int64)
         for key in term[1:]:
             place = place * self.sample.levels[key] + support[key]
@@ -337,15 +334,15 @@ class LogLinear(CellModel):
     def _describe(self) -> str:
         pairs = sum(len(term) == 2 for term in self.terms)
         alone = len(self.terms) - pairs
-        said = [counted(pairs, "pair") + " of keys"] if pairs else []
-        said += [f"{alone} key{'s' if alone != 1 else ''} alone"] if alone else []
-        return f"{', '.join(said)}, {super()._describe()}"
+        terms = [counted(pairs, "pair") + " of keys"] if pairs else []
+        terms += [counted(alone, "key") + " alone"] if alone else []
+        return f"{', '.join(terms)}, {super()._describe()}"
 
 
 def _pairs(
     terms: str | Iterable[tuple[Hashable, Hashable]], table: CellTable
 ) -> list[Pair]:
-    """Return the pairs of keys that have an interaction, by position."""
+    """Return the pairs of keys with an interaction, by position."""
     keys = table.keys
     if isinstance(terms, str):
         arguments.one_of("terms", terms, ("main", "all two-way"))
@@ -367,11 +364,8 @@ def _margin(table: CellTable, term: Term, records: Ints) -> Floats:
 
 
 def _parameters(table: CellTable, pairs: Iterable[Pair]) -> int:
-    """Return the number of free parameters of what occurs."""
-    occurs = [
-        int(np.count_nonzero(_margin(table, (j,), table.records)))
-        for j in range(len(table.keys))
-    ]
+    """Return the number of free parameters of the margins that occur."""
+    occurs = occurring(table)
     free = sum(size - 1 for size in occurs)
     for a, b in pairs:
         joint = int(np.count_nonzero(_margin(table, (a, b), table.records)))

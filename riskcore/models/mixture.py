@@ -1,8 +1,8 @@
 """Kernels of the latent class model: a mixture of products, cell by cell.
 
-A cell is a row of positions in ``theta``, one for each key: theta has a row for every
-category of every key and a column for every class. Parts of the cells are added up on
-their own, and the sums in a fixed order by the caller: threads change no bit.
+A cell is a row of positions in ``theta``, one for each key; theta has a row for every
+category of every key and a column for every class. The caller adds the sums of parts
+of the cells in a fixed order, so threads do not change any bit.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.elementary import log
 from riskcore.core.special.floats import stack, two_sum
 
-# Classes fit in one stack buffer of the kernels.
-MOST_CLASSES = 256
+MOST_CLASSES = 256  # fit in one stack buffer of the kernels
 # A product of many small factors is scaled before it can underflow.
 _SMALL, _SCALE, _BITS = 2.0**-400, 2.0**400, 400
 _LOG_SCALE = 277.25887222397812  # 400 log 2
-_EACH = 4  # keys between two looks: theta >= 2^-106 in every fit
+_EACH = 4  # keys between two checks: theta >= 2^-106 in every fit
 
 
 @kernel
@@ -64,7 +63,7 @@ def add_expectations(
 ) -> None:
     """Add the expected records of each category and class, and f log pi, of some cells.
 
-    A cell whose probability is 0 makes the likelihood -infinity, its records are in no
+    A cell of probability 0 is counted in ``likelihood[2]``; its records are in no
     class.
     """
     joint = stack()
@@ -109,12 +108,12 @@ def write_probabilities(
 
 
 @native(
-    "int32*, float64*, int64, int64, int64, int64, float64*, float64*, float64, "
+    "int32*, float64, int64, int64, int64, int64, float64*, float64*, float64, "
     "float64, float64*, float64*"
 )
 def write_without(
     codes: Any,
-    parts: Any,
+    part: float,
     start: int,
     stop: int,
     keys: int,
@@ -126,20 +125,21 @@ def write_without(
     prior: Any,
     probability: Any,
 ) -> None:
-    """Write pi of some cells by a step of the fit without a part of a record of each.
+    """Write pi of some cells after an EM step without a part of one record of each.
 
-    The part leaves the sums of each class by the chance that the record is in it.
-    ``prior`` is what the prior gives to each category, ``pseudo`` to a class.
+    The part is taken off the sums of each class by the chance that the record is in it.
+    ``prior`` is the share of the prior in each category, ``pseudo`` its total in a
+    class.
     """
     joint = stack()
     for k in range(start, stop):
         total, _ = _joint(k, codes, keys, classes, share, theta, joint)
         pi = 0.0
         for c in range(classes):
-            gone = parts[k] * joint[c] / total if total > 0.0 else 0.0
+            gone = part * joint[c] / total if total > 0.0 else 0.0
             size = n * share[c]
             left = size - gone if size > gone else 0.0
-            one = left / (n - parts[k])
+            one = left / (n - part)
             for j in range(keys):
                 at = codes[k * keys + j]
                 seen = theta[at * classes + c] * (size + pseudo) - gone

@@ -1,20 +1,19 @@
-"""How far the frequencies of cells are from what their probabilities let expect.
+"""The spread of cell frequencies around what their probabilities let expect.
 
-Records of a cell are alike in more than the model of pi says: given pi, the frequency
-of a cell is Poisson with mean n pi G, and G a gamma number of mean 1 and a shape t_k of
-the cell. Two laws of the shape are fitted:
+Given pi, the frequency of a cell is Poisson with mean n pi G, where G is gamma with
+mean 1 and a shape t_k of the cell. Two laws of the shape are fitted:
 
-- Dirichlet-multinomial: t_k = A pi_k. Its likelihood is that of all cells, for those
-  that were not seen take no part: with rising factorials (x)_m
+- Dirichlet-multinomial: t_k = A pi_k. Its likelihood covers all cells, because unseen
+  cells cancel: with rising factorials (x)_m
 
       l(A) = sum_k log (A pi_k)_{f_k} - log (A)_n.
 
-- power: t_k = a (n pi_k)^b with 0 <= b <= 1. Cells that were not seen would take part,
-  and are too many to run through; so the likelihood is that of the frequencies of the
-  seen ones given that they are seen, a zero-truncated negative binomial law.
+- power: t_k = a (n pi_k)^b with 0 <= b <= 1. Unseen cells would matter but are too many
+  to visit; so the likelihood is that of the frequencies of the seen cells given that
+  they are seen, a zero-truncated negative binomial law.
 
-The second has the first for b = 1, where rare cells are the most uneven, and one shape
-for all cells for b = 0. Which b fits the sample tells. notes/cell_models.md has why.
+b = 1 is the first law, where rare cells are the most uneven; b = 0 is one shape for all
+cells. The sample decides on b (notes/cell_models.md).
 """
 
 from __future__ import annotations
@@ -43,14 +42,11 @@ Floats = NDArray[np.float64]
 
 KINDS = ("power", "dirichlet-multinomial", "none")
 POISSON = "boundary A = infinity: no overdispersion"
-_NEXT_TO_NONE = "all records are in cells of next to no probability"
+_NEXT_TO_NONE = "all records are in cells of practically no probability"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-# Two numbers are well known from so many cells, a random part of them all.
-_CELLS = 2**15
-# Beyond them shapes leave the domain of the functions of Gamma.
-_LEAST, _LARGEST = 2.0**-40, 2.0**60
-# As good as no probability at all, for at most 2^53 records.
-_NONE = 2.0**-100
+_CELLS = 2**15  # a random part of all cells, enough for two parameters
+_LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
+_NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +56,14 @@ class Overdispersion:
     Attributes
     ----------
     scale : float
-        a, the shape of a cell of which one record is expected in the sample; infinite
-        where frequencies are Poisson; nan if there is no estimate.
+        a, the shape of a cell with one expected record in the sample; infinite if
+        frequencies are Poisson; nan if there is no estimate.
     exponent : float
         b, in [0, 1].
     kind : {"power", "dirichlet-multinomial", "none"}
-        Among which laws it was looked for.
+        The family of laws that was fitted.
     reason : str
-        Which boundary, or why there is none; else empty.
+        Which boundary, or why there is no estimate; else empty.
 
     Examples
     --------
@@ -87,7 +83,7 @@ class Overdispersion:
 
     @property
     def poisson(self) -> bool:
-        """Whether there is none."""
+        """Whether frequencies are Poisson, without overdispersion."""
         return math.isinf(self.scale)
 
     def shape(self, expected: Floats) -> Floats:
@@ -106,7 +102,7 @@ class Overdispersion:
         return shape
 
     def evenness(self, expected: Floats) -> Floats:
-        """Return the shape of cells over their expected records, a (n pi)^(b-1).
+        """Return the shape of cells divided by their expected records, a (n pi)^(b-1).
 
         Parameters
         ----------
@@ -139,21 +135,12 @@ def fit_overdispersion(
     start: float = 1.0,
     tolerance: float = EXACT,
 ) -> Overdispersion:
-    """Return the most likely law of the shape.
-
-    Examples
-    --------
-    >>> pi = np.full(20, 0.025)
-    >>> fit_overdispersion(pi, np.repeat([9, 4, 1], [2, 3, 15]), exponents=(1.0,))
-    <Overdispersion: shape 0.3692 (n pi)^1>
-    >>> fit_overdispersion(pi, np.repeat([1, 2], [10, 10])).reason
-    'boundary A = infinity: no overdispersion'
-    """
+    """Return the most likely law of the shape."""
     kind = kind_of(kind)
     n = int(records.sum())
     seen = records > 0
     if kind == "power" and len(records) > _CELLS:
-        # By the place of the cell: the same ones if some records are left out.
+        # By the place of the cell: the same cells if some records are left out.
         _, place = groups_of(np.ones(len(records), np.int64), len(records))
         seen &= place < _CELLS
     pi = np.maximum(probability[seen], _NONE)
@@ -173,7 +160,7 @@ def fit_overdispersion(
 
 
 def kind_of(overdispersion: str | bool) -> str:
-    """Return the kind that an argument asks for: True is "power", False "none"."""
+    """Return the kind that an argument means: True is "power", False "none"."""
     if isinstance(overdispersion, bool):
         return "power" if overdispersion else "none"
     arguments.one_of("overdispersion", overdispersion, KINDS)
@@ -181,7 +168,7 @@ def kind_of(overdispersion: str | bool) -> str:
 
 
 def _dirichlet_multinomial(pi: Floats, f: Floats, n: int, tolerance: float) -> float:
-    """Return a = A/n of the greatest likelihood of all cells; nan if it falls to 0."""
+    """Return the most likely a = A/n, from all cells; nan if it falls to 0."""
     shared = f > 1.0
     f, pi = f[shared], pi[shared]
     if not math.fsum((f * (f - 1.0) / pi).tolist()) > n * (n - 1.0):
@@ -197,7 +184,7 @@ def _dirichlet_multinomial(pi: Floats, f: Floats, n: int, tolerance: float) -> f
 def _power_law(
     m: Floats, f: Floats, exponents: tuple[float, ...], start: float, tolerance: float
 ) -> tuple[float, float]:
-    """Return a and b of the greatest likelihood of the seen cells."""
+    """Return the most likely a and b, from the seen cells."""
     best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist())
     for exponent in exponents:
         each = _power(m, exponent)
@@ -228,7 +215,7 @@ def _power(x: Floats, exponent: float) -> Floats:
 
 
 def _truncated(m: Floats, f: Floats, t: Floats) -> Floats:
-    """Return log P(f | f > 0) but for log f!: negative binomial, mean m, shape t."""
+    """Return log P(f | f > 0) + log f!, negative binomial of mean m and shape t."""
     rate = log1p(m / t)
     seen = -expm1(-t * rate)
     height: Floats = (
@@ -238,7 +225,7 @@ def _truncated(m: Floats, f: Floats, t: Floats) -> Floats:
 
 
 def _poisson(m: Floats, f: Floats) -> Floats:
-    """Return the same for a Poisson law."""
+    """Return log P(f | f > 0) + log f! of a Poisson law."""
     height: Floats = f * log(m) - m - log(-expm1(-m))
     return height
 

@@ -1,7 +1,7 @@
 """The Pitman sampling formula.
 
-Sums over the u-1 cells opened after the first are written with phi = theta + sigma > 0
-and x = phi/sigma, so that nothing cancels for any sigma from 0 to 1.
+Sums over the u-1 cells after the first are written with phi = theta + sigma > 0 and
+x = phi/sigma, so that nothing cancels for any sigma from 0 to 1.
 """
 
 from __future__ import annotations
@@ -30,20 +30,18 @@ from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import all_roots, positive_root
 from riskcore.models.superpopulation import (
     check_indices,
-    check_method,
     check_parameter,
-    check_sizes,
 )
 
-# Where roots in sigma are looked for, from 0 to 1.
+# Grid on which roots in sigma are searched.
 _ENDS = (2.0**-50, 2.0**-36, 2.0**-24, 2.0**-12)
 _GRID = (0.0, *_ENDS, *(k / 64 for k in range(1, 64)), *(1 - e for e in _ENDS[::-1]))
-_LARGE = 2.0**140  # from this phi/sigma on, sigma is as good as 0
+_LARGE = 2.0**140  # from this phi/sigma on, sigma is practically 0
 
 
 @dataclass(frozen=True, repr=False)
 class Pitman(PolyaUrn):
-    """Pitman's model: cells without bound, two parameters.
+    """Pitman's model: no bound on the number of cells, two parameters.
 
     The size indices of n people in u cells have the probability
 
@@ -55,7 +53,7 @@ class Pitman(PolyaUrn):
     theta : float
         theta > -sigma; theta + sigma from 2^-100 to 2^100.
     sigma : float
-        0 <= sigma < 1; often called alpha. 0 is the Ewens model.
+        0 <= sigma < 1, often called alpha. 0 is the Ewens model.
 
     See Also
     --------
@@ -63,12 +61,17 @@ class Pitman(PolyaUrn):
 
     Notes
     -----
-    Takemura, on the additive model; Pitman (1995).
+    ----- Takemura, on the additive model; Pitman (1995). The expected number of cells
+    is E K_N = (theta/sigma) ((theta+sigma)_N/(theta)_N - 1).
 
     Examples
     --------
     >>> Pitman(500.0, 0.5).population_uniques(1_000_000)
     22360.6895...
+    >>> round(Pitman(100.0, 0.5).expected_cells(1000), 3)
+    464.079
+    >>> round(Pitman(500.0, 0.5).log_probability(SizeIndices({1: 3, 2: 1})), 6)
+    -4.619117
     """
 
     names: ClassVar[tuple[str, ...]] = ("theta", "sigma")
@@ -96,8 +99,7 @@ class Pitman(PolyaUrn):
             The sample.
         method : {"ml", "moments", "moments_of_pairs", "closed_form", "crude"}
             - "ml": maximum likelihood, sigma >= 0;
-            - "moments": sample uniques and cells are as expected, E S_1 = s_1 and E K =
-              u;
+            - "moments": E S_1 = s_1 and E K = u;
             - "moments_of_pairs": E S_1 = s_1 and E S_2 = s_2;
             - "closed_form": the usual start of the iteration for "ml", see Notes;
             - "crude": sigma = s_1/u and theta = 0.
@@ -105,22 +107,22 @@ class Pitman(PolyaUrn):
         Returns
         -------
         Pitman
-            Not converged if records are all unique or all in one cell, or where a
-            method has no solution with 0 <= sigma < 1 and theta > -sigma. Standard
-            errors are those of "ml", from the observed information.
+            Not converged if all records are unique or in one cell, or if the method has
+            no solution with 0 <= sigma < 1 and theta > -sigma. Only "ml" has standard
+            errors, from the observed information.
 
         Raises
         ------
-        ValueError
-            If there is no such method.
+        TypeError, ValueError
+            If the sample is not size indices, or the method is unknown.
 
         Notes
         -----
-        For each sigma one theta > -sigma maximizes the likelihood; along these, all
-        stationary points between 0 and 1 are found on a grid and refined, and the most
-        likely is taken. If the likelihood falls from sigma = 0 on, the estimate is
-        that of Ewens, and the Dirichlet-multinomial model may fit better. Closed form,
-        with C = s_1 (s_1 - 1)/s_2 (Hoshino 2001):
+        ----- For each sigma, one theta > -sigma maximizes the likelihood. Along these
+        points all stationary points with sigma between 0 and 1 are found on a grid and
+        refined, and the most likely is taken. If the likelihood falls from sigma = 0
+        on, the estimate is the Ewens model, and the Dirichlet-multinomial model may fit
+        better. Closed form, with C = s_1 (s_1 - 1)/s_2 (Hoshino 2001):
 
             theta = (n u C - s_1 (n-1)(2u + C))/(2 s_1 u + s_1 C - n C)
             sigma = (theta (s_1 - n) + (n-1) s_1)/(n u)
@@ -130,7 +132,7 @@ class Pitman(PolyaUrn):
         >>> Pitman.fit(SizeIndices({1: 30, 2: 10, 9: 5}))
         <Pitman: theta 7.74805 (s.e. 6.92), sigma 0.5549273 (s.e. 0.146), by ml>
         """
-        check_method(method, tuple(_METHODS))
+        arguments.one_of("method", method, tuple(_METHODS))
         check_indices(sizes)
         if sizes.u == sizes.n:
             return cls.none(method, "all records are unique: sigma rises to 1")
@@ -155,23 +157,7 @@ class Pitman(PolyaUrn):
             solutions=tuple(found),
         )
 
-    def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n.
-
-        Parameters
-        ----------
-        sizes : SizeIndices
-            The sample.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> round(Pitman(500.0, 0.5).log_probability(SizeIndices({1: 3, 2: 1})), 6)
-        -4.619117
-        """
+    def _log_probability(self, sizes: SizeIndices) -> float:
         phi = self.theta + self.sigma
         x = _over_sigma(phi, self.sigma)
         later = sizes.u - 1
@@ -213,7 +199,7 @@ class Pitman(PolyaUrn):
     def information(
         self, sizes: SizeIndices
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the observed information: minus the second derivatives, 2 by 2.
+        """Return the observed information: minus the matrix of second derivatives.
 
         Parameters
         ----------
@@ -227,8 +213,7 @@ class Pitman(PolyaUrn):
         Examples
         --------
         >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
-        >>> model = Pitman.fit(sizes)
-        >>> (first, mixed), (_, second) = model.information(sizes)
+        >>> (first, mixed), (_, second) = Pitman.fit(sizes).information(sizes)
         >>> first * second > mixed**2  # a maximum
         True
         """
@@ -250,40 +235,15 @@ class Pitman(PolyaUrn):
             [-b / determinant, a / determinant],
         ]
 
-    def expected_cells(self, N: int) -> float:
-        """Return E K_N = (theta/sigma) ((theta+sigma)_N/(theta)_N - 1).
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        ValueError
-            If N is below 1 or above 2^53.
-
-        Examples
-        --------
-        >>> round(Pitman(100.0, 0.5).expected_cells(1000), 3)
-        464.079
-        """
-        check_sizes(1, N)
-        if not self.converged:
-            return math.nan
+    def _expected_cells(self, N: int) -> float:
+        """Return (theta/sigma) ((theta+sigma)_N/(theta)_N - 1)."""
         return _expected_cells(self.theta + self.sigma, self.sigma, N)
 
     def _weights(self) -> tuple[Fraction, Fraction]:
         return Fraction(self.theta) + Fraction(self.sigma), 1 - Fraction(self.sigma)
 
 
-# The least difference of two expected counts, relatively, that is no rounding.
-_RESOLVED = 2.0**-32
+_RESOLVED = 2.0**-32  # relative difference of two counts that is not rounding error
 Points = list[tuple[float, float]]  # of phi = theta + sigma and sigma
 
 
@@ -291,7 +251,7 @@ Points = list[tuple[float, float]]  # of phi = theta + sigma and sigma
 
 
 def _most_likely(sizes: SizeIndices) -> Points:
-    """Return the stationary points, with sigma = 0 if the likelihood falls from it."""
+    """Return the stationary points, and sigma = 0 if the likelihood falls from it."""
 
     def profile(sigma: float) -> float:
         return _sigma_score(_likely_phi(sigma, sizes), sigma, sizes)
@@ -303,7 +263,7 @@ def _most_likely(sizes: SizeIndices) -> Points:
 
 
 def _likely_phi(sigma: float, sizes: SizeIndices) -> float:
-    """Return the one phi at which the likelihood is largest for a sigma.
+    """Return the phi that maximizes the likelihood for a sigma.
 
     The score by theta is the Laplace transform of a function with one change of sign,
     so it has one zero (notes/population_models.md).
@@ -344,7 +304,7 @@ def _sigma_score(phi: float, sigma: float, sizes: SizeIndices) -> float:
 def _opened_squares(phi: float, sigma: float, later: int) -> tuple[float, float, float]:
     """Return the sums of 1, i, i^2 over (theta + i sigma)^2, i = 1, ..., later.
 
-    With i = k+1 and theta + i sigma = sigma (x+k), k from 0.
+    With i = k + 1, theta + i sigma is sigma (x + k).
     """
     x = _over_sigma(phi, sigma)
     if math.isinf(x):
@@ -385,15 +345,15 @@ def _standard_errors(
 
 
 def _uniques_and_cells(sizes: SizeIndices) -> Points:
-    """Return where E S_1 = s_1 and E K = u."""
+    """Return the points where E S_1 = s_1 and E K = u."""
 
     def excess(sigma: float) -> float:
         return _expected_cells(_phi_of_uniques(sigma, sizes), sigma, sizes.n) - sizes.u
 
     def resolved(sigma: float) -> bool:
-        """Whether the two differ on both sides of a root by more than rounding.
+        """Return whether the excess on both sides of a root is above rounding error.
 
-        Where nearly all records are unique they say the same.
+        If nearly all records are unique, the two equations say the same.
         """
         below = max((x for x in _GRID if x < sigma), default=sigma)
         above = min((x for x in _GRID if x > sigma), default=sigma)
@@ -404,9 +364,9 @@ def _uniques_and_cells(sizes: SizeIndices) -> Points:
 
 
 def _uniques_and_pairs(sizes: SizeIndices) -> Points:
-    """Return where E S_1 = s_1 and E S_2 = s_2.
+    """Return the points where E S_1 = s_1 and E S_2 = s_2.
 
-    The second, 2 E S_2/E S_1 = (n-1)(1-sigma)/(phi + n-2), gives phi.
+    phi follows from 2 E S_2/E S_1 = (n-1)(1-sigma)/(phi + n-2).
     """
     n, s1, s2 = sizes.n, sizes[1], sizes[2]
     if not (s1 and s2):
@@ -466,7 +426,7 @@ def _expected_cells(phi: float, sigma: float, n: int) -> float:
 
 
 def _over_sigma(phi: float, sigma: float) -> float:
-    """Return phi/sigma, infinite where sigma is as good as 0."""
+    """Return phi/sigma, infinite if sigma is practically 0."""
     return phi / sigma if phi < _LARGE * sigma else math.inf
 
 

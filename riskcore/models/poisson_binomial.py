@@ -1,9 +1,9 @@
-"""The number of independent events with chances of their own: Poisson-binomial.
+"""The law of the number of independent events with different probabilities.
 
-Given a model of the cells, sample uniques are population uniques independently of each
-other. The law of their number is the convolution of as many laws of two points. Blocks
-of 64 are convolved one event at a time, then neighbors with neighbors. All terms are
-positive, so nothing cancels; tails of next to nothing are cut, and how much is counted.
+Given a model of the cells, sample uniques are population uniques independently. The law
+of their number is the convolution of one two-point law for each. Blocks of 64 events
+are convolved one event at a time, then neighboring blocks are joined. All terms are
+positive, so nothing cancels; negligible tails are cut, and the cut mass is counted.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from riskcore.core.compiled.jit import native
 Floats = NDArray[np.float64]
 
 _BLOCK = 64
-# What may be cut from either tail of a part; there are at most 2^26 parts.
-_CUT = 2.0**-130
+_CUT = 2.0**-130  # mass that may be cut from a tail of a part, of at most 2^26
 _ROUNDOFF = 2.0**-53
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PoissonBinomial:
-    """The law of a number of independent events.
+    """The law of the number of independent events.
 
     Attributes
     ----------
     events : int
-        How many there are.
+        Number of events.
     first : int
-        The smallest number whose probability is written down.
+        The smallest number with a stored probability.
     probabilities : float64 ndarray
-        P(first), P(first + 1), ...; those of all other numbers are cut.
+        P(first), P(first + 1), ...; all other probabilities are cut.
+    mean, variance : float
     left_out : float
-        A bound of what was cut: no probability, nor any sum of them, is further off
-        than this and its relative error.
+        A bound of the cut mass: any probability, or sum of probabilities, is wrong by
+        at most this and its relative error.
     relative_error : float
-        A bound of the rounding errors of each probability.
+        A bound of the rounding error of each probability.
 
     Examples
     --------
@@ -108,11 +108,6 @@ class PoissonBinomial:
         Returns
         -------
         int
-
-        Examples
-        --------
-        >>> PoissonBinomial.of([0.1, 0.2, 0.9]).quantile(0.5)
-        1
         """
         level = arguments.number_in("level", level, "(0, 1)")
         if level <= 0.5:
@@ -163,7 +158,7 @@ class _Part:
 
 
 def _blocks(p: Floats) -> list[_Part]:
-    """Return the laws of blocks of events, all blocks one event further at a time."""
+    """Return the laws of blocks of events; all blocks take their next event at once."""
     blocks = max(-(-len(p) // _BLOCK), 1)
     chances = np.zeros((blocks, _BLOCK))
     chances.ravel()[: len(p)] = p
@@ -189,7 +184,7 @@ def _joined(a: _Part, b: _Part) -> _Part:
 
 
 def _trimmed(first: int, values: Floats, left_out: float, error: float) -> _Part:
-    """Cut tails of next to nothing."""
+    """Return a law with negligible tails cut off."""
     low = int(np.searchsorted(np.cumsum(values), _CUT, side="right"))
     high = int(np.searchsorted(np.cumsum(values[::-1]), _CUT, side="right"))
     kept = values[low : len(values) - high]
@@ -199,7 +194,7 @@ def _trimmed(first: int, values: Floats, left_out: float, error: float) -> _Part
 
 @native("float64*, int64, float64*, int64, float64*")
 def add_products(a: Any, length: int, b: Any, other: int, total: Any) -> None:
-    """Add the products of each pair of terms where their sum belongs."""
+    """Add the product of each pair of terms to the term of their sum."""
     for i in range(length):
         factor = a[i]
         for j in range(other):

@@ -31,9 +31,7 @@ from riskcore.models.solve import all_roots, positive_root
 from riskcore.models.superpopulation import (
     Superpopulation,
     check_cells,
-    check_method,
     check_parameter,
-    check_sizes,
 )
 
 METHODS = ("ml", "moments", "moments_unbiased")
@@ -45,9 +43,9 @@ _GRID = tuple(2.0 ** (k / 2) for k in range(-120, 121))
 class PoissonGamma(Superpopulation):
     """Poisson-gamma model: the frequencies of K cells are negative binomial.
 
-    In n records of N people, f and F of a cell are Poisson with expectations n g and N
-    g, where g has the gamma distribution with shape alpha = 1/(K beta) and scale beta,
-    so that E f = n/K and E F = N/K, and f and F - f are independent given g.
+    In n records of N people, f and F of a cell are Poisson with means n g and N g,
+    where g has a gamma distribution with shape alpha = 1/(K beta) and scale beta. So
+    E f = n/K and E F = N/K, and f and F - f are independent given g.
 
     Attributes
     ----------
@@ -59,16 +57,32 @@ class PoissonGamma(Superpopulation):
 
     Notes
     -----
-    Mokken, Kooiman, Pannekoek and Willenborg (1992), section 2.3. Given n it is the
-    Dirichlet-multinomial model with the same alpha. ``log_likelihood`` is that, so that
-    it can be compared with other models; "ml" maximizes the likelihood of the cell
-    frequencies, of which n itself is a part.
+    Mokken, Kooiman, Pannekoek and Willenborg (1992), section 2.3. For N people:
+
+    - N (1 + N beta)^-(1+alpha) population uniques, equation 10;
+    - P(F = 1 | f = 1) = ((1 + n beta)/(1 + N beta))^(1+alpha), within 1 ulp if this is
+      a normal double; with n = 0 it is `riskcore.intruder.unique_fraction`;
+    - E K_N = K (1 - (1 + N beta)^-alpha), for N people on average.
+
+    Given n, this is the Dirichlet-multinomial model with the same alpha.
+    ``expected_sizes`` and ``log_likelihood`` refer to that model, so the latter is
+    comparable with other models; "ml" maximizes the likelihood of the cell frequencies,
+    which also determine n. Given the sample and beta, sample uniques are independent,
+    so `tau_interval` has equal tails of a binomial distribution.
 
     Examples
     --------
     >>> model = PoissonGamma(1108, 0.0074057310216)
-    >>> model.population_uniques(63_624) / 63_624
-    0.00100000...
+    >>> round(model.population_uniques(63_624), 4), round(model.expected_cells(1000), 3)
+    (63.624, 253.203)
+    >>> round(model.uniqueness(1000, 63_624), 6)
+    0.010896
+    >>> model.tau_interval(SizeIndices({1: 100, 2: 30, 5: 10}), 1000)
+    (18, 35)
+    >>> PoissonGamma(1000, 0.001).expected_sizes(500, 2).round(2)
+    array([222.44,  74.15])
+    >>> round(PoissonGamma(100, 0.01).log_probability(SizeIndices({1: 3, 2: 1})), 6)
+    -1.768683
     """
 
     names: ClassVar[tuple[str, ...]] = ("beta",)
@@ -97,15 +111,15 @@ class PoissonGamma(Superpopulation):
             Number of cells, occupied or not.
         method : {"ml", "moments", "moments_unbiased"}
             - "ml": maximum likelihood;
-            - "moments": beta = (s^2/m - 1)/n, with m = n/K the mean of the cell
+            - "moments": beta = (s^2/m - 1)/n, where m = n/K is the mean of the cell
               frequencies and s^2 their variance with divisor K;
             - "moments_unbiased": the same with divisor K - 1.
 
         Returns
         -------
         PoissonGamma
-            With beta = 0 if the variance of the cells is not above their mean; for
-            "ml", sum f(f-1) <= n^2/K. The standard error is that of "ml", from the
+            With beta = 0 if the variance of the cells does not exceed their mean; for
+            "ml", if sum f(f-1) <= n^2/K. Only "ml" has a standard error, from the
             observed information.
 
         Raises
@@ -113,7 +127,7 @@ class PoissonGamma(Superpopulation):
         TypeError
             If ``K`` is not an integer.
         ValueError
-            If there are more occupied cells than K, or there is no such method.
+            If there are more occupied cells than K, or the method is unknown.
 
         Notes
         -----
@@ -131,16 +145,16 @@ class PoissonGamma(Superpopulation):
     def fit_subpopulations(
         cls, sizes: Sequence[SizeIndices], K: int, method: str = "ml"
     ) -> tuple[Self, ...]:
-        """Fit one beta to the samples of several subpopulations.
+        """Fit one common beta to the samples of several subpopulations.
 
-        For one beta each, call `fit` for each.
+        For a separate beta each, call `fit` for each sample.
 
         Parameters
         ----------
         sizes : sequence of SizeIndices
             The samples.
         K : int
-            Number of cells in each: key values but for the subpopulation indicator.
+            Number of cells in each: key values without the subpopulation indicator.
         method : {"ml", "moments", "moments_unbiased"}
             As in `fit`. For moments the sum of the variances is as expected.
 
@@ -153,12 +167,12 @@ class PoissonGamma(Superpopulation):
         Raises
         ------
         TypeError, ValueError
-            As in `fit`; if there is no subpopulation.
+            As in `fit`; or if there is no subpopulation.
 
         Notes
         -----
-        Mokken et al. (1992), equation 12; one beta each is equation 11. For "ml" there
-        may be several maxima, all in ``solutions``; the most likely is taken.
+        Mokken et al. (1992), equation 12; a separate beta each is equation 11. For "ml"
+        there may be several maxima, all in ``solutions``; the most likely is taken.
 
         Examples
         --------
@@ -167,7 +181,7 @@ class PoissonGamma(Superpopulation):
         >>> models[0].beta == models[1].beta
         True
         """
-        check_method(method, METHODS)
+        arguments.one_of("method", method, METHODS)
         if not sizes:
             raise ValueError("sizes: need at least one subpopulation")
         for sample in sizes:
@@ -181,7 +195,7 @@ class PoissonGamma(Superpopulation):
             alpha = 1.0 / (K * beta)
             information = _information(alpha, K, sizes)
             if not information > 0.0:
-                why = "beta is too small for doubles to tell"
+                why = "beta is too small to determine in doubles"
                 return tuple(cls.none(method, why, K=K) for _ in sizes)
             error = {"beta": beta / alpha / math.sqrt(information)}
         model = cls(
@@ -202,182 +216,39 @@ class PoissonGamma(Superpopulation):
         """The shape 1/(K beta) of the gamma distribution; infinite for beta = 0."""
         return 1.0 / (self.K * self.beta) if self.beta > 0.0 else math.inf
 
-    def population_uniques(self, N: int) -> float:
-        """Return the expected number of population uniques among N people.
+    def _unique_share(self, N: int) -> float:
+        """Return (1 + N beta)^-(1+alpha)."""
+        return self._uniqueness(0, N)
 
-        N (1 + N beta)^-(1+alpha), Mokken et al. (1992), equation 10.
+    def _uniqueness(self, n: int, N: int) -> float:
+        """Return ((1 + n beta)/(1 + N beta))^(1+alpha)."""
+        unhit = ufunc_of(unhit_poisson_gamma)
+        return float(unhit(float(n), float(N), float(self.K), self.beta))
 
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            If N is below 1 or above 2^53.
-
-        Examples
-        --------
-        >>> model = PoissonGamma(1108, 0.0074057310216)
-        >>> round(model.population_uniques(63_624), 4)
-        63.624
-        """
-        check_sizes(1, N)
-        return N * self._unhit(0, N)
-
-    def expected_cells(self, N: int) -> float:
-        """Return E K_N = K (1 - (1 + N beta)^-alpha), for N people on average.
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        ValueError
-            If N is below 1 or above 2^53.
-
-        Examples
-        --------
-        >>> round(PoissonGamma(1000, 0.002).expected_cells(1000), 3)
-        422.65
-        """
-        check_sizes(1, N)
-        if not self.converged:
-            return math.nan
+    def _expected_cells(self, N: int) -> float:
+        """Return K (1 - (1 + N beta)^-alpha)."""
         if self.beta == 0.0:
             return -self.K * float(expm1(-N / self.K))
         return -self.K * float(expm1(-self.alpha * float(log1p(N * self.beta))))
 
-    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
-        """Return E S_j given n, that of the Dirichlet-multinomial model.
+    def _expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        model = dirichlet_multinomial.DirichletMultinomial(self.K, self.alpha)
+        return model.expected_sizes(n, most)
 
-        Parameters
-        ----------
-        n : int
-            Number of records, positive.
-        most : int
-            The largest size of a cell to tell, positive.
-
-        Returns
-        -------
-        ndarray of float64, shape (most,)
-            0 beyond n; nan if there is no estimate.
-
-        Examples
-        --------
-        >>> PoissonGamma(1000, 0.001).expected_sizes(500, 2).round(2)
-        array([222.44,  74.15])
-        """
-        kind = dirichlet_multinomial.DirichletMultinomial
-        if not self.converged:
-            return np.full(most, math.nan)
-        return kind(self.K, self.alpha).expected_sizes(n, most)
-
-    def uniqueness(self, n: int, N: int) -> float:
-        """Return P(F = 1 | f = 1) = ((1 + n beta)/(1 + N beta))^(1+alpha).
-
-        Parameters
-        ----------
-        n : int
-            Size of the sample, positive.
-        N : int
-            Size of the population, at least n.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            If n is below 1, or N below n or above 2^53.
-
-        Notes
-        -----
-        Right to 1 ulp wherever the probability is a normal double: its logarithm is a
-        pair. With n = 0 it is `riskcore.intruder.unique_fraction`.
-
-        Examples
-        --------
-        >>> model = PoissonGamma(1108, 0.0074057310216)
-        >>> round(model.uniqueness(1000, 63_624), 6)
-        0.010896
-        """
-        return self._unhit(*check_sizes(n, N))
-
-    def tau_interval(
-        self, sizes: SizeIndices, N: int, level: float = 0.95
+    def _tau_interval(
+        self, sizes: SizeIndices, N: int, level: float
     ) -> tuple[float, float]:
-        """Return an interval for tau: equal tails of the binomial distribution.
+        """Return equal tails of a binomial law: sample uniques are independent."""
+        return interval(sizes[1], self._uniqueness(sizes.n, N), level)
 
-        Given the sample, its uniques are independent in this model. beta is taken as
-        known.
-
-        Parameters
-        ----------
-        sizes, N
-            As in `tau`.
-        level : float
-            Its probability, at least, between 0 and 1.
-
-        Returns
-        -------
-        low, high : int
-            nan if there is no estimate.
-
-        Examples
-        --------
-        >>> model = PoissonGamma(1108, 0.0074057310216)
-        >>> sizes = SizeIndices({1: 100, 2: 30, 5: 10})
-        >>> model.tau_interval(sizes, 1000)
-        (18, 35)
-        """
-        self._check_sample(sizes)
-        return interval(sizes[1], self.uniqueness(sizes.n, N), level)
-
-    def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n.
-
-        Parameters
-        ----------
-        sizes : SizeIndices
-            The sample.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> round(PoissonGamma(100, 0.01).log_probability(SizeIndices({1: 3, 2: 1})), 6)
-        -1.768683
-        """
+    def _log_probability(self, sizes: SizeIndices) -> float:
         return dirichlet_multinomial.log_probability(sizes, self.K, self.alpha)
-
-    def _unhit(self, n: int, N: int) -> float:
-        """Return the probability that a cell with one record has none of N - n more."""
-        if not self.converged:
-            return math.nan
-        unhit = ufunc_of(unhit_poisson_gamma)
-        return float(unhit(float(n), float(N), float(self.K), self.beta))
 
 
 def _beta_of_variance(sizes: Sequence[SizeIndices], K: int, *, unbiased: bool) -> float:
-    """Return the beta at which the sum of variances is as expected, 0 if negative.
+    """Return the beta at which the sum of variances is as expected; 0 if negative.
 
-    Each is m + n m beta, m = n/K.
+    Each expected variance is m + n m beta, where m = n/K.
     """
     over, scale = Fraction(0), 0
     for sample in sizes:
@@ -391,9 +262,9 @@ def _beta_of_variance(sizes: Sequence[SizeIndices], K: int, *, unbiased: bool) -
 def _stationary_betas(
     sizes: Sequence[SizeIndices], K: int, start: float
 ) -> list[float]:
-    """Return where the likelihood is stationary, with 0 if it falls from there.
+    """Return the stationary points of the likelihood, and 0 if it falls from there.
 
-    The likelihood of one sample has one maximum; that of several may have more.
+    The likelihood of one sample has one maximum; that of several samples may have more.
     """
 
     def falling(alpha: float) -> float:
@@ -407,7 +278,7 @@ def _stationary_betas(
 
 
 def _log_likelihood(beta: float, K: int, sizes: Sequence[SizeIndices]) -> float:
-    """Return the log-likelihood of the cell frequencies, but for a constant."""
+    """Return the log-likelihood of the cell frequencies, up to a constant."""
     if beta == 0.0:
         return -float(sum(sample.n for sample in sizes))
     alpha = 1.0 / (K * beta)
@@ -424,9 +295,9 @@ def _score(alpha: float, K: int, sizes: Sequence[SizeIndices]) -> float:
 
 
 def _score_of_one(alpha: float, K: int, sample: SizeIndices) -> float:
-    """Return sum_j s_j (psi(alpha+j) - psi(alpha)) - K log1p(y), y = n/(K alpha).
+    """Return sum_j s_j (psi(alpha+j) - psi(alpha)) - K log1p(y), where y = n/(K alpha).
 
-    Both less n/alpha where that is the larger part.
+    n/alpha is taken off both terms where it is their larger part.
     """
     y = sample.n / K / alpha
     if dirichlet_multinomial.crowded(alpha, sample):
@@ -436,7 +307,7 @@ def _score_of_one(alpha: float, K: int, sample: SizeIndices) -> float:
 
 
 def _information(alpha: float, K: int, sizes: Sequence[SizeIndices]) -> float:
-    """Return minus the second derivative by alpha, 0 if it cancels."""
+    """Return minus the second derivative by alpha; 0 if it cancels."""
     larger = smaller = 0.0
     for sample in sizes:
         y = sample.n / K / alpha

@@ -1,9 +1,9 @@
-"""The one formula behind the Dirichlet-multinomial, Ewens and Pitman models.
+"""The common formula of the Dirichlet-multinomial, Ewens and Pitman models.
 
-People come one by one: after m of them, in u cells, the next joins a cell of f people
-with probability (f - sigma)/(theta + m) and opens a new one with probability
-(theta + u sigma)/(theta + m). sigma = 0 is Ewens, 0 < sigma < 1 Pitman, sigma = -alpha
-with theta = K alpha the Dirichlet-multinomial model.
+People arrive one at a time. After m of them, in u cells, the next one joins a cell of
+f people with probability (f - sigma)/(theta + m) and opens a new cell with probability
+(theta + u sigma)/(theta + m). sigma = 0 is the Ewens model and 0 < sigma < 1 Pitman's;
+sigma = -alpha with theta = K alpha is the Dirichlet-multinomial model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common import arguments
 from riskcore.core.compiled.ufunc_maker import ufunc_of
 from riskcore.core.special.balls import dd_constant
 from riskcore.core.special.double_double import DoubleDouble
@@ -25,133 +24,64 @@ from riskcore.models import posterior_uniques
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
 
-# The distribution of tau takes urns up to 2^90; beyond this, shares change by below
-# 2^-36.
-_HEAVIEST = 2.0**89
-_FAINT = 2.0**-700  # a weight that is nothing beside 1, and next to the subnormals
+_HEAVIEST = 2.0**89  # of urns, at most 2^90; above it shares change by below 2^-36
+_FAINT = 2.0**-700  # a weight that vanishes when added to 1, near the subnormals
 
 
 @dataclass(frozen=True, repr=False)
 class PolyaUrn(Superpopulation):
-    """A superpopulation model in which people choose cells one by one."""
+    """A superpopulation model in which people choose cells one at a time.
+
+    Examples
+    --------
+    >>> from riskcore.models import Ewens
+    >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+    >>> model = Ewens.fit(sizes)
+    >>> round(model.population_uniques(1000), 3), round(model.uniqueness(52, 1000), 6)
+    (58.488, 0.106554)
+    >>> round(model.tau(sizes, 1000), 3), round(model.asymptotic_tau(sizes, 1000), 3)
+    (3.197, 1.56)
+    >>> model.tau_interval(sizes, 1000), round(model.tau_variance(sizes, 1000), 3)
+    ((0, 7), 2.778)
+    >>> model.tau_distribution(sizes, 1000)[:3].round(4)
+    array([0.0324, 0.1195, 0.2111])
+    >>> model.expected_sizes(52, 3).round(2)
+    array([28.54,  6.5 ,  1.95])
+    """
 
     @abstractmethod
     def _weights(self) -> tuple[Fraction, Fraction]:
         """Return theta + sigma and 1 - sigma, exactly.
 
-        The weights, when one person has come, of all other cells and of that person's.
+        After the first person has come, these are the weights of all other cells and of
+        this person's cell.
         """
 
     def _pairs(self, n: int) -> tuple[DoubleDouble, DoubleDouble]:
-        """Return the weights after n people as pairs: of all but a unique, of that."""
+        """Return the weights of all but a unique, and of the unique, after n people."""
         others, own = self._weights()
         return dd_constant(n - 1 + others), dd_constant(own)
 
-    def population_uniques(self, N: int) -> float:
-        """Return the expected number of population uniques among N people.
+    def _unique_share(self, N: int) -> float:
+        return self._uniqueness(1, N)
 
-        N P(F = 1) = N prod_{m=1}^{N-1} (1 - (1-sigma)/(theta+m)), exact for finite N.
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        ValueError
-            If N is below 1 or above 2^53.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> round(model.population_uniques(1000), 3)
-        58.488
-        """
-        return N * self.uniqueness(1, N)
-
-    def uniqueness(self, n: int, N: int) -> float:
-        """Return P(F = 1 | f = 1): a unique of n records is one of the N people.
-
-        prod_{m=n}^{N-1} (1 - (1-sigma)/(theta+m)), by a ratio of Gamma functions.
-
-        Parameters
-        ----------
-        n : int
-            Size of the sample, positive.
-        N : int
-            Size of the population, at least n.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        ValueError
-            If n is below 1, or N below n or above 2^53.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> round(model.uniqueness(52, 1000), 6)
-        0.106554
-        """
-        n, N = check_sizes(n, N)
-        if not self.converged:
-            return math.nan
+    def _uniqueness(self, n: int, N: int) -> float:
+        """Return prod_{m=n}^{N-1} (1 - (1-sigma)/(theta+m)), a ratio of Gammas."""
         return unhit_polya_urn(*self._pairs(n), N - n)
 
-    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
-        """Return the expected number of cells of 1, 2, ... of n records, E S_j.
+    def _expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        """Return E S_j, each from the one before.
 
-        Some j people have a cell of their own if they come first, all to one cell, and
-        nobody joins them: from one j to the next the expectation changes by the factor
-        (n-j)/(j+1) (j-sigma)/(theta+sigma+n-1-j).
-
-        Parameters
-        ----------
-        n : int
-            Number of records, positive.
-        most : int
-            The largest size of a cell to tell, positive.
-
-        Returns
-        -------
-        ndarray of float64, shape (most,)
-            0 beyond n; nan if there is no estimate.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If n or most is not a whole number from 1 to 2^53.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> Ewens.fit(SizeIndices({1: 30, 2: 6, 5: 2})).expected_sizes(52, 3).round(2)
-        array([28.54,  6.5 ,  1.95])
+        A given set of j people has a cell of its own if they come first, all join one
+        cell, and nobody else does. From j to j + 1 the expectation changes by the
+        factor (n-j)/(j+1) (j-sigma)/(theta+sigma+n-1-j).
         """
-        n, _ = check_sizes(n, n)
-        arguments.whole_from("most", most, 1, 2**20)
-        if not self.converged:
-            return np.full(most, math.nan)
         found = np.zeros(most)
         exact, of_one = self._weights()
         if exact == 0:  # nobody ever opens a second cell
             found[n - 1 : n] = 1.0
             return found
-        # Where a second cell is next to impossible, E S_1 is a multiple of that weight:
+        # Where a second cell is almost impossible, E S_1 is a multiple of that weight:
         # both are held as multiples of 2^-200, and E S_n is their quotient.
         unit = 2.0**-200 if n > 1 and exact < _FAINT else 1.0
         exact /= Fraction(unit)
@@ -169,36 +99,28 @@ class PolyaUrn(Superpopulation):
         return found
 
     def asymptotic_tau(self, sizes: SizeIndices, N: int) -> float:
-        """Return s_1 (n/N)^(1-sigma), to which `tau` tends for n far above theta.
+        """Return s_1 (n/N)^(1-sigma), the limit of `tau` for n far above theta.
 
-        The thesis's tau_1, s_1 (n/N)^(1+alpha) for the Dirichlet-multinomial model,
-        whose theta = K alpha is seldom far below n. Errors are raised as by `tau`.
+        For the Dirichlet-multinomial model this is tau_1 of the thesis, s_1
+        (n/N)^(1+alpha); there theta = K alpha is seldom far below n.
 
         Parameters
         ----------
         sizes : SizeIndices
             The sample.
         N : int
-            Size of the population, at least n.
+            Size of the population, from n to 2^53.
 
         Returns
         -------
         float
-            nan if there is no estimate.
+            nan if there is no estimate. Within 2 ulp of the exact value if the power is
+            a normal double.
 
-        Notes
-        -----
-        Right to 2 ulp wherever the power is a normal double: its logarithm is a pair.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> round(model.tau(sizes, 1000), 3)
-        3.197
-        >>> round(model.asymptotic_tau(sizes, 1000), 3)
-        1.56
+        Raises
+        ------
+        ValueError
+            If N is out of range.
         """
         n, N = check_sizes(sizes.n, N)
         if not self.converged:
@@ -206,115 +128,59 @@ class PolyaUrn(Superpopulation):
         _, (own, own_low) = self._pairs(n)
         return sizes[1] * float(ufunc_of(power_of_share)(n, N, own, own_low))
 
-    def tau_interval(
-        self, sizes: SizeIndices, N: int, level: float = 0.95
+    def _tau_interval(
+        self, sizes: SizeIndices, N: int, level: float
     ) -> tuple[float, float]:
-        """Return an interval for tau, equal tails of its exact posterior distribution.
+        return posterior_uniques.tau_interval(*self._urn(sizes, N), level)
 
-        The parameters are taken as known.
+    def tau_variance(self, sizes: SizeIndices, N: int) -> float:
+        """Return the variance of tau given the sample, in closed form.
 
         Parameters
         ----------
         sizes, N
             As in `tau`.
-        level : float
-            Its probability, at least, between 0 and 1.
-
-        Returns
-        -------
-        low, high : int
-            nan if there is no estimate.
-
-        See Also
-        --------
-        riskcore.models.posterior_uniques.tau_interval : the distribution, and how it is
-        found.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> model.tau_interval(sizes, 1000)
-        (0, 7)
-        """
-        urn = self._urn(sizes, N)
-        if urn is None:
-            return math.nan, math.nan
-        low, high = posterior_uniques.tau_interval(*urn, level)
-        return low, high
-
-    def tau_variance(self, sizes: SizeIndices, N: int) -> float:
-        """Return the variance of tau given the sample.
-
-        Parameters
-        ----------
-        sizes : SizeIndices
-            The sample.
-        N : int
-            Size of the population, at least n.
 
         Returns
         -------
         float
             nan if there is no estimate.
-
-        See Also
-        --------
-        riskcore.models.posterior_uniques.tau_variance : the closed form.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> round(model.tau_variance(sizes, 1000), 3)
-        2.778
         """
-        urn = self._urn(sizes, N)
-        return math.nan if urn is None else posterior_uniques.tau_variance(*urn)
+        N = self._checked_population(sizes, N)
+        if not self.converged:
+            return math.nan
+        return posterior_uniques.tau_variance(*self._urn(sizes, N))
 
     def tau_distribution(self, sizes: SizeIndices, N: int) -> NDArray[np.float64]:
-        """Return the distribution of tau given the sample.
+        """Return the posterior distribution of tau given the sample.
+
+        The largest relative error found is 1e-13, for probabilities above 1e-20, N - n
+        up to 1e10 and s_1 up to 1000. Tails of less than 1e-30 together are 0.
 
         Parameters
         ----------
-        sizes : SizeIndices
-            The sample.
-        N : int
-            Size of the population, at least n.
+        sizes, N
+            As in `tau`.
 
         Returns
         -------
         ndarray of float64, shape (s_1 + 1,)
             Probabilities of 0, 1, ..., s_1; nan if there is no estimate.
 
-        See Also
-        --------
-        riskcore.models.posterior_uniques.tau_distribution : how it is found.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> model.tau_distribution(sizes, 1000)[:3].round(4)
-        array([0.0324, 0.1195, 0.2111])
+        Raises
+        ------
+        ArithmeticError
+            If the mean of the distribution disagrees with its closed form.
         """
-        urn = self._urn(sizes, N)
-        if urn is None:
-            return np.full(sizes[1] + 1, math.nan)
-        return posterior_uniques.tau_distribution(*urn)
-
-    def _urn(self, sizes: SizeIndices, N: int) -> tuple[float, float, int, int] | None:
-        """Return weight of the urn, of a unique, unseen people and uniques, if any."""
-        self._check_sample(sizes)
-        n, N = check_sizes(sizes.n, N)
+        N = self._checked_population(sizes, N)
         if not self.converged:
-            return None
+            return np.full(sizes[1] + 1, math.nan)
+        return posterior_uniques.tau_distribution(*self._urn(sizes, N))
+
+    def _urn(self, sizes: SizeIndices, N: int) -> tuple[float, float, int, int]:
+        """Return A, b, M and m1 of `posterior_uniques`."""
         others, own = self._weights()
-        whole = float(n - 1 + others + own)
-        # A heavier urn has the same distribution: what M <= 2^53 people add to it is
-        # nothing.
-        scale = min(1.0, _HEAVIEST / whole)
-        return whole * scale, float(own) * scale, N - n, sizes[1]
+        total = float(sizes.n - 1 + others + own)
+        # A heavier urn has the same distribution: M <= 2^53 people add nothing to it.
+        scale = min(1.0, _HEAVIEST / total)
+        return total * scale, float(own) * scale, N - sizes.n, sizes[1]

@@ -1,23 +1,26 @@
 """The posterior distribution of tau, the sample uniques that are population uniques.
 
-Given the sample, the M = N - n unseen records come one by one, as from Polya's urn. A
-sample unique that none of them has met yet keeps its weight b for ever, so the number e
+Given the sample, the M = N - n unseen records arrive one at a time, as from Polya's
+urn. A sample unique that no record has joined yet keeps its weight b, so the number e
 of such uniques is a pure death chain: at step t = 0, ..., M - 1 it falls by one with
 probability e b/(A + t). It starts at m1, the number of sample uniques, and ends at tau.
-The models differ in A and b alone:
+The models differ only in A and b:
 
     Dirichlet-multinomial   A = n + K alpha   b = 1 + alpha
     Ewens                   A = n + theta     b = 1
     Pitman                  A = n + theta     b = 1 - sigma
 
-The unseen records of each unique and of the rest are negative binomial numbers whose
-sum is given to be M. So with [z^M], the coefficient of z^M,
+The unseen records of each unique and of the rest are negative binomial numbers with
+the given sum M. So with [z^M], the coefficient of z^M,
 
     P(tau = k) = C(m1, k) M!/(A)_M [z^M] (1-z)^-(A - m1 b) ((1-z)^-b - 1)^(m1-k).
 
-Where few steps are to be taken the chain runs, elsewhere the coefficients are Cauchy
-integrals through the saddle point, at a cost that does not grow with M. Neither is an
-approximation (notes/population_models.md).
+For few steps the chain is run; otherwise the coefficients are Cauchy integrals through
+the saddle point, at a cost that does not grow with M. Neither is an approximation
+(notes/population_models.md).
+
+All functions take A and b from 2^-90 to 2^90, with A >= m1 - 1 and m1 b <= A, and whole
+M and m1 from 0 to 2^53.
 """
 
 from __future__ import annotations
@@ -46,91 +49,31 @@ from riskcore.core.special.trigonometry import angle_of, sine_cosine
 
 Distribution = NDArray[np.float64]
 
-_LARGEST = 2**53  # up to it the doubles of M, m1 and k are exact
-_HEAVIEST = 2.0**90  # of weights: what is left of them stays in the Gamma functions
-_STEPS = 4096  # of the chain over which the variance is summed one by one
+_LARGEST = 2**53  # M, m1 and k are exact doubles up to here
+_HEAVIEST = 2.0**90  # weights up to here stay in the domain of the Gamma functions
+_STEPS = 4096  # of the chain: the variance is summed step by step up to here
 
 # --- mean and variance ---------------------------------------------------------------
 
 
 def tau_mean(A: float, b: float, M: int, m1: int) -> float:
-    """Return the mean of tau given the sample, m1 p1.
-
-    p1 = Gamma(A) Gamma(A+M-b)/(Gamma(A-b) Gamma(A+M)) is the probability that a sample
-    unique is a population unique.
-
-    Parameters
-    ----------
-    A : float
-        Weight of the whole urn, n + theta or n + K alpha; A >= m1 - 1.
-    b : float
-        Weight of a sample unique, 1 - sigma or 1 + alpha; m1 b <= A. Both weights lie
-        between 2^-90 and 2^90 (8e-28 and 1e27).
-    M : int
-        Number of unseen records, N - n; from 0 to 2^53.
-    m1 : int
-        Number of sample uniques; from 0 to 2^53.
-
-    Returns
-    -------
-    float
-        The mean, between 0 and m1.
-
-    Raises
-    ------
-    TypeError
-        If ``M`` or ``m1`` is not an integer.
-    ValueError
-        If an argument is outside its domain.
-
-    References
-    ----------
-    The thesis on the Dirichlet-multinomial model, Theorem 1.
-
-    Examples
-    --------
-    >>> n, N, K, alpha = 900_000, 3_000_000, 8640, 0.0254
-    >>> tau_mean(n + K * alpha, 1 + alpha, N - n, 301)
-    87.595...
-    """
+    """Return the mean of tau, m1 Gamma(A) Gamma(A+M-b)/(Gamma(A-b) Gamma(A+M))."""
     A, b, M, m1 = checked(A, b, M, m1)
     return m1 * float(gamma_ratio(_less(A, 1, b), b, M)) if m1 else 0.0
 
 
 def tau_variance(A: float, b: float, M: int, m1: int) -> float:
-    """Return the variance of tau given the sample, in closed form.
+    """Return the variance of tau, in closed form.
 
-    Parameters
-    ----------
-    A, b, M, m1
-        As for ``tau_mean``.
-
-    Returns
-    -------
-    float
-        The variance, less than that of a binomial number of the same mean.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As ``tau_mean`` does.
-
-    Notes
-    -----
-    With p1 as in ``tau_mean`` and p2 the probability that both of two sample uniques
-    are population uniques,
+    With p1 and p2 the probabilities that one sample unique, or both of two, are
+    population uniques,
 
         Var tau = m1 p1 (1-p1) + m1 (m1-1) p1^2 expm1(log p2 - 2 log p1).
 
-    The second term is negative. The sum loses digits only in samples of almost nothing
-    but uniques with M much smaller than A: the relative error is some 1e-15 times the
-    first term over the sum. For M up to 4096 it is summed step by step and loses none.
-
-    Examples
-    --------
-    >>> n, N, K, alpha = 900_000, 3_000_000, 8640, 0.0254
-    >>> tau_variance(n + K * alpha, 1 + alpha, N - n, 301) ** 0.5
-    7.880...
+    The second term is negative. The sum loses digits only if almost all records are
+    unique and M is much smaller than A: the relative error is some 1e-15 times the
+    first term over the sum. For M up to 4096 it is summed step by step and loses no
+    digits.
     """
     A, b, M, m1 = checked(A, b, M, m1)
     if m1 == 0:
@@ -146,7 +89,7 @@ def tau_variance(A: float, b: float, M: int, m1: int) -> float:
 
 
 def _variance_by_steps(A: float, b: float, M: int, m1: int) -> float:
-    """Follow mean and variance along the chain, m1 >= 2; nothing is subtracted."""
+    """Return the variance, m1 >= 2, along the chain; nothing is subtracted."""
     rest, x = _less(A, m1, b), _less(A, 1, b)
     left, hit, variance = float(m1), 0.0, 0.0
     for t in range(M):
@@ -160,12 +103,12 @@ def _variance_by_steps(A: float, b: float, M: int, m1: int) -> float:
 
 
 def _less(A: float, uniques: int, b: float) -> float:
-    """Return A - uniques b, rounded once, 0 where rounding made it negative."""
+    """Return A - uniques b, rounded once; 0 where rounding made it negative."""
     return max(fma(-float(uniques), b, A), 0.0)
 
 
 def checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, int]:
-    """Return the arguments of these functions, or refuse them."""
+    """Return the checked arguments of the functions of this module."""
     A, b = float(A), float(b)
     for name, weight in (("A", A), ("b", b)):
         if not 1.0 / _HEAVIEST <= weight <= _HEAVIEST:
@@ -174,7 +117,7 @@ def checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, int
     m1 = arguments.whole_from("m1", m1, 0, _LARGEST)
     if m1 - 1 > A:
         raise ValueError(f"A={A}: need more than m1 - 1 = {m1 - 1}, as n >= m1")
-    # A model's own m1 b = A may exceed A by the roundings of both.
+    # m1 b = A of a model may exceed A by the rounding errors of both.
     if m1 * Fraction(b) > Fraction(A) * (1 + Fraction(2) ** -50):
         raise ValueError(f"m1={m1} uniques of weight b={b} weigh more than A={A}")
     return A, b, M, m1
@@ -182,42 +125,13 @@ def checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, int
 
 # --- the distribution ----------------------------------------------------------------
 
-_CHAIN = 2e5  # up to so many steps times states the chain is run,
-_FEW = 256.0  # and where so few records miss all uniques: the integrals need more
-_TAIL = 72.0  # minus the logarithm of 5e-32, of what may be left out at either end
+_CHAIN = 2e5  # the chain is run up to this number of steps times states,
+_FEW = 256.0  # or if fewer records miss all uniques: the integrals need more
+_TAIL = 72.0  # -log(5e-32), the probability that either tail may lack
 
 
 def tau_distribution(A: float, b: float, M: int, m1: int) -> Distribution:
-    """Return the posterior distribution of tau, P(tau = k) for k = 0, ..., m1.
-
-    Parameters
-    ----------
-    A, b, M, m1
-        As for ``tau_mean``.
-
-    Returns
-    -------
-    float64 ndarray, shape (m1 + 1,)
-        The probabilities; they sum to 1. Tails beyond some 12 standard deviations, of
-        less than 1e-30 together, are 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As ``tau_mean`` does.
-    ArithmeticError
-        If the mean of the distribution disagrees with its closed form.
-
-    Notes
-    -----
-    Largest relative error found 1e-13, where a probability is above 1e-20, for M to
-    1e10 and m1 to 1000; at m1 = 1e9 the variance is right to 4e-13 (bench/README.md).
-
-    Examples
-    --------
-    >>> tau_distribution(A=5.0, b=1.0, M=3, m1=2)
-    array([0.14285714, 0.57142857, 0.28571429])
-    """
+    """Return P(tau = k) for k = 0, ..., m1; tails of less than 1e-30 together are 0."""
     A, b, M, m1 = checked(A, b, M, m1)
     first, distribution = _distribution(A, b, M, m1)
     whole = np.zeros(m1 + 1)
@@ -225,71 +139,13 @@ def tau_distribution(A: float, b: float, M: int, m1: int) -> Distribution:
     return whole
 
 
-def tau_quantile(A: float, b: float, M: int, m1: int, level: float) -> int:
-    """Return a quantile of tau: the smallest k with P(tau <= k) >= level.
-
-    Parameters
-    ----------
-    A, b, M, m1
-        As for ``tau_mean``.
-    level : float
-        Probability, 0 < level < 1.
-
-    Returns
-    -------
-    int
-        The quantile, from 0 to m1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As ``tau_mean`` does, and if the level is not between 0 and 1.
-    ArithmeticError
-        As ``tau_distribution`` does.
-
-    Examples
-    --------
-    >>> tau_quantile(A=5.0, b=1.0, M=3, m1=2, level=0.5)
-    1
-    """
-    A, b, M, m1 = checked(A, b, M, m1)
-    level = arguments.number_in("level", level, "(0, 1)")
-    first, distribution = _distribution(A, b, M, m1)
-    if level <= 0.5:
-        return first + int(np.searchsorted(np.cumsum(distribution), level))
-    return first + _last_above(distribution, 1.0 - level)
-
-
 def tau_interval(
     A: float, b: float, M: int, m1: int, level: float = 0.95
 ) -> tuple[int, int]:
-    """Return an equal-tailed interval that holds tau with probability >= level.
+    """Return an equal-tailed interval that holds tau with at least this probability.
 
-    Parameters
-    ----------
-    A, b, M, m1
-        As for ``tau_mean``.
-    level : float
-        Least probability of the interval, 0 < level < 1.
-
-    Returns
-    -------
-    low, high : int
-        The largest ``low`` with P(tau < low) <= (1 - level)/2 and the smallest ``high``
-        with P(tau > high) <= (1 - level)/2; low <= tau <= high is the interval.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As ``tau_mean`` does, and if the level is not between 0 and 1.
-    ArithmeticError
-        As ``tau_distribution`` does.
-
-    Examples
-    --------
-    >>> n, N, K, alpha = 900_000, 3_000_000, 8640, 0.0254
-    >>> tau_interval(n + K * alpha, 1 + alpha, N - n, 301)
-    (72, 103)
+    It is the largest ``low`` with P(tau < low) <= (1 - level)/2 and the smallest
+    ``high`` with P(tau > high) <= (1 - level)/2.
     """
     A, b, M, m1 = checked(A, b, M, m1)
     tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
@@ -300,14 +156,12 @@ def tau_interval(
 
 def _last_above(distribution: Distribution, tail: float) -> int:
     """Return the smallest index with at most ``tail`` of the distribution beyond it."""
-    beyond = np.cumsum(
-        distribution[::-1]
-    )  # from the small ones, to lose none of their digits
+    beyond = np.cumsum(distribution[::-1])  # from the small terms, to keep their digits
     return len(distribution) - 1 - int(np.searchsorted(beyond, tail, side="right"))
 
 
 def _distribution(A: float, b: float, M: int, m1: int) -> tuple[int, Distribution]:
-    """Return the first k of a range, and its probabilities; others are below 1e-30."""
+    """Return the first k of a range, and its probabilities; the rest is below 1e-30."""
     if m1 == 1:
         x = _less(A, 1, b)
         hit = 0.0 - expm1(log_gamma_ratio(x, b, M))
@@ -320,7 +174,7 @@ def _distribution(A: float, b: float, M: int, m1: int) -> tuple[int, Distributio
     else:
         distribution = _by_coefficients(A, b, M, m1, mean, first, last)
     distribution /= math.fsum(distribution)
-    if last == m1:  # the integral has no digits where A - m1 b is next to nothing
+    if last == m1:  # the integral has no digits if A - m1 b is tiny
         distribution[-1] = gamma_ratio(_less(A, m1, b), m1 * b, M)
     near = round(mean)
     found = math.fsum(distribution * (np.arange(first, last + 1) - near))
@@ -333,9 +187,9 @@ def _distribution(A: float, b: float, M: int, m1: int) -> tuple[int, Distributio
 
 
 def _range(mean: float, variance: float, M: int, m1: int) -> tuple[int, int]:
-    """Return the states beyond which there is less than 1e-30 of the distribution.
+    """Return states outside which the distribution has less than 1e-30.
 
-    By Bernstein's inequality: tau has the distribution of a sum of independent
+    This is Bernstein's inequality: tau has the distribution of a sum of independent
     indicators, as a step of the chain leaves the zeros of its generating function real
     (Laguerre).
     """
@@ -350,7 +204,7 @@ def _range(mean: float, variance: float, M: int, m1: int) -> tuple[int, int]:
 def _by_chain(
     A: float, b: float, M: int, m1: int, first: int, last: int
 ) -> Distribution:
-    """Return P(tau = first), ..., P(tau = last) by the chain's own steps."""
+    """Return P(tau = first), ..., P(tau = last) from the steps of the chain."""
     hit = np.zeros(min(M, m1) + 1)
     run_chain(A, b, M, m1, _less(A, m1, b), hit)
     return hit[m1 - last : m1 - first + 1][::-1]
@@ -360,7 +214,7 @@ def _by_chain(
 def run_chain(A: float, b: float, M: int, m1: int, rest: float, hit: Any) -> None:
     """Write the distribution of the number of uniques hit; ``rest`` is A - m1 b."""
     hit[0] = 1.0
-    low = high = 0  # the range of states with some probability
+    low = high = 0  # range of states with a probability above 0
     for t in range(M):
         share = 1.0 / (A + t)
         if high < m1:
@@ -379,7 +233,7 @@ def run_chain(A: float, b: float, M: int, m1: int, rest: float, hit: Any) -> Non
 
 # --- coefficients by Cauchy's integral -----------------------------------------------
 
-_FAR = -46.0  # the logarithm of what is left out, against the integrand's largest
+_FAR = -46.0  # logarithm of the neglected part of the integrand's maximum
 _HALVINGS = 64
 
 
@@ -388,13 +242,12 @@ def _by_coefficients(
 ) -> Distribution:
     """Return probabilities from ``first`` to ``last`` up to a common factor.
 
-    They are computed both ways from a state within.
-
-    Each probability comes from its neighbor: their ratio is one of integrals along the
-    same path, and nothing large is ever formed.
+    Each probability comes from its neighbor, in both directions from a state within:
+    their ratio is a ratio of integrals along the same path, and nothing large is
+    formed.
     """
     rest = _less(A, m1, b)
-    top = m1 if rest > 0.0 else m1 - 1  # else the first record hits a unique for sure
+    top = m1 if rest > 0.0 else m1 - 1  # else the first record surely hits a unique
     start = min(max(round(mean), first), min(last, top))
     distribution = np.zeros(last - first + 1)
     up = np.empty(min(last, top) - start + 1)
@@ -469,17 +322,10 @@ def lay_path(
 ) -> tuple[int, int, float]:
     """Lay the path of [z^M] (1-z)^-rest ((1-z)^-b - 1)^j, and the integrand on it.
 
-    Path: 1 - z = (1 - z0) (1 + i x)^2, a parabola around the cut z >= 1; z0 is the
-    saddle point. The integrand at j - step is that at j times a factor.
-
-    Returns
-    -------
-    nodes : int
-        Their number.
-    length : int
-        How many steps of j this path is good for.
-    scale : float
-        ((1-z)^-b - 1)^-step at z0.
+    The path is 1 - z = (1 - z0) (1 + i x)^2, a parabola around the cut z >= 1 through
+    the saddle point z0. The integrand at j - step is the integrand at j times a factor.
+    Return the number of nodes, the number of steps of j for which the path is good, and
+    the factor ((1-z)^-b - 1)^-step at z0.
     """
     shape = rest + j * b
     odds = _saddle(rest, b, M, j)
@@ -508,7 +354,7 @@ def lay_path(
         factor[nodes] = size * cosine
         factor_imaginary[nodes] = size * sine
         nodes += 1
-    # After so many steps of j the saddle point has moved by one width of the peak.
+    # After this number of steps of j the saddle point has moved by one peak width.
     length = max(1, int(spread / slope))
     return nodes, length, left / met if step > 0 else met / left
 
@@ -519,7 +365,7 @@ def _on_path(
 ) -> tuple[float, float, float, float, float, float]:
     """Return the logarithms of z/z0, u/u0 and (1 - u^b)/(1 - u0^b), where u = 1 - z.
 
-    Each as the logarithm of the modulus and the angle; none cancels for small x.
+    Each has the logarithm of the modulus and the angle; none cancels for small x.
     """
     square = x * x
     w = square / odds
@@ -540,8 +386,8 @@ def _on_path(
 def _saddle(rest: float, b: float, M: float, j: float) -> float:
     """Return z/(1-z) at the saddle point on 0 < z < 1.
 
-    There d log((1-z)^-rest ((1-z)^-b - 1)^j)/d log z, which rises with z, is M. It is
-    no larger than M, which keeps z^-M falling along the path.
+    There the logarithmic derivative of (1-z)^-rest ((1-z)^-b - 1)^j, which rises with
+    z, is M. The result is at most M, which keeps z^-M falling along the path.
     """
     low = (M - j) / (rest + j * max(b, 1.0))
     high = min(M / (rest + j * b), M)

@@ -1,4 +1,4 @@
-"""Size indices: how many cells of a sample have 1, 2, 3, ... records."""
+"""Size indices: the numbers of cells of a sample with 1, 2, 3, ... records."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from riskcore.core.special.gamma.functions import (
 Ints = NDArray[np.int64]
 
 _SHOWN = 40  # sizes in a drawing
-_LARGEST = 2**53  # records: every number below is a double
+LARGEST = 2**53  # records: every smaller number is a double
 
 
 class SizeIndices:
     """The size indices of a sample, or frequencies of its cell frequencies.
 
-    All that superpopulation models use of a sample: s_j cells have j records. They do
-    not change.
+    s_j cells have j records. This is all that superpopulation models use of a sample.
+    An object cannot be changed.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class SizeIndices:
     Attributes
     ----------
     sizes : int64 ndarray
-        The sizes j that occur, rising; read only.
+        The sizes j that occur, rising; read-only.
     counts : int64 ndarray
-        The number of cells of each; read only.
+        The number of cells of each size; read-only.
     n : int
         Number of records, sum j s_j.
     u : int
@@ -50,8 +50,8 @@ class SizeIndices:
     TypeError
         If sizes or counts are not numbers.
     ValueError
-        If sizes are not whole numbers from 1 on or counts whole numbers from 0 on, if
-        there are no records or more than 2^53.
+        If sizes are not whole numbers >= 1, counts are not whole numbers >= 0, or the
+        number of records is not from 1 to 2^53.
 
     See Also
     --------
@@ -59,11 +59,15 @@ class SizeIndices:
 
     Examples
     --------
-    >>> sizes = SizeIndices({1: 4, 2: 1, 7: 2})
+    >>> sizes = SizeIndices({1: 4, 2: 3})
     >>> sizes
-    <SizeIndices: 20 records in 7 cells, 4 sample uniques>
-    >>> sizes[1], sizes[3]
-    (4, 0)
+    <SizeIndices: 10 records in 7 cells, 4 sample uniques>
+    >>> sizes[1], sizes[3], sizes.total([1.0, 0.5])
+    (4, 0, 5.5)
+    >>> [round(sizes.expected_cells(m), 3) for m in (1, 2, 5, 10)]
+    [1.0, 1.933, 4.333, 7.0]
+    >>> round(sizes.log_arrangements(), 6)
+    8.055158
     """
 
     sizes: Ints
@@ -86,7 +90,7 @@ class SizeIndices:
         sizes.flags.writeable = cells.flags.writeable = False
         self.__dict__.update(sizes=sizes, counts=cells, u=sum(cells.tolist()))
         self.__dict__["n"] = sum(j * s for j, s in self._pairs())
-        if not 0 < self.n <= _LARGEST:
+        if not 0 < self.n <= LARGEST:
             raise ValueError(f"sizes: need 1 to 2^53 records, got {self.n}")
 
     @classmethod
@@ -96,8 +100,8 @@ class SizeIndices:
         Parameters
         ----------
         frequencies : array_like of int, shape (K,)
-            Records of each cell; cells without records do not count. For a table of
-            cells, see `riskcore.tabulate`, these are its ``records``.
+            Records of each cell, such as ``records`` of `riskcore.tabulate`; cells
+            without records do not count.
 
         Returns
         -------
@@ -133,7 +137,7 @@ class SizeIndices:
         return sum(j * (j - 1) * s for j, s in self._pairs())
 
     def total(self, values: Any) -> float:
-        """Return sum s_j x_j of one value x_j for each size that occurs.
+        """Return sum s_j x_j, for one value x_j of each size that occurs.
 
         Parameters
         ----------
@@ -143,18 +147,13 @@ class SizeIndices:
         Returns
         -------
         float
-
-        Examples
-        --------
-        >>> SizeIndices({1: 4, 7: 2}).total([1.0, 0.5])
-        5.0
         """
         return math.fsum((self.counts * values).tolist())
 
     def expected_cells(self, records: int) -> float:
         """Return the expected number of cells in a random part of the sample.
 
-        Each cell of j is missed with the probability C(n-j, m)/C(n, m).
+        A cell of j records is missed with probability C(n-j, m)/C(n, m).
 
         Parameters
         ----------
@@ -168,13 +167,7 @@ class SizeIndices:
         Raises
         ------
         TypeError, ValueError
-            If it is not a whole number from 1 to n.
-
-        Examples
-        --------
-        >>> sizes = SizeIndices({1: 4, 2: 3})
-        >>> [round(sizes.expected_cells(m), 3) for m in (1, 2, 5, 10)]
-        [1.0, 1.933, 4.333, 7.0]
+            If ``records`` is not a whole number from 1 to n.
         """
         m = arguments.whole_from("records", records, 1, self.n)
         left = self.n - self.sizes - m + 1
@@ -188,16 +181,11 @@ class SizeIndices:
     def log_arrangements(self) -> float:
         """Return the logarithm of the ways to divide n records into such cells.
 
-        That is log[ n!/prod_j (j!^s_j s_j!) ], which all models have in common.
+        It is log[ n!/prod_j (j!^s_j s_j!) ], which all models have in common.
 
         Returns
         -------
         float
-
-        Examples
-        --------
-        >>> round(SizeIndices({1: 2, 2: 1}).log_arrangements(), 6)
-        1.791759
         """
         cells = log_rising_factorial(1.0, self.counts.astype(np.float64))
         records = log_rising_factorial(1.0, self.sizes.astype(np.float64))
@@ -244,11 +232,11 @@ def _whole_numbers(name: str, values: ArrayLike, least: int) -> Ints:
     given = arguments.numbers(name, values, "whole numbers", dimensions=1)
     # nan is not a whole number by the first test.
     with np.errstate(invalid="ignore"):
-        good = (given == np.floor(given)) & (given >= least) & (given <= _LARGEST)
+        good = (given == np.floor(given)) & (given >= least) & (given <= LARGEST)
     bad = len(given) - int(np.count_nonzero(good))
     if bad:
         raise ValueError(
             f"{name}: {bad} of {len(given)} are not whole numbers "
-            f"from {least} to {_LARGEST}"
+            f"from {least} to {LARGEST}"
         )
     return given.astype(np.int64)

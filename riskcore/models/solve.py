@@ -1,4 +1,4 @@
-"""Roots of functions of one number, always between two of opposite sign."""
+"""Roots of functions of one number, always between two points of opposite sign."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ from itertools import pairwise
 
 Function = Callable[[float], float]
 
-EXACT = 2.0**-52  # of the root: to neighboring doubles
-_STEPS = 200  # bisection alone would need some 60
-_LEAST, _LARGEST = 2.0**-140, 2.0**140  # inside the domain of the Gamma functions
+EXACT = 2.0**-52  # relative tolerance: neighboring doubles
+_STEPS = 200  # bisection alone needs about 60
+_LEAST, _LARGEST = 2.0**-140, 2.0**140  # in the domain of the Gamma functions
 
 
 def root(
     function: Function, low: float, high: float, tolerance: float = EXACT
 ) -> float:
-    """Return a root between two numbers at which a function has opposite signs.
+    """Return a root between two numbers where a function has opposite signs.
 
-    Inverse quadratic interpolation where it is safe, else bisection (Chandrupatla
-    1997). The interval keeps the root and shrinks to neighboring doubles, or to a
-    fraction ``tolerance`` of the root. nan if the function is nan on the way.
-
-    Examples
-    --------
-    >>> root(lambda x: x * x - 2.0, 1.0, 2.0)
-    1.414213562373095...
+    The method is inverse quadratic interpolation where it is safe, else bisection
+    (Chandrupatla 1997). The interval around the root shrinks to neighboring doubles, or
+    to a fraction ``tolerance`` of the root. The result is nan if the function becomes
+    nan.
     """
     a, b = high, low
     fa, fb = function(a), function(b)
@@ -54,9 +50,9 @@ def root(
 
 
 def _next_share(a: float, b: float, c: float, fa: float, fb: float, fc: float) -> float:
-    """Return where between a and b to look next: at 1/2 unless interpolation is safe.
+    """Return where between a and b to look next: 1/2 unless interpolation is safe.
 
-    It is if the inverse of the function is monotone through the three points.
+    It is safe if the inverse of the function is monotone through the three points.
     """
     across = (a - b) / (c - b)
     level = (fa - fb) / (fc - fb)
@@ -70,14 +66,9 @@ def _next_share(a: float, b: float, c: float, fa: float, fb: float, fc: float) -
 def positive_root(function: Function, start: float, tolerance: float = EXACT) -> float:
     """Return the root of a function that falls through zero once in (0, infinity).
 
-    nan if it has none between 2^-140 and 2^140, or if the function is nan on the way.
-    The search goes outwards from ``start`` in growing factors, then inwards by
-    geometric means, and ends as `root`.
-
-    Examples
-    --------
-    >>> positive_root(lambda x: 7.0 - x, 1.0)
-    7.0
+    The result is nan without a root from 2^-140 to 2^140, or if the function becomes
+    nan. The search leaves ``start`` in growing factors, then narrows by geometric means
+    and ends as `root` does.
     """
     near = min(max(start, _LEAST), _LARGEST)
     positive = function(near) > 0.0
@@ -103,14 +94,9 @@ def positive_root(function: Function, start: float, tolerance: float = EXACT) ->
 
 
 def all_roots(function: Function, points: Sequence[float]) -> list[float]:
-    """Return a root between each two neighbors of rising points with a change of sign.
+    """Return a root between any two neighbors of rising points with a change of sign.
 
-    Points at which the function is nan are passed over.
-
-    Examples
-    --------
-    >>> all_roots(lambda x: (x - 1.0) * (x - 3.0), [0.0, 2.0, 4.0, 8.0])
-    [1.0, 3.0]
+    Points where the function is nan are skipped.
     """
     values = [(x, function(x)) for x in points]
     known = [(x, y) for x, y in values if not math.isnan(y)]

@@ -1,4 +1,4 @@
-"""What all superpopulation models have: a fit, its quality, sample uniques at risk."""
+"""The verbs of all superpopulation models: the fit and the sample uniques at risk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
-from riskcore.models.size_indices import SizeIndices
+from riskcore.models.size_indices import LARGEST, SizeIndices
 
-# Of differences: the error of the slope is far below that of the delta method.
-_STEP = 1e-4
+_STEP = 1e-4  # of differences: their error is far below that of the delta method
 _FARTHEST = 2.0**100
-LARGEST = 2**53  # records: every number below is a double
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -28,20 +26,35 @@ class Superpopulation(ABC):
     Attributes
     ----------
     method : str
-        How it was fitted; "given" if the parameters were.
+        How the model was fitted; "given" if the parameters were given.
     converged : bool
-        Whether there is an estimate; if not, all parameters and numbers are nan.
+        Whether there is an estimate; if not, all parameters and results are nan.
     reason : str
-        Why there is none, or which boundary of the model the estimate is on; else
-        empty.
+        Why there is no estimate, or on which boundary it lies; else empty.
     log_likelihood : float
-        Logarithm of the probability of the sample's size indices given its n records,
-        a number that can be compared between models.
+        Logarithm of the probability of the sample's size indices given its n records;
+        comparable between models.
     standard_errors : mapping of str to float
-        Of each parameter, where the method has them, away from boundaries.
+        For each parameter, if the method has them; none on a boundary.
     solutions : tuple of tuple of float
-        The parameters of all solutions of the equations that were found, boundaries
-        included, where there can be more than one; the estimate is the most likely.
+        The parameters of all solutions of the equations, boundaries included, if there
+        can be several; the estimate is the most likely solution.
+
+    Examples
+    --------
+    >>> from riskcore.models import Ewens, Pitman
+    >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
+    >>> model = Pitman.fit(sizes)
+    >>> round(model.unique_fraction(10_000), 4), round(model.tau(sizes, 10_000), 2)
+    (0.105, 57.12)
+    >>> model.tau_interval(sizes, 10_000), model.wide_tau_interval(sizes, 10_000)
+    ((44, 70), (19, 95))
+    >>> round(model.correctness(10_000), 4)
+    0.2243
+    >>> [round(end, 4) for end in model.correctness_interval(sizes, 10_000)]
+    [0.1639, 0.3071]
+    >>> Ewens.none("ml", "all records are unique")
+    <Ewens: no estimate by ml, all records are unique>
     """
 
     names: ClassVar[tuple[str, ...]]  # of the parameters that are estimated
@@ -55,7 +68,7 @@ class Superpopulation(ABC):
 
     @classmethod
     def none(cls, method: str, reason: str, **known: Any) -> Self:
-        """Return the result of a fit that found no estimate.
+        """Return the result of a fit without an estimate.
 
         Parameters
         ----------
@@ -69,13 +82,7 @@ class Superpopulation(ABC):
         Returns
         -------
         Superpopulation
-            With nan for the parameters; ``converged`` is False.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> Ewens.none("ml", "all records are unique")
-        <Ewens: no estimate by ml, all records are unique>
+            Not converged; all other parameters are nan.
         """
         unknown: dict[str, Any] = dict.fromkeys(cls.names, math.nan)
         return cls(**known, **unknown, method=method, converged=False, reason=reason)
@@ -85,133 +92,31 @@ class Superpopulation(ABC):
         """Akaike's criterion, 2 (number of parameters) - 2 log-likelihood."""
         return 2.0 * len(self.names) - 2.0 * self.log_likelihood
 
-    @abstractmethod
-    def population_uniques(self, N: int) -> float:
-        """Return the expected number of population uniques among N people.
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-        """
-
-    def unique_fraction(self, N: int) -> float:
-        """Return the expected share of population uniques among N people.
-
-        f_u of Mokken et al., which the functions of `riskcore.intruder` take.
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> round(model.unique_fraction(1000), 6)
-        0.058488
-        """
-        return self.population_uniques(N) / N
-
-    @abstractmethod
-    def expected_cells(self, N: int) -> float:
-        """Return the expected number of occupied cells among N people, E K_N.
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-        """
-
-    @abstractmethod
-    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
-        """Return the expected number of cells of 1, 2, ... of n records, E S_j.
-
-        Parameters
-        ----------
-        n : int
-            Number of records, positive.
-        most : int
-            The largest size of a cell to tell, positive.
-
-        Returns
-        -------
-        ndarray of float64, shape (most,)
-            0 beyond n; nan if there is no estimate.
-        """
-
-    def correctness(self, N: int) -> float:
-        """Return the share of N people whom one guess by their cell finds, E K_N/N.
-
-        Whoever knows the keys of everybody, and names one person for each cell, is
-        right once in each occupied cell. It is the mean of 1/F over the people, and
-        falls as the population grows (Rocher, Hendrickx and de Montjoye, 2025, for
-        Pitman's model).
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, positive.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Examples
-        --------
-        >>> from riskcore.models import Pitman
-        >>> model = Pitman(100.0, 0.5)
-        >>> [round(model.correctness(N), 4) for N in (100, 10_000, 1_000_000)]
-        [0.8302, 0.1812, 0.0198]
-        """
-        return self.expected_cells(N) / N
-
-    @abstractmethod
-    def uniqueness(self, n: int, N: int) -> float:
-        """Return P(F = 1 | f = 1): a unique of n records is one of the N people.
-
-        Parameters
-        ----------
-        n : int
-            Size of the sample, positive.
-        N : int
-            Size of the population, at least n.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-        """
-
-    def tau(self, sizes: SizeIndices, N: int) -> float:
-        """Return the expected number of sample uniques that are population uniques.
-
-        Given the sample: s_1 P(F = 1 | f = 1).
+    def log_probability(self, sizes: SizeIndices) -> float:
+        """Return the log-probability of size indices, given their n.
 
         Parameters
         ----------
         sizes : SizeIndices
             The sample.
+
+        Returns
+        -------
+        float
+        """
+        return self._log_probability(sizes)
+
+    @abstractmethod
+    def _log_probability(self, sizes: SizeIndices) -> float:
+        """Return the log-probability of size indices, given their n."""
+
+    def population_uniques(self, N: int) -> float:
+        """Return the expected number of population uniques among N people, N P(F = 1).
+
+        Parameters
+        ----------
         N : int
-            Size of the population, at least n.
+            Size of the population, from 1 to 2^53.
 
         Returns
         -------
@@ -221,54 +126,209 @@ class Superpopulation(ABC):
         Raises
         ------
         ValueError
-            If N is below n or above 2^53.
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
-        >>> model = Ewens.fit(sizes)
-        >>> round(model.tau(sizes, 1000), 3)
-        3.197
+            If N is out of range.
         """
-        self._check_sample(sizes)
-        return sizes[1] * self.uniqueness(sizes.n, N)
-
-    def _check_sample(self, sizes: SizeIndices) -> None:
-        """Refuse a sample that there cannot be."""
-        cells = getattr(self, "K", math.inf)
-        if sizes.u > cells:
-            raise ValueError(f"sizes: {sizes.u} occupied cells, the model has {cells}")
+        _, N = check_sizes(1, N)
+        return N * self._unique_share(N) if self.converged else math.nan
 
     @abstractmethod
-    def tau_interval(
-        self, sizes: SizeIndices, N: int, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Return an interval for their number, equal tails given the sample.
+    def _unique_share(self, N: int) -> float:
+        """Return P(F = 1) of a person."""
 
-        The parameters are taken as known. Parameters and errors as in `tau`.
+    def unique_fraction(self, N: int) -> float:
+        """Return the expected share of population uniques among N people.
+
+        This is f_u of Mokken et al., an argument of functions in `riskcore.intruder`.
 
         Parameters
         ----------
-        sizes, N
-            As in `tau`.
+        N : int
+            Size of the population, from 1 to 2^53.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+        """
+        return self.population_uniques(N) / N
+
+    def expected_cells(self, N: int) -> float:
+        """Return the expected number of occupied cells among N people, E K_N.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, from 1 to 2^53.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            If N is out of range.
+        """
+        _, N = check_sizes(1, N)
+        return self._expected_cells(N) if self.converged else math.nan
+
+    @abstractmethod
+    def _expected_cells(self, N: int) -> float:
+        """Return E K_N."""
+
+    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        """Return the expected numbers of cells of 1, 2, ... records, E S_j.
+
+        Parameters
+        ----------
+        n : int
+            Number of records, from 1 to 2^53.
+        most : int
+            The largest cell size to return, from 1 to 2^20.
+
+        Returns
+        -------
+        ndarray of float64, shape (most,)
+            0 for j > n; nan if there is no estimate.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If n or most is not a whole number in its range.
+        """
+        n, _ = check_sizes(n, n)
+        arguments.whole_from("most", most, 1, 2**20)
+        if not self.converged:
+            return np.full(most, math.nan)
+        return self._expected_sizes(n, most)
+
+    @abstractmethod
+    def _expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        """Return E S_j of n records, j = 1, ..., most."""
+
+    def correctness(self, N: int) -> float:
+        """Return the share of N people whom one guess per cell finds, E K_N/N.
+
+        An intruder who knows the keys of everybody, and names one person for each cell,
+        is right once in each occupied cell. The share is the mean of 1/F over the
+        people and falls as the population grows (Rocher, Hendrickx and de Montjoye
+        2025, for Pitman's model).
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, from 1 to 2^53.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+        """
+        return self.expected_cells(N) / N
+
+    def uniqueness(self, n: int, N: int) -> float:
+        """Return P(F = 1 | f = 1): a sample unique is unique among the N people.
+
+        Parameters
+        ----------
+        n : int
+            Size of the sample, positive.
+        N : int
+            Size of the population, from n to 2^53.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            If n or N is out of range.
+        """
+        n, N = check_sizes(n, N)
+        return self._uniqueness(n, N) if self.converged else math.nan
+
+    @abstractmethod
+    def _uniqueness(self, n: int, N: int) -> float:
+        """Return P(F = 1 | f = 1)."""
+
+    def tau(self, sizes: SizeIndices, N: int) -> float:
+        """Return the expected number of sample uniques that are population uniques.
+
+        Given the sample, this is s_1 P(F = 1 | f = 1).
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        N : int
+            Size of the population, from n to 2^53.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            If N is out of range, or the sample has more cells than the model.
+        """
+        N = self._checked_population(sizes, N)
+        return sizes[1] * self.uniqueness(sizes.n, N)
+
+    def _checked_population(self, sizes: SizeIndices, N: int) -> int:
+        """Return N; refuse it, or a sample with more cells than the model has."""
+        cells = getattr(self, "K", math.inf)
+        if sizes.u > cells:
+            raise ValueError(f"sizes: {sizes.u} occupied cells, the model has {cells}")
+        return check_sizes(sizes.n, N)[1]
+
+    def tau_interval(
+        self, sizes: SizeIndices, N: int, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for tau: equal tails given the sample and the parameters.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        N : int
+            Size of the population, from n to 2^53.
         level : float
-            Its probability, at least, between 0 and 1.
+            Least probability of the interval, in (0, 1).
 
         Returns
         -------
         low, high : int
             nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            As `tau`, and if the level is not in (0, 1).
         """
+        N = self._checked_population(sizes, N)
+        level = arguments.number_in("level", level, "(0, 1)")
+        if not self.converged:
+            return math.nan, math.nan
+        return self._tau_interval(sizes, N, level)
+
+    @abstractmethod
+    def _tau_interval(
+        self, sizes: SizeIndices, N: int, level: float
+    ) -> tuple[float, float]:
+        """Return equal tails of the law of tau."""
 
     def wide_tau_interval(
         self, sizes: SizeIndices, N: int, level: float = 0.95
     ) -> tuple[float, float]:
-        """Return an interval for their number that allows for the error of the fit too.
+        """Return an interval for tau that also allows for the error of the fit.
 
-        The distances of `tau_interval` from tau and the error of tau by the errors of
-        the parameters (delta method) are added as squares. Errors are raised as by
-        `tau_interval`.
+        The distances of `tau_interval` from tau, and the error of tau that follows from
+        the errors of the parameters (delta method), are added as squares.
 
         Parameters
         ----------
@@ -279,14 +339,6 @@ class Superpopulation(ABC):
         -------
         low, high : int
             nan if there is no estimate, or it has no standard errors.
-
-        Examples
-        --------
-        >>> from riskcore.models import Pitman
-        >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
-        >>> model = Pitman.fit(sizes)
-        >>> model.tau_interval(sizes, 10_000), model.wide_tau_interval(sizes, 10_000)
-        ((44, 70), (19, 95))
         """
         low, high = self.tau_interval(sizes, N, level)
         if not self.standard_errors:
@@ -303,34 +355,26 @@ class Superpopulation(ABC):
     ) -> tuple[float, float]:
         """Return an interval for `correctness`, by the errors of the parameters.
 
+        It is found by the delta method for the logarithm of the share.
+
         Parameters
         ----------
         sizes : SizeIndices
-            The sample that the model was fitted to.
+            The sample to which the model was fitted.
         N : int
-            Size of the population, positive.
+            Size of the population, from 1 to 2^53.
         level : float
-            Its probability, between 0 and 1.
+            Probability of the interval, in (0, 1).
 
         Returns
         -------
         low, high : float
-            By the delta method for its logarithm; nan if there is no estimate, or it
-            has no standard errors.
+            nan if there is no estimate, or it has no standard errors.
 
         Raises
         ------
         ValueError
-            If N is below 1 or above 2^53, or the level not in (0, 1).
-
-        Examples
-        --------
-        >>> from riskcore.models import Ewens
-        >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
-        >>> model = Ewens.fit(sizes)
-        >>> low, high = model.correctness_interval(sizes, 10_000)
-        >>> round(low, 3), round(model.correctness(10_000), 3), round(high, 3)
-        (0.157, 0.179, 0.204)
+            If N or the level is out of range.
         """
         level = arguments.number_in("level", level, "(0, 1)")
         share = self.correctness(N)
@@ -363,7 +407,7 @@ class Superpopulation(ABC):
         ]
 
     def _slope(self, name: str, figure: Callable[[Self], float]) -> float:
-        """Return the derivative of a figure by a parameter, by a difference."""
+        """Return the derivative of a figure by a parameter, as a central difference."""
         value = getattr(self, name)
         step = min(_STEP * max(abs(value), _STEP), self.standard_errors[name])
         changes: list[dict[str, Any]] = [{name: value - step}, {name: value + step}]
@@ -388,10 +432,8 @@ class Superpopulation(ABC):
         rows += [("log-likelihood", html.known(self.log_likelihood, ",.7g"), "")]
         rows += [("AIC", html.known(self.aic, ",.7g"), "")]
         how = "given" if self.method == "given" else f"by {self.method}"
-        said = [how, self.reason] if self.reason else [how]
-        if not self.converged:
-            said[0] = f"no estimate {how}"
-        note = html.escape(", ".join(said))
+        how = how if self.converged else f"no estimate {how}"
+        note = html.escape(", ".join([how, self.reason] if self.reason else [how]))
         head = ["", "value", "standard error"]
         return html.figures(type(self).__name__, note, rows, head=head)
 
@@ -406,13 +448,13 @@ class Superpopulation(ABC):
 
 
 def check_parameter(name: str, value: float) -> None:
-    """Refuse a parameter that is beyond what the functions of the models compute."""
+    """Refuse a parameter outside the domain of the models' functions."""
     if not 1.0 / _FARTHEST <= value <= _FARTHEST:
         raise ValueError(f"{name}: need a number from 2^-100 to 2^100, got {value}")
 
 
 def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
-    """Return the sizes of sample and population, or refuse them."""
+    """Return the checked sizes of sample and population."""
     n, N = arguments.whole("n", n), arguments.whole("N", N)
     if not least <= n <= N <= LARGEST:
         raise ValueError(f"n, N: need {least} <= n <= N <= 2^53, got {n} and {N}")
@@ -420,7 +462,7 @@ def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
 
 
 def check_cells(K: int, sizes: SizeIndices) -> int:
-    """Return the number of cells, or refuse it."""
+    """Return the checked number of cells."""
     check_indices(sizes)
     K = arguments.whole("K", K)
     if not sizes.u <= K <= LARGEST:
@@ -429,12 +471,7 @@ def check_cells(K: int, sizes: SizeIndices) -> int:
 
 
 def check_indices(sizes: Any) -> None:
-    """Refuse what are not size indices."""
+    """Refuse anything but size indices."""
     if not isinstance(sizes, SizeIndices):
         given = arguments.shown(sizes)
         raise TypeError(f"sizes: give riskcore.models.SizeIndices(...), not {given}")
-
-
-def check_method(method: str, methods: tuple[str, ...]) -> None:
-    """Refuse a method that the model does not have."""
-    arguments.one_of("method", method, methods)

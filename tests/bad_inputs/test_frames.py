@@ -362,10 +362,10 @@ CALLS = {
         lambda: estimate_uniques(DATA, ["k"], population=9, cells="9"), "cells"),
     "uniques: huge weights": (
         lambda: estimate_uniques({"k": ["a", "b"], "w": [1e300, 1e300]}, ["k"], "w"),
-        "the weights add to 2e+300 people, of whom the sample has 2: need at least"),
+        "the weights add to 2e+300 people, but the sample has 2; need at least"),
     "uniques: tiny weights": (
         lambda: estimate_uniques({"k": ["a", "b"], "w": [0.1, 0.2]}, ["k"], "w"),
-        "the weights add to 0 people, of whom the sample has 2: need at least"),
+        "the weights add to 0 people, but the sample has 2; need at least"),
     "uniques: too many cells": (
         lambda: estimate_uniques(DATA, ["k"], population=9, cells=2**53 + 1),
         "cells=9007199254740993: need a number of cells up to 2^53"),

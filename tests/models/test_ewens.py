@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from riskcore.models import Ewens, SizeIndices, ewens
-from riskcore.simulate import pitman_population
 
 N = 4_867_000  # of Takemura's population
 
@@ -95,49 +94,3 @@ def test_standard_error_of_the_moment_estimate(partitions):
     assert math.sqrt(ewens._variance(theta, n, "moments")) == pytest.approx(
         exact, rel=1e-12
     )
-
-
-@pytest.mark.parametrize(
-    ("counts", "method", "reason"),
-    [
-        ({1: 1}, "ml", "all records are unique"),
-        ({1: 50}, "ml", "all records are unique"),
-        ({50: 1}, "ml", "one cell"),
-        ({1: 50}, "moments", "all records are unique"),
-        ({50: 1}, "moments", "one cell"),
-        ({2: 5}, "moments", "no sample uniques"),
-    ],
-)
-def test_without_an_estimate(counts, method, reason):
-    sizes = SizeIndices(counts)
-    model = Ewens.fit(sizes, method=method)
-    assert not model.converged
-    assert reason in model.reason
-    assert f"no estimate by {method}" in repr(model)
-    assert np.isnan([getattr(model, name) for name in model.names]).all()
-    assert np.isnan([model.log_likelihood, model.aic]).all()
-    assert np.isnan([model.uniqueness(50, 60), model.population_uniques(60)]).all()
-    assert np.isnan([model.tau(sizes, 60), model.asymptotic_tau(sizes, 60)]).all()
-    assert np.isnan(model.tau_interval(sizes, 60)).all()
-
-
-def test_known_parameters_are_checked():
-    for theta in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match=f"theta={theta}: need a number > 0"):
-            Ewens(theta)
-    with pytest.raises(ValueError, match="method='mle': use 'ml' or 'moments'"):
-        Ewens.fit(SizeIndices({1: 2}), method="mle")
-    assert repr(Ewens(5.0)) == "<Ewens: theta 5, given>"
-
-
-@pytest.mark.parametrize("method", ["ml", "moments"])
-def test_parameters_come_back(method):
-    rng, theta = np.random.default_rng(20), 300.0
-    z = []
-    for _ in range(60):
-        F = pitman_population(4000, theta, 0.0, rng)
-        model = Ewens.fit(SizeIndices.from_frequencies(F), method=method)
-        z.append((model.theta - theta) / model.standard_errors["theta"])
-    # Mean 0 and standard deviation 1, to 4 of their own standard errors.
-    assert abs(np.mean(z)) < 4 / math.sqrt(60)
-    assert abs(np.std(z) - 1) < 4 / math.sqrt(120)

@@ -400,7 +400,7 @@ def test_structural_zeros_with_records():
     found = rows.count((0, 0))
     mask = np.zeros((3, 4), bool)
     mask[0, 0] = True
-    message = rf"keys 0 and 1: {found} of 15 records are in pairs"
+    message = rf"keys 0 and 1: {found} of 15 records are in impossible pairs"
     with pytest.raises(ValueError, match=message):
         fitted(rows, structural_zeros={(0, 1): mask})
 

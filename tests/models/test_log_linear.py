@@ -114,7 +114,7 @@ def test_structural_zeros():
     assert found == pytest.approx(found.T, rel=1e-6)
     assert model.cells == 6
     assert model.fit_statistics().degrees_of_freedom == 1
-    with pytest.raises(ValueError, match="1 of 1 records are in pairs"):
+    with pytest.raises(ValueError, match="1 of 1 records are in impossible pairs"):
         LogLinear.fit([[0], [0]], levels=[3, 3], structural_zeros=zeros)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from riskcore.models import DirichletMultinomial, Ewens, Pitman, SizeIndices, pitman
-from riskcore.simulate import pitman_population
 
 N = 4_867_000  # of Takemura's population
 METHODS = ("ml", "moments", "moments_of_pairs", "closed_form", "crude")
@@ -229,27 +228,6 @@ def test_moment_equations_hold(takemura):
     assert model.standard_errors == {}
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    ("counts", "reason"),
-    [
-        ({1: 1}, "all records are unique"),
-        ({1: 50}, "all records are unique"),
-        ({50: 1}, "one cell"),
-    ],
-)
-def test_without_an_estimate(method, counts, reason):
-    sizes = SizeIndices(counts)
-    model = Pitman.fit(sizes, method=method)
-    assert not model.converged
-    assert reason in model.reason
-    assert np.isnan([getattr(model, name) for name in model.names]).all()
-    assert np.isnan([model.log_likelihood, model.aic]).all()
-    assert np.isnan([model.uniqueness(50, 60), model.population_uniques(60)]).all()
-    assert np.isnan([model.tau(sizes, 60), model.asymptotic_tau(sizes, 60)]).all()
-    assert np.isnan(model.tau_interval(sizes, 60)).all()
-
-
 @pytest.mark.parametrize(
     ("method", "counts"),
     [
@@ -270,37 +248,6 @@ def test_methods_without_a_solution(method, counts):
     assert math.isnan(model.population_uniques(1000))
     assert model.reason
     assert Pitman.fit(SizeIndices(counts)).converged
-
-
-def test_known_parameters_are_checked():
-    for sigma in (-0.1, 1.0, math.nan):
-        with pytest.raises(ValueError, match=f"sigma={sigma}: need a number in"):
-            Pitman(1.0, sigma)
-    for theta in (-0.5, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match=r"theta: need a number > -sigma = -0\.5"):
-            Pitman(theta, 0.5)
-    with pytest.raises(
-        ValueError, match="method='mle': use 'ml', 'moments', 'moments_of"
-    ):
-        Pitman.fit(SizeIndices({1: 2}), method="mle")
-
-
-def test_parameters_come_back():
-    rng, theta, sigma = np.random.default_rng(21), 200.0, 0.4
-    z = []
-    for _ in range(60):
-        F = pitman_population(6000, theta, sigma, rng)
-        model = Pitman.fit(SizeIndices.from_frequencies(F))
-        errors = model.standard_errors
-        z.append(
-            [
-                (model.theta - theta) / errors["theta"],
-                (model.sigma - sigma) / errors["sigma"],
-            ]
-        )
-    # Mean 0 and standard deviation 1, to 4 of their own standard errors.
-    assert np.all(np.abs(np.mean(z, axis=0)) < 4 / math.sqrt(60))
-    assert np.all(np.abs(np.std(z, axis=0) - 1) < 4 / math.sqrt(120))
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_mokken():
     assert round(model.alpha, 6) == 0.121869
 
 
-@pytest.mark.parametrize("beta", [1e-20, 1e-6, 0.01, 3.0, 1e6])
+@pytest.mark.parametrize("beta", [1e-20, 1e-6, 3e-5, 0.01, 3.0, 1e6])
 @pytest.mark.parametrize("K", [10, 1108, 10**12])
 def test_formulas_lose_no_digits(beta, K):
     model = PoissonGamma(K, beta)
@@ -102,7 +102,7 @@ def test_next_to_the_boundary():
     assert K * sizes.same_cell == n * n + 2
     model = PoissonGamma.fit(sizes, K)
     assert not model.converged
-    assert model.reason == "beta is too small for doubles to tell"
+    assert model.reason == "beta is too small to determine in doubles"
     assert math.isnan(model.tau(sizes, 10**10))
     assert np.isnan(model.tau_interval(sizes, 10**10)).all()
 
@@ -197,14 +197,6 @@ def test_interval_is_binomial():
     assert model.tau(SAMPLE, N) == 30 * p
 
 
-def test_beta_is_checked():
-    for beta in (-1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match=f"beta={beta}: need a number >= 0"):
-            PoissonGamma(10, beta)
-    with pytest.raises(ValueError, match="n, N: need"):
-        PoissonGamma(10, 0.1).population_uniques(0)
-
-
 def test_parameters_come_back():
     rng, K, beta, n = np.random.default_rng(23), 3000, 0.001, 4000
     z = []
@@ -217,16 +209,3 @@ def test_parameters_come_back():
     # Mean 0 and standard deviation 1, to 4 of their own standard errors.
     assert abs(np.mean(z)) < 4 / math.sqrt(60)
     assert abs(np.std(z) - 1) < 4 / math.sqrt(120)
-
-
-@pytest.mark.parametrize("beta", [1e-6, 3e-5, 0.01])
-def test_digits_of_the_uniqueness_are_as_stated(beta):
-    K, n, N = 1108, 10**5, 10**6
-    computed = PoissonGamma(K, beta).uniqueness(n, N)
-    with mpmath.workdps(50):
-        b = mpmath.mpf(beta)
-        exact = ((1 + n * b) / (1 + N * b)) ** (1 + 1 / (K * b))
-        assert abs(computed / exact - 1) < 2.0**-51 * abs(mpmath.log(exact))
-    if beta == 1e-6:
-        assert 2e-235 < computed < 3e-235
-        assert abs(computed / exact - 1) < 1.1e-13

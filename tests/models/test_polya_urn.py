@@ -155,27 +155,6 @@ def test_sizes_are_checked(model, n, N):
         model.tau(SizeIndices({1: 9}), 5)
 
 
-def test_interval_is_that_of_the_chain(urn_uniqueness):
-    sizes, N = SizeIndices({1: 6, 2: 1}), 12
-    for model, theta, sigma in (
-        (Ewens(2.5), 2.5, 0.0),
-        (Pitman(2.5, 0.25), 2.5, 0.25),
-        (DirichletMultinomial(9, 0.5), 4.5, -0.5),
-    ):
-        law = [Fraction(0)] * 6 + [Fraction(1)]
-        for m in range(sizes.n, N):
-            hit = (1 - Fraction(sigma)) / (Fraction(theta) + m)
-            law = [
-                law[e] * (1 - e * hit) + (law[e + 1] * (e + 1) * hit if e < 6 else 0)
-                for e in range(7)
-            ]
-        mean = sum(e * p for e, p in enumerate(law))
-        assert model.tau(sizes, N) == pytest.approx(float(mean), rel=1e-14)
-        below = np.cumsum([float(p) for p in law])
-        expected = np.searchsorted(below, [0.1, 0.9])
-        assert model.tau_interval(sizes, N, 0.8) == tuple(expected.tolist())
-
-
 def test_interval_takes_the_urn_as_the_law_does(monkeypatch):
     given = {}
 
@@ -219,17 +198,10 @@ def test_law_and_variance_by_the_death_chain(model, theta, sigma):
     mean = sum(e * p for e, p in enumerate(exact))
     variance = sum(e * e * p for e, p in enumerate(exact)) - mean**2
     assert model.tau_variance(sizes, N) == pytest.approx(float(variance), rel=1e-12)
+    ends = np.searchsorted(np.cumsum(list(map(float, exact))), [0.1, 0.9])
+    assert model.tau_interval(sizes, N, 0.8) == tuple(ends.tolist())
     assert model.tau(sizes, N) == pytest.approx(float(mean), rel=1e-13)
     assert model.unique_fraction(N) == model.population_uniques(N) / N
-
-
-def test_no_law_without_an_estimate():
-    sizes = SizeIndices({1: 30})
-    model = Ewens.fit(sizes)
-    assert not model.converged
-    assert math.isnan(model.tau_variance(sizes, 100))
-    assert np.isnan(model.tau_distribution(sizes, 100)).all()
-    assert math.isnan(model.unique_fraction(100))
 
 
 @pytest.mark.parametrize(

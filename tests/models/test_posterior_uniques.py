@@ -13,7 +13,6 @@ from riskcore.models.posterior_uniques import (
     tau_distribution,
     tau_interval,
     tau_mean,
-    tau_quantile,
     tau_variance,
 )
 
@@ -268,12 +267,9 @@ def test_intervals_of_the_thesis(n, N, K, alpha, m1, mean, sd, both):
 
 @pytest.mark.parametrize("level", [1e-9, 0.3, 0.5, 0.95, 0.999999])
 @pytest.mark.parametrize("case", [*URNS, *WIDE[:3], urn(*THESIS[0][:5])])
-def test_quantiles_and_intervals_as_defined(case, level):
+def test_intervals_as_defined(case, level):
     law = tau_distribution(*case)
     k, m1 = np.arange(len(law)), case[-1]
-    quantile = tau_quantile(*case, level)
-    assert math.fsum(law[k <= quantile]) >= level - 1e-15
-    assert math.fsum(law[k < quantile]) < level + 1e-15
     low, high = tau_interval(*case, level)
     tail = (1 - level) / 2
     assert 0 <= low <= high <= m1
@@ -292,8 +288,6 @@ def test_default_level():
 def test_interval_of_a_known_law():
     # Probabilities 1/7, 4/7, 2/7.
     case = (5.0, 1.0, 3, 2)
-    levels = (0.14, 0.15, 0.71, 0.72)
-    assert [tau_quantile(*case, level) for level in levels] == [0, 1, 1, 2]
     assert tau_interval(*case, 0.42) == (1, 1)
     assert tau_interval(*case, 0.43) == (1, 2)
     assert tau_interval(*case, 0.71) == (1, 2)
@@ -305,14 +299,6 @@ def test_intervals_where_a_tail_is_reached_exactly():
     assert tau_interval(8.0, 1.0, 1, 2, level=0.5) == (2, 2)
     assert tau_distribution(4.0, 1.5, 1, 2).tolist() == [0, 0.75, 0.25]
     assert tau_interval(4.0, 1.5, 1, 2, level=0.5) == (1, 1)
-
-
-def test_quantiles_far_in_the_tails():
-    case = urn(*THESIS[0][:5])
-    law = tau_distribution(*case)
-    k = tau_quantile(*case, 1e-20)
-    assert math.fsum(law[:k]) < 1e-20 <= math.fsum(law[: k + 1])
-    assert 0 < k < tau_quantile(*case, 1e-19)
 
 
 # --- refused -------------------------------------------------------------------------
@@ -346,9 +332,8 @@ def test_numbers_of_records_are_whole():
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, math.nan, 95.0])
 def test_levels_are_probabilities(level):
-    for function in (tau_quantile, tau_interval):
-        with pytest.raises(ValueError, match="level="):
-            function(5.0, 1.0, 3, 2, level)
+    with pytest.raises(ValueError, match="level="):
+        tau_interval(5.0, 1.0, 3, 2, level)
 
 
 def test_weights_that_are_equal_but_for_rounding():

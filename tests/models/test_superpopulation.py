@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import riskcore
-from riskcore import models
+from riskcore import models, simulate
 from riskcore.models import (
     DirichletMultinomial,
     Ewens,
@@ -21,12 +21,19 @@ from riskcore.models import (
 
 SIZES = SizeIndices({1: 30, 2: 10, 9: 5})
 LARGER = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
-FITTED = [
-    Ewens.fit(SIZES),
-    Pitman.fit(SIZES),
-    DirichletMultinomial.fit(SIZES, 400),
-    PoissonGamma.fit(SIZES, 400),
-]
+
+
+def fits(sizes, K):
+    """Return all models, fitted."""
+    finite = [model.fit(sizes, K) for model in (DirichletMultinomial, PoissonGamma)]
+    return [Ewens.fit(sizes), Pitman.fit(sizes), *finite]
+
+
+def each(models):
+    return pytest.mark.parametrize("model", models, ids=lambda x: type(x).__name__)
+
+
+fitted = each(fits(SIZES, 400))
 
 
 def test_every_public_name_resolves():
@@ -38,7 +45,7 @@ def test_every_public_name_resolves():
         _ = models.nonsense
 
 
-@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+@fitted
 def test_a_fit_has_the_same_verbs_whatever_the_model(model):
     n, N = SIZES.n, 5000
     assert model.converged
@@ -56,13 +63,14 @@ def test_a_fit_has_the_same_verbs_whatever_the_model(model):
     assert model.tau_interval(SIZES, n) == (30, 30)
 
 
-@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+@fitted
 def test_a_fit_does_not_change(model):
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.converged = False
     assert pickle.loads(pickle.dumps(model)) == model
     assert hash(model) == hash(dataclasses.replace(model))
     assert "s.e." in repr(model)
+    assert repr(Ewens(5.0)) == "<Ewens: theta 5, given>"
 
 
 def test_models_can_be_compared():
@@ -77,7 +85,7 @@ def test_models_can_be_compared():
     assert vast.log_likelihood == pytest.approx(Ewens.fit(sizes).log_likelihood)
 
 
-@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+@fitted
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0])
 def test_levels_are_checked(model, level):
     with pytest.raises(ValueError, match="level"):
@@ -99,52 +107,22 @@ def test_wide_interval_by_the_delta_method(model, known):
     step = 1e-3 * error
     ends = [known(value + sign * step).tau(LARGER, N) for sign in (-1, 1)]
     spread = 1.959963984540054 * error * (ends[1] - ends[0]) / (2 * step)
+    assert model.wide_tau_interval(LARGER, N) == widened(model, N, spread)
+
+
+def widened(model, N, spread):
     low, high = model.tau_interval(LARGER, N)
     middle = model.tau(LARGER, N)
-    wide = model.wide_tau_interval(LARGER, N)
-    assert wide == (
+    return (
         math.floor(middle - math.hypot(middle - low, spread)),
         math.ceil(middle + math.hypot(high - middle, spread)),
     )
-
-
-def test_wide_interval_of_two_parameters():
-    N = 10_000
-    model = Pitman.fit(LARGER)
-    covariance = np.linalg.inv(np.array(model.information(LARGER)))
-    assert np.sqrt(np.diag(covariance)) == pytest.approx(
-        list(model.standard_errors.values())
-    )
-    step = 1e-4
-    slopes = [
-        (Pitman(model.theta + t, model.sigma + s).tau(LARGER, N)
-         - Pitman(model.theta - t, model.sigma - s).tau(LARGER, N)) / (2 * step)
-        for t, s in ((step, 0), (0, step))
-    ]  # fmt: skip
-    spread = 1.959963984540054 * math.sqrt(slopes @ covariance @ slopes)
-    low, high = model.tau_interval(LARGER, N)
-    middle = model.tau(LARGER, N)
-    wide = model.wide_tau_interval(LARGER, N)
-    assert wide == (
-        math.floor(middle - math.hypot(middle - low, spread)),
-        math.ceil(middle + math.hypot(high - middle, spread)),
-    )
-    assert wide[0] < low
-    assert wide[1] > high
 
 
 # So many sample uniques that intervals at 0.94, 0.95 and 0.96 differ.
 MANY = SizeIndices({1: 30_000, 2: 6000, 3: 2000, 4: 900, 7: 400})
 MANY_N = 500_000
-FITTED_TO_MANY = [
-    Ewens.fit(MANY),
-    Pitman.fit(MANY),
-    DirichletMultinomial.fit(MANY, 200_000),
-    PoissonGamma.fit(MANY, 200_000),
-]
-to_many = pytest.mark.parametrize(
-    "model", FITTED_TO_MANY, ids=lambda model: type(model).__name__
-)
+to_many = each(fits(MANY, 200_000))
 
 
 @to_many
@@ -229,30 +207,24 @@ def test_covariance_is_that_of_the_likelihood(fit, sizes):
 
 
 def test_wide_interval_of_two_parameters_needs_their_covariance():
-    # Were the errors of theta and sigma independent, or their covariance positive,
+    # If the errors of theta and sigma were independent, or their covariance positive,
     # the interval would be another one.
-    model, N = Pitman.fit(LARGER), 10_000
-    (a, b), (_, d) = model._covariance(LARGER)
-    step = 1e-4
+    model, N, step = Pitman.fit(LARGER), 10_000, 1e-4
+    (a, b), (_, d) = np.linalg.inv(np.array(model.information(LARGER)))
+    assert np.sqrt([a, d]) == pytest.approx(list(model.standard_errors.values()))
     slopes = [
         (moved(model, theta=t, sigma=s).tau(LARGER, N)
          - moved(model, theta=-t, sigma=-s).tau(LARGER, N)) / (2 * step)
         for t, s in ((step, 0), (0, step))
     ]  # fmt: skip
-    low, high = model.tau_interval(LARGER, N)
-    middle = model.tau(LARGER, N)
     found = []
     for cross in (b, 0.0, -b):
         square = np.array(slopes) @ [[a, cross], [cross, d]] @ slopes
-        spread = 1.959963984540054 * math.sqrt(square)
-        found.append(
-            (
-                math.floor(middle - math.hypot(middle - low, spread)),
-                math.ceil(middle + math.hypot(high - middle, spread)),
-            )
-        )
+        found.append(widened(model, N, 1.959963984540054 * math.sqrt(square)))
     assert model.wide_tau_interval(LARGER, N) == found[0]
     assert len({*found}) == 3
+    low, high = model.tau_interval(LARGER, N)
+    assert found[0][0] < low < high < found[0][1]
 
 
 def moved(model, theta, sigma):
@@ -278,6 +250,95 @@ def test_parameters_that_cannot_be_computed_with_are_refused(make, name):
         make()
 
 
+@pytest.mark.parametrize(
+    ("make", "wrong", "message"),
+    [
+        (Ewens, (0.0, -1.0, math.inf, math.nan), "theta={}: need a number > 0"),
+        (partial(Pitman, 1.0), (-0.1, 1.0, math.nan), "sigma={}: need a number in"),
+        (lambda theta: Pitman(theta, 0.5), (-0.5, -1.0, math.inf, math.nan),
+         r"theta: need a number > -sigma = -0\.5"),
+        (partial(DirichletMultinomial, 10), (0.0, -1.0, math.nan),
+         "alpha={}: need a number > 0"),
+        (partial(PoissonGamma, 10), (-1.0, math.inf, math.nan),
+         "beta={}: need a number >= 0"),
+        (partial(Ewens.fit, SIZES), ("mle",), "method='{}': use 'ml' or 'moments'"),
+        (partial(Pitman.fit, SIZES), ("mle",),
+         "method='{}': use 'ml', 'moments', 'moments_of"),
+    ],
+)  # fmt: skip
+def test_arguments_are_checked(make, wrong, message):
+    for value in wrong:
+        with pytest.raises(ValueError, match=message.format(value)):
+            make(value)
+
+
+PITMAN = ("ml", "moments", "moments_of_pairs", "closed_form", "crude")
+UNIQUE, ONE_CELL = "all records are unique", "all records are in one cell"
+
+
+@pytest.mark.parametrize(
+    ("fit", "methods", "counts", "reason"),
+    [
+        (Ewens.fit, ["ml"], {1: 1}, UNIQUE),
+        (Ewens.fit, ["ml", "moments"], {1: 50}, UNIQUE),
+        (Ewens.fit, ["ml", "moments"], {50: 1}, f"{ONE_CELL}: theta falls to 0"),
+        (Ewens.fit, ["moments"], {2: 5}, "no sample uniques"),
+        (Pitman.fit, PITMAN, {1: 1}, UNIQUE),
+        (Pitman.fit, PITMAN, {1: 50}, UNIQUE),
+        (Pitman.fit, PITMAN, {50: 1}, ONE_CELL),
+        (partial(DirichletMultinomial.fit, K=7), ["ml", "moments"], {1: 1}, ONE_CELL),
+        (partial(DirichletMultinomial.fit, K=7), ["ml", "moments"], {50: 1},
+         f"{ONE_CELL}: alpha falls to 0"),
+    ],
+)  # fmt: skip
+def test_without_an_estimate(fit, methods, counts, reason):
+    sizes = SizeIndices(counts)
+    for method in methods:
+        model = fit(sizes, method=method)
+        assert not model.converged
+        assert reason in model.reason
+        assert f"no estimate by {method}" in repr(model)
+        assert getattr(model, "K", 7) == 7
+        assert np.isnan([getattr(model, name) for name in model.names]).all()
+        assert np.isnan([model.log_likelihood, model.aic]).all()
+        assert np.isnan([model.uniqueness(50, 60), model.population_uniques(60)]).all()
+        assert np.isnan([model.tau(sizes, 60), model.asymptotic_tau(sizes, 60)]).all()
+        assert np.isnan(model.tau_interval(sizes, 60)).all()
+        assert np.isnan(model.tau_distribution(sizes, 60)).all()
+        assert np.isnan(
+            [model.tau_variance(sizes, 60), model.unique_fraction(60)]
+        ).all()
+
+
+@pytest.mark.parametrize(
+    ("draw", "fit", "truth"),
+    [
+        (lambda rng: simulate.pitman_population(4000, 300.0, 0.0, rng),
+         Ewens.fit, {"theta": 300.0}),
+        (lambda rng: simulate.pitman_population(4000, 300.0, 0.0, rng),
+         partial(Ewens.fit, method="moments"), {"theta": 300.0}),
+        (lambda rng: simulate.pitman_population(6000, 200.0, 0.4, rng),
+         Pitman.fit, {"theta": 200.0, "sigma": 0.4}),
+        (lambda rng: simulate.dirichlet_multinomial_population(5000, 3000, 0.4, rng),
+         partial(DirichletMultinomial.fit, K=3000), {"alpha": 0.4}),
+    ],
+    ids=["Ewens", "Ewens by moments", "Pitman", "DirichletMultinomial"],
+)  # fmt: skip
+def test_parameters_come_back(draw, fit, truth):
+    rng, z = np.random.default_rng(20), []
+    for _ in range(60):
+        model = fit(SizeIndices.from_frequencies(draw(rng)))
+        z.append(
+            [
+                (getattr(model, name) - value) / model.standard_errors[name]
+                for name, value in truth.items()
+            ]
+        )
+    # Mean 0 and standard deviation 1, to 4 of their own standard errors.
+    assert np.all(np.abs(np.mean(z, axis=0)) < 4 / math.sqrt(60))
+    assert np.all(np.abs(np.std(z, axis=0) - 1) < 4 / math.sqrt(120))
+
+
 @pytest.mark.parametrize("family", [DirichletMultinomial, PoissonGamma])
 def test_samples_with_more_cells_than_the_model_are_refused(family):
     model = family(20, 0.2)
@@ -289,14 +350,6 @@ def test_samples_with_more_cells_than_the_model_are_refused(family):
 # How many cells of each size
 
 
-def partitions(n, least=1):
-    """Yield the ways to divide n people into cells, as rising sizes."""
-    yield [n]
-    for first in range(least, n // 2 + 1):
-        for rest in partitions(n - first, first):
-            yield [first, *rest]
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -305,14 +358,12 @@ def partitions(n, least=1):
         DirichletMultinomial(1, 0.5), PoissonGamma(8, 0.25), PoissonGamma(8, 0.0),
     ],
 )  # fmt: skip
-def test_expected_sizes_are_those_of_all_partitions(model):
+def test_expected_sizes_are_those_of_all_partitions(partitions, model):
     n = 6
     expected = np.zeros(n)
-    for cells in partitions(n):
-        sizes = SizeIndices.from_frequencies(cells)
-        chance = math.exp(model.log_probability(sizes)) if sizes.u <= 9 else 0.0
-        for j in cells:
-            expected[j - 1] += chance
+    for sizes in partitions(n):
+        chance = math.exp(model.log_probability(sizes))
+        expected[sizes.sizes - 1] += chance * sizes.counts
     found = model.expected_sizes(n, n + 2)
     assert found[:n] == pytest.approx(expected, rel=1e-12, abs=1e-300)
     assert found[n:].tolist() == [0.0, 0.0]
