@@ -1,8 +1,8 @@
 """Rows that stand for many records each: the cells of all keys, as an engine counts.
 
-What is done with records is done with these: a row has one value of each key, and all
-its records have the same. Weights stay whole numbers, so that the sums over several
-rows have the bits that the engine itself would give.
+Rows are protected as if they were records, since all records of a row have the same
+keys. Weights stay whole numbers, so the sums over several rows have the bits that the
+engine itself would give.
 """
 
 from __future__ import annotations
@@ -20,32 +20,12 @@ from riskcore.data.engines.sums import WholeSums
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """How many records each row stands for, and the sums of their weights.
-
-    Attributes
-    ----------
-    engine : Engine
-        What holds the records.
-    records : int64 ndarray, shape (R,)
-        Number of records of each row.
-    whole : WholeSums or None
-        How the weights were cut; None if the sums are doubles.
-    sums : sequence of ndarray, each shape (R,)
-        The sums of the pieces, whole numbers; of doubles one; none without weights.
-
-    Examples
-    --------
-    >>> import polars
-    >>> from riskcore.data.engines.which import engine_of
-    >>> engine = engine_of(polars.LazyFrame({"sex": ["f", "m"]}))
-    >>> groups = Groups(engine, np.array([2, 1, 1]), None, [])
-    >>> groups.n, groups.weight_sum(np.array([0, 1, 1]), 2)
-    (4, array([2., 2.]))
-    """
+    """The number of records that each row stands for, and the sums of their weights."""
 
     engine: Engine
-    records: NDArray[np.int64]
-    whole: WholeSums | None
+    records: NDArray[np.int64]  # shape (R,)
+    whole: WholeSums | None  # how the weights were cut; None if the sums are doubles
+    # The sums of the pieces, each of shape (R,): one if doubles, none without weights.
     sums: Sequence[NDArray[Any]]
 
     @property
@@ -54,7 +34,7 @@ class Groups:
         return int(self.records.sum())
 
     def weight_sum(self, of: NDArray[Any], groups: int) -> NDArray[np.float64]:
-        """Return the sums of the weights over groups of rows."""
+        """Return the sums of the weights over groups, ``of`` being each row's group."""
         parts = self.sums or [self.records]
         totals = []
         for part in parts:
@@ -67,7 +47,7 @@ class Groups:
         return self.whole.joined(totals)
 
     def refuse_single(self, what: str) -> TypeError:
-        """Make the error for what needs single records."""
+        """Return the error for a task that needs single records."""
         return TypeError(
             f"{what}: single records are needed here, but {self.engine.name} holds "
             "them: assess .data of the result, or collect them first"

@@ -210,7 +210,7 @@ def test_records_that_were_not_counted_have_no_risk(engine):
     question = Question(("k",))
     cells = held.cells(question).select(*question.key_columns)
     one = cells.filter(nw.col(question.key_columns[0]) == 1)
-    data = held.joined(question, one, {"sample_frequency": np.array([2])})
+    data = held.join_results(question, one, {"sample_frequency": np.array([2])})
     if engine.name == "ibis":  # whose backends have no error in common
         assert engine.collect(data)["sample_frequency"].null_count == 1
         return

@@ -12,6 +12,7 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
+from riskcore.data.engines.lazy import Lazy
 from riskcore.data.engines.which import engine_of
 from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
@@ -393,10 +394,7 @@ def test_warned_of_rules_that_fit_nothing(engine):
 def test_what_the_engine_gives_is_counted_again(engine, monkeypatch):
     """A join that leaves a value behind is seen, whatever the plan says."""
 
-    def as_it_was(one, *_):
-        return one.native
-
-    monkeypatch.setattr("riskcore.protection.on_engine.changed", as_it_was)
+    monkeypatch.setattr(Lazy, "change", lambda self, *_: self.native)
     with pytest.raises(RuntimeError, match="is not what was verified; nothing is ret"):
         riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
 
