@@ -26,7 +26,7 @@ CASES = {
     "width huge": ("SEX 1 99999999\n", DATA, "SEX"),
     "width Arabic": ("SEX 1 \u0661\n", DATA, "width"),
     "three missing codes": ("SEX 1 1 7 8 9\n", DATA, "more than two missing codes"),
-    "no name": ('"" 1 1\n', DATA, "a variable without a name"),
+    "no name": ('"" 1 1\n', DATA, "a variable needs a name"),
     "name twice": ("SEX 1 1\nSEX 2 1\n", DATA, "declares a name twice"),
     "two weights": ("SEX 1 1\n <WEIGHT>\nW 4 3\n <WEIGHT>\n", DATA, "two weights"),
     "two households": ("SEX 1 1\n <HOUSE_ID>\nA 2 1\n <HOUSE_ID>\n", DATA,

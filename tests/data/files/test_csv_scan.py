@@ -172,7 +172,7 @@ def test_a_quote_within_a_plain_field_is_a_letter(tmp_path):
 
 def test_mixed_line_ends(tmp_path):
     path = written(tmp_path, b"a,b\r\n1,2\r3,4\n5,6\r\n\r\n\n7,8")
-    with pytest.warns(LastLineOpen, match="4 records, and no line end behind the last"):
+    with pytest.warns(LastLineOpen, match="4 records, and no line end after the last"):
         table, intake = formats.read_counted(path)
     assert table.column("a").to_pylist() == ["1", "3", "5", "7"]
     assert intake == Intake(4, 7, names=1, empty=2)

@@ -450,7 +450,7 @@ LIMITS = {
     "SPSS: infinite": ("a.sav", {"a": [math.inf]}, "'a' has numbers beyond"),
     "SPSS: own missing": ("a.sav", {"a": [-sys.float_info.max]}, "numbers beyond"),
     "whole": ("a.sav", {"a": [2**53 + 1]}, "'a' has whole numbers beyond 2\\^53"),
-    "empty": ("a.dta", {"a": [""]}, "'a' has empty text, which in Stata is missing"),
+    "empty": ("a.dta", {"a": [""]}, "'a' has empty text, which is missing in Stata"),
     "zero byte": ("a.dta", {"a": ["x\0y"]}, "'a' has zero bytes"),
     "Stata: name": ("a.dta", {"x" * 33: [1]}, "a name in Stata"),
     "Stata: word": ("a.dta", {"if": [1]}, "a name in Stata"),
@@ -561,15 +561,15 @@ def test_damage_is_seen_when_a_file_is_read_back(spss, monkeypatch, suffix):
     result = protect(spss, ["sex"], "w", threshold=0.9)
     path = spss.parent / f"safe{suffix}"
     of = formats.written_as(path)
-    held = of.held.__func__
+    convert = of.convert.__func__
 
     def damaged(cls, column):
-        values, form = held(cls, column)
+        values, form = convert(cls, column)
         values = values.copy()
         values[5] = "x" if values.dtype == object else values[5] + 1
         return values, form
 
-    monkeypatch.setattr(of, "held", classmethod(damaged))
+    monkeypatch.setattr(of, "convert", classmethod(damaged))
     with pytest.raises(ReadBackError, match=r"'sex' in 1 records, first in record 6"):
         result.write(path)
     assert not path.exists()

@@ -82,7 +82,7 @@ def test_missing_codes_that_stand_nowhere_in_parquet(tmp_path, values):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": values}), path)
     assert formats.read(path, reading=Reading(missing_codes=["9"])).num_rows == 2
-    with pytest.warns(DoubtfulCodes, match="codes of a, '8', stand nowhere in"):
+    with pytest.warns(DoubtfulCodes, match="codes of a, '8', do not occur in"):
         formats.read(path, reading=Reading(missing_codes={"": ["9"], "a": ["8"]}))
 
 

@@ -121,7 +121,7 @@ def test_what_is_beside_the_data_is_passed_over(survey):
         assert formats.read(survey).num_rows == 4
     (survey / "codes.csv").write_text("a\n1\n")
     with pytest.raises(
-        ValueError, match=r"1 other files beside the Parquet files: .*codes"
+        ValueError, match=r"1 files that are not Parquet, such as .*codes"
     ):
         formats.read(survey)
 
@@ -276,7 +276,7 @@ def test_nothing_to_read_is_refused(tmp_path):
         formats.read(tmp_path / "empty")
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.csv").write_text("a\n1\n")
-    with pytest.raises(IsADirectoryError, match="without Parquet files"):
+    with pytest.raises(IsADirectoryError, match="only a directory of Parquet files can"):
         formats.read(tmp_path / "text")
     none = pa.table({"a": pa.array([], pa.string())})
     put(tmp_path / "none" / "a.parquet", a=none["a"])

@@ -88,7 +88,7 @@ def test_lines_of_mu_argus_files(tmp_path):
     path = argus(
         tmp_path, "A;B\n1;2\n3;4", '<SEPARATOR> ";"\n<NAMESINFRONT>\nA 1\nB 1\n'
     )
-    with pytest.warns(LastLineOpen, match="2 records, and no line end behind the last"):
+    with pytest.warns(LastLineOpen, match="2 records, and no line end after the last"):
         counted = formats.read_counted(path)[1]
     assert str(counted) == "3 lines: 1 of names, 2 records"
 

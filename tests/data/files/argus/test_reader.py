@@ -133,7 +133,7 @@ def test_unknown_tags_are_ignored(tmp_path):
         ("A 1 0", "line 1: width"),
         ("A 1 -2", "line 1: width"),
         ("A 1 2 7 8 9", "line 1: more than two missing codes"),
-        ('"" 1 2', "line 1: a variable without a name"),
+        ('"" 1 2', "line 1: a variable needs a name"),
         ("A 1 2\n\n<IDLEVEL> high", "line 3: <IDLEVEL> must be a whole number"),
         ("A 1 2\n<CODELIST>", "line 2: <CODELIST> needs a name"),
         ('<SEPARATOR> ";;"\nA 1', "line 1: the separator must be one character"),

@@ -296,8 +296,8 @@ def test_text_that_the_encoding_lacks_is_refused(tmp_path):
         ([1.0, 2.0, 3.0], TypeError, "V: neither text nor whole numbers, but float64"),
         ([b"1", b"2", b"3"], TypeError, "V: neither text nor whole numbers"),
         ([1.5, "2", None], TypeError, "V: neither text nor whole numbers"),
-        (["1", "2"], ValueError, r"a\.asc: has not the 2 records"),
-        (["1", "2", "3", "4"], ValueError, r"a\.asc: has not the 4 records"),
+        (["1", "2"], ValueError, r"a\.asc: does not have the 2 records"),
+        (["1", "2", "3", "4"], ValueError, r"a\.asc: does not have the 4 records"),
     ],
 )
 @pytest.mark.parametrize("metadata", ["V 1 1 8\n", '<SEPARATOR> ","\nV 1 8\n'])
