@@ -21,7 +21,7 @@ import numpy as np
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
 from riskcore.common.words import counted
-from riskcore.data.files.base_format import FileFormat, Format, Recoded
+from riskcore.data.files.base_format import FileFormat, Writing
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import NUMBER, is_number, warn_of_idle_codes
 from riskcore.data.files.replace import Create
@@ -76,38 +76,23 @@ class ArrowFormat(FileFormat):
         import_pyarrow()
 
     @classmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
         """Write a file; see `riskcore.data.files.formats.write`."""
         tables = (table_of(part, plain=not cls.typed) for part in _parts(columns))
         first = next(tables)  # refused before there is a file
         file = create(path)
-        cls.write_tables(itertools.chain([first], tables), file, path, like, progress)
+        cls.write_tables(itertools.chain([first], tables), file, path, how)
         file.flush()
 
     @classmethod
-    @abstractmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
         """Write the parts of a table into an open file, for messages at the path.
 
         There are several only if the format streams their schema.
         """
+        raise NotImplementedError
 
 
 def import_pyarrow(module: str = "") -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
@@ -89,6 +89,15 @@ class Recoded(Protocol):
     @property
     def codelist(self) -> str | None:
         """Name of the file with the labels of the new codes."""
+
+
+class Writing(NamedTuple):
+    """How columns are written, as by `riskcore.data.files.formats.write`."""
+
+    like: Format | None = None
+    recodings: Mapping[str, Recoded] | None = None
+    progress: Parts | None = None
+    renumbered: Collection[str] = ()
 
 
 class FileFormat(ABC):
@@ -244,17 +253,7 @@ class FileFormat(ABC):
 
     @classmethod
     @abstractmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
         """Write a file; see `riskcore.data.files.formats.write`, which calls this."""
 
 

@@ -18,7 +18,13 @@ from typing import IO, Any
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
-from riskcore.data.files.base_format import Format, Header, distinct, suffix_of
+from riskcore.data.files.base_format import (
+    Format,
+    Header,
+    Writing,
+    distinct,
+    suffix_of,
+)
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.csv_writer import write_csv
 from riskcore.data.files.intake import Intake
@@ -285,15 +291,10 @@ class CsvFile(ArrowFormat):
 
     @classmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
         """Write the parts of a table as CSV."""
-        write_csv(tables, file, path, like or Format(cls.kind), progress)
+        write_csv(tables, file, path, how.like or Format(cls.kind), how.progress)
 
 
 class _Scanned:

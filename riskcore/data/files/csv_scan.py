@@ -254,36 +254,6 @@ def end_record(state: Any, offset: int) -> None:
         state[_LONGEST] = size
 
 
-@kernel
-def step_in_quotes(state: Any, byte: int, delimiter: int, ends: bool) -> int:
-    """Take a byte within quotes, and return where the scan is after it."""
-    if byte == _QUOTE:
-        return _CLOSED
-    if ends:
-        break_field(state)
-    elif byte == delimiter:
-        state[_INNER] += 1
-    return _QUOTED
-
-
-@kernel
-def step_in_record(
-    state: Any, where: int, byte: int, delimiter: int, ends: bool, offset: int
-) -> int:
-    """Take a byte of a record outside quotes, and return where the scan is after it."""
-    if byte == delimiter:
-        state[_FIELDS] += 1
-        state[_MARKS] += 1
-        return _FIELD
-    if ends:
-        end_record(state, offset)
-        return _RECORD
-    if byte == _QUOTE and where == _FIELD:
-        open_quote(state)
-        return _QUOTED
-    return _PLAIN
-
-
 @native("uint8*, int64, int64, int64*")
 def scan_bytes(data: Any, n: int, delimiter: int, state: Any) -> None:
     """Scan a part of the bytes of a CSV file, and update the state."""
@@ -301,7 +271,12 @@ def scan_bytes(data: Any, n: int, delimiter: int, state: Any) -> None:
         returned = byte == _RETURN
         ends = returned or byte == _NEWLINE
         if where == _QUOTED:
-            where = step_in_quotes(state, byte, delimiter, ends)
+            if byte == _QUOTE:
+                where = _CLOSED
+            elif ends:
+                break_field(state)
+            elif byte == delimiter:
+                state[_INNER] += 1
             continue
         if where == _CLOSED:
             if byte == _QUOTE:
@@ -317,7 +292,18 @@ def scan_bytes(data: Any, n: int, delimiter: int, state: Any) -> None:
                 continue
             begin_record(state, offset + i)
             where = _FIELD
-        where = step_in_record(state, where, byte, delimiter, ends, offset + i)
+        if byte == delimiter:
+            state[_FIELDS] += 1
+            state[_MARKS] += 1
+            where = _FIELD
+        elif ends:
+            end_record(state, offset + i)
+            where = _RECORD
+        elif byte == _QUOTE and where == _FIELD:
+            open_quote(state)
+            where = _QUOTED
+        else:
+            where = _PLAIN
     state[_WHERE] = where
     state[_RETURNED] = returned
     state[_OFFSET] += n

@@ -13,7 +13,13 @@ from typing import Any
 
 from riskcore.common.progress import Parts
 from riskcore.data.files.argus.format import ArgusFile
-from riskcore.data.files.base_format import FileFormat, Format, Header, Recoded
+from riskcore.data.files.base_format import (
+    FileFormat,
+    Format,
+    Header,
+    Recoded,
+    Writing,
+)
 from riskcore.data.files.csv import CsvFile, LineBreaksInFields
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.ipc import ArrowFile
@@ -163,15 +169,8 @@ def write(
     with (
         nullcontext(create) if create else replacing_all(overwrite, sources)
     ) as opening:
-        written_as(path, like).write(
-            path,
-            columns,
-            opening,
-            like=like,
-            recodings=recodings,
-            progress=progress,
-            renumbered=renumbered,
-        )
+        how = Writing(like, recodings, progress, renumbered)
+        written_as(path, like).write(path, columns, opening, how)
     return path
 
 
@@ -253,6 +252,6 @@ def _format_read(path: Path, reading: Reading) -> type[FileFormat]:
                 return one
     known = ", ".join(suffix for one in FORMATS for suffix in one.suffixes)
     raise ValueError(
-        f"{path}: unknown kind of file; save it as one of {known}, or read it into a "
-        "data frame in Python"
+        f"{path}: unknown kind of file; save it as a known one, or read it into a data "
+        f"frame in Python; known are {known}"
     )

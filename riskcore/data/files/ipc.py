@@ -16,7 +16,7 @@ from riskcore.data.files.arrow import (
     in_plain_layouts,
     with_sorted_dictionaries,
 )
-from riskcore.data.files.base_format import Format, Header, distinct
+from riskcore.data.files.base_format import Header, Writing, distinct
 from riskcore.data.files.intake import Intake
 
 _FIRST_FEATHER = b"FEA1"
@@ -86,12 +86,7 @@ class ArrowFile(ArrowFormat):
 
     @classmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
         """Write a table, without the memory that missing values hide."""
         ipc = import_pyarrow("ipc")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -27,7 +28,7 @@ from riskcore.data.files.arrow import (
     is_text,
     table_of,
 )
-from riskcore.data.files.base_format import Format, Header, Recoded, distinct
+from riskcore.data.files.base_format import Format, Header, Writing, distinct
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.record_count import RecordCount
@@ -62,6 +63,7 @@ class LabelledFile(ArrowFormat):
 
     typed = True
     labelled = True
+    writer: ClassVar[str]  # name of the function of pyreadstat that writes such files
     largest: ClassVar[float]  # number that the file can store
     # Formats for dates, times and whole numbers that have none yet.
     date_format: ClassVar[str]
@@ -79,9 +81,10 @@ class LabelledFile(ArrowFormat):
         """The metadata of the file, as pyreadstat reads them."""
         return self._parsed(metadataonly=True)[1]
 
+    @property
     @abstractmethod
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
+    def reader(self) -> str:
+        """Name of the function of pyreadstat that reads such files."""
 
     @abstractmethod
     def count(self) -> RecordCount:
@@ -98,7 +101,7 @@ class LabelledFile(ArrowFormat):
         given = self.reading.encoding
         encoding = None if given == "utf-8" else given  # the file states it
         try:
-            return self.reader()(  # type: ignore[no-any-return]
+            return getattr(import_module("pyreadstat"), self.reader)(  # type: ignore[no-any-return]
                 str(self.path),
                 output_format="dict",
                 disable_datetime_conversion=True,
@@ -265,24 +268,15 @@ class LabelledFile(ArrowFormat):
         need_pyreadstat(to_write=True)
 
     @classmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
         """Write a file; see `riskcore.data.files.formats.write`.
 
         Codes of columns that were recoded or renumbered lose their labels: new codes
         mean something else.
         """
+        like = how.like
         labels = Labels() if like is None or like.labels is None else like.labels
-        labels = labels.without_codes_of({*(recodings or ()), *renumbered})
+        labels = labels.without_codes_of({*(how.recodings or ()), *how.renumbered})
         own = like is not None and like.kind == cls.kind
         if not own:
             labels = replace(labels, missing={}, formats={}, measures={})
@@ -306,7 +300,8 @@ class LabelledFile(ArrowFormat):
         file = create(path)
         options = {**cls.packing(path), **cls.describe(labels, formats, values)}
         try:
-            cls.writer()(pandas.DataFrame(arrays, copy=False), file.name, **options)
+            write = getattr(import_module("pyreadstat"), cls.writer)
+            write(pandas.DataFrame(arrays, copy=False), file.name, **options)
         except parser_errors() as error:
             raise ValueError(f"{path}: {error}") from None
         cls.reset_time(file)
@@ -322,11 +317,6 @@ class LabelledFile(ArrowFormat):
             return form
         fits = form in (None, cls.whole_format) or _word(given) in cls.dates | cls.times
         return given if fits else form
-
-    @classmethod
-    def writer(cls) -> Callable[..., Any]:
-        """Return the function of pyreadstat that writes such files."""
-        raise NotImplementedError
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
@@ -440,13 +430,6 @@ class LabelledFile(ArrowFormat):
     @classmethod
     def reset_time(cls, file: IO[bytes]) -> None:
         """Put the same time into every file: the same data give the same bytes."""
-
-    @classmethod
-    def write_tables(
-        cls, tables: Any, file: Any, path: Path, like: Any, progress: Any
-    ) -> None:
-        """Raise: `write`, which knows the labels, writes the file."""
-        raise NotImplementedError
 
 
 def _column(values: Any, text: bool) -> tuple[Any, Any]:

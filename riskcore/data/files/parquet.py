@@ -16,9 +16,9 @@ from riskcore.data.files.arrow import (
     with_sorted_dictionaries,
 )
 from riskcore.data.files.base_format import (
-    Format,
     Header,
     RecordBatches,
+    Writing,
     distinct,
 )
 from riskcore.data.files.intake import Intake
@@ -125,12 +125,7 @@ class ParquetFile(ArrowFormat):
 
     @classmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
         """Write the parts of a table."""
         parquet = import_pyarrow("parquet")

@@ -207,15 +207,8 @@ class ParquetSet(ArrowFormat):
 
     @classmethod
     def check_target(cls, path: Path) -> None:
-        """Refuse: what is written is one file."""
+        """Refuse: data are written to one file."""
         raise ValueError(f"{path}: can be written as one file only")
-
-    @classmethod
-    def write_tables(
-        cls, tables: Any, file: Any, path: Path, like: Any, progress: Any
-    ) -> None:
-        """Refuse: what is written is one file."""
-        cls.check_target(path)
 
 
 def _whole(path: Path) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ makes in the folder of the data by default.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -54,11 +54,10 @@ class SasFile(LabelledFile):
         """Options to read special missing values, which transport files cannot have."""
         return {} if self.is_transport else super().options
 
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
-        import pyreadstat
-
-        return pyreadstat.read_xport if self.is_transport else pyreadstat.read_sas7bdat
+    @property
+    def reader(self) -> str:
+        """Name of the function of pyreadstat that reads such files."""
+        return "read_xport" if self.is_transport else "read_sas7bdat"
 
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file."""

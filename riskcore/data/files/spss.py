@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +28,7 @@ class SpssFile(LabelledFile):
     title = "SPSS"
     suffixes = (".sav", ".zsav")
     targets = (".sav", ".zsav")
+    reader, writer = "read_sav", "write_sav"
     epoch = -141_428  # 1582-10-14
     ticks, day = 1, 86_400
     dates = frozenset(
@@ -38,22 +39,9 @@ class SpssFile(LabelledFile):
     # The least double is SPSS's own missing value, the next its LOWEST.
     largest = float.fromhex("0x1.ffffffffffffdp+1023")
 
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
-        import pyreadstat
-
-        return pyreadstat.read_sav
-
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file."""
         return count_spss(self.path)
-
-    @classmethod
-    def writer(cls) -> Callable[..., Any]:
-        """Return the function of pyreadstat that writes such files."""
-        import pyreadstat
-
-        return pyreadstat.write_sav
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:

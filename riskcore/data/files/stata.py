@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +28,7 @@ class StataFile(LabelledFile):
     title = "Stata"
     suffixes = (".dta",)
     targets = (".dta",)
+    reader, writer = "read_dta", "write_dta"
     epoch = -3653  # 1960-01-01
     ticks, day = 1000, 1
     dates = frozenset(("%td", "%d"))
@@ -36,22 +37,9 @@ class StataFile(LabelledFile):
     # Larger numbers are missing values: 2^1023 is ".".
     largest = float.fromhex("0x1.fffffffffffffp+1022")
 
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
-        import pyreadstat
-
-        return pyreadstat.read_dta
-
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file."""
         return count_stata(self.path)
-
-    @classmethod
-    def writer(cls) -> Callable[..., Any]:
-        """Return the function of pyreadstat that writes such files."""
-        import pyreadstat
-
-        return pyreadstat.write_dta
 
     @classmethod
     def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:

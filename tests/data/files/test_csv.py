@@ -198,7 +198,7 @@ def test_missing_codes_of_a_column_and_of_all(tmp_path):
 def test_codes_that_stand_nowhere_are_said(tmp_path):
     path = written(tmp_path, "mar,w\n1,1\n2,2\n")
     with pytest.warns(
-        formats.DoubtfulCodes, match="missing codes of mar, '9', stand nowh"
+        formats.DoubtfulCodes, match="missing codes of mar, '9', do not occ"
     ):
         formats.read(path, reading=Reading(missing_codes={"mar": ["9"]}))
     with pytest.raises(KeyError, match="no column 'MARR'"):

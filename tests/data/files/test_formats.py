@@ -237,7 +237,7 @@ class JsonFile(arrow.ArrowFormat):
         return table.select(columns), Intake(records=table.num_rows)
 
     @classmethod
-    def write_tables(cls, tables, file, path, like, progress):
+    def write_tables(cls, tables, file, path, how):
         (table,) = tables
         file.write(json.dumps(table.to_pydict()).encode())
 

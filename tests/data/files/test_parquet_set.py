@@ -276,7 +276,9 @@ def test_nothing_to_read_is_refused(tmp_path):
         formats.read(tmp_path / "empty")
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.csv").write_text("a\n1\n")
-    with pytest.raises(IsADirectoryError, match="only a directory of Parquet files can"):
+    with pytest.raises(
+        IsADirectoryError, match="only a directory of Parquet"
+    ):
         formats.read(tmp_path / "text")
     none = pa.table({"a": pa.array([], pa.string())})
     put(tmp_path / "none" / "a.parquet", a=none["a"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from riskcore.data.files.base_format import (
     FileFormat,
     Format,
     Header,
-    Recoded,
+    Writing,
     suffix_of,
 )
 from riskcore.data.files.intake import Intake
@@ -127,18 +127,9 @@ class ArgusFile(FileFormat):
             )
 
     @classmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
         """Write data in the format of their source, and their metadata."""
+        like, recodings, progress, renumbered = how
         if like is None or like.path is None or like.metadata is None:
             raise ValueError(f"{path}: mu-Argus data need a source and its metadata")
         data, metadata = (create(target) for target in cls.files_written(path))

@@ -1,4 +1,4 @@
-"""mu-Argus files: metadata, codelists, fixed and free format data."""
+"""mu-Argus files: metadata, fixed and free format data."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from riskcore.data.files.argus.metadata import (
     Variable,
     line_tokens,
     metadata_beside,
-    read_codelist,
     read_metadata,
     unquoted,
 )
@@ -184,20 +183,6 @@ def test_any_text_is_metadata_or_refused(tmp_path_factory, text):
     else:
         assert metadata.variables
         assert all(v.name and v.width > 0 for v in metadata.variables)
-
-
-def test_codelist(tmp_path):
-    path = tmp_path / "Sex.cdl"
-    path.write_bytes(b'1,male\r\n 2 , "fe male", x\r\nno comma\r\n9,inconnu\xe9\r\n')
-    expected = {
-        "1": "male",
-        "2": "fe male",
-        "9": "inconnu\N{LATIN SMALL LETTER E WITH ACUTE}",
-    }
-    assert read_codelist(path) == expected
-    assert read_codelist(tmp_path / "SEX.CDL") == expected
-    with pytest.raises(FileNotFoundError):
-        read_codelist(tmp_path / "Age.cdl")
 
 
 # Fixed format
@@ -444,8 +429,6 @@ def test_demo_metadata():
     assert fixed.weight == free.weight == "WEIGHT"
     assert len(fixed.variables) == 33
     assert set(free.names) - set(fixed.names) == {"MONEY"}
-    region = free.variables[0]
-    assert read_codelist(region.codelist)["1"] == "Aalburg"
 
 
 @needs.demodata
