@@ -10,7 +10,7 @@ NAMED = '<NAMESINFRONT>\n<SEPARATOR> ","\nSEX 1\nAGE 2\nW 3\n <WEIGHT>\n'
 # metadata, data: a phrase of the error, or the number of records
 CASES = {
     "good": (GOOD, DATA, 3),
-    "no metadata": (None, DATA, "no metadata s.rda beside it"),
+    "no metadata": (None, DATA, "no metadata s.rda next to it"),
     "empty metadata": ("", DATA, "s.rda"),
     "blank metadata": ("\n \n", DATA, "declares no variable"),
     "comments alone": ("// nothing\n", DATA, "s.rda"),

@@ -82,7 +82,7 @@ class Engine(ABC):
         """Return the error for a task that needs single records."""
         return TypeError(
             f"{what}: single records are needed here, but {self.name} holds them and "
-            "gives the cells alone: collect the columns first. What assess returns has "
+            "gives only the cells: collect the columns first. The result of assess has "
             ".records, which stays with the engine"
         )
 

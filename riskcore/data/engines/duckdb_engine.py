@@ -20,8 +20,8 @@ from riskcore.data.files.arrow import import_pyarrow
 # Types whose values are equal by one rule to duckdb and by another in Arrow.
 _MIXED_UP = {
     "TIME WITH TIME ZONE": "which differ to duckdb by an offset that Arrow leaves out",
-    "INTERVAL": "of which a month equals 30 days to duckdb, and nowhere else",
-    "UHUGEINT": "the largest of which come as other numbers",
+    "INTERVAL": "whose months equal 30 days to duckdb, and nowhere else",
+    "UHUGEINT": "whose largest come as other numbers",
     "BIGNUM": "which come as bytes",
 }
 
@@ -131,7 +131,7 @@ class DuckDB(lazy.Lazy):
         return self.join(self.native, question, cells, list(added), whole=True)
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
-        """Return data with columns recoded and blanked, without those of lookups."""
+        """Return data with columns recoded and blanked, without the columns of lookups."""
         columns = (
             f"{_rewritten(name, changes[name])} AS {_quoted(name)}"
             if name in changes

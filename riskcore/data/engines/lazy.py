@@ -117,7 +117,7 @@ class Lazy(Engine):
         return self.lazy_cells(question).collect()
 
     def lazy_cells(self, question: Question, part: int = 0, parts: int = 1) -> Any:
-        """Return the cells as the engine will count them, those of one part only."""
+        """Return the cells as the engine will count them, of one part only."""
         import narwhals.stable.v2 as nw
 
         renamed = _renamed(question)

@@ -180,7 +180,7 @@ class CsvFile(ArrowFormat):
         if intake.broken_fields:
             warn(
                 f"{self.path}: {intake.broken_fields:,} quoted fields have line "
-                f"breaks; {intake.within:,} lines belong to them and are no records",
+                f"breaks; {intake.within:,} lines belong to them and are not records",
                 LineBreaksInFields,
             )
         return table.select(columns), intake

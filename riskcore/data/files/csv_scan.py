@@ -127,7 +127,7 @@ class Scan:
             raise ValueError(
                 f"{path}: text after a closing quote in line {state[_AFTER_LINE]}"
                 f"{_and_more(state[_AFTER])}; a quote within a quoted field must be "
-                "doubled, and a stray one be taken out"
+                "doubled, and a stray one removed"
             )
         if quoted:
             raise ValueError(
@@ -136,8 +136,8 @@ class Scan:
         if state[_WRONG]:
             rows = "row does" if state[_WRONG] == 1 else "rows do"
             raise ValueError(
-                f"{path}: {state[_WRONG]:,} {rows} not have {state[_WIDTH]} fields as "
-                f"the header; first row {state[_WRONG_ROW]}, line "
+                f"{path}: {state[_WRONG]:,} {rows} not have {state[_WIDTH]} fields, as "
+                f"the header has; first row {state[_WRONG_ROW]}, line "
                 f"{state[_WRONG_LINE]}, has {state[_WRONG_FIELDS]}"
             )
         if state[_SWALLOWED]:
@@ -146,7 +146,7 @@ class Scan:
                 f"{state[_SWALLOWED_LINE]} runs over {state[_SWALLOWED_LINES]} lines, "
                 "each with as many delimiters as a record"
                 f"{_and_more(state[_SWALLOWED])}: two stray quotes have swallowed "
-                "records; take them out, or double them"
+                "records; remove or double them"
             )
 
 

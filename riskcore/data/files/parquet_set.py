@@ -229,7 +229,7 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
         rest = path.parts[len([*_fixed(path)]) :]
         files = [*_matching(root, rest, ())]
         if not files:
-            raise FileNotFoundError(f"{path}: no file of this pattern")
+            raise FileNotFoundError(f"{path}: no file matches this pattern")
         return root, sorted(set(files), key=lambda one: one.parts)
     hidden: list[Path] = []
     files = [*_below(path, (), hidden)]

@@ -82,7 +82,7 @@ class _Bytes:
         """Refuse the file unless the next bytes are the text."""
         place = self.file.tell()
         if self.take(len(text)) != text:
-            self.refuse(f"{text.decode()!r} does not stand at byte {place:,}")
+            self.refuse(f"{text.decode()!r} is not at byte {place:,}")
 
     def parts(self) -> Iterator[bytes]:
         """Yield all remaining bytes."""
@@ -132,8 +132,8 @@ def count_spss(path: Path) -> RecordCount:
         records, rest = divmod(values, width)
         if rest:
             file.refuse(
-                f"after {records:,} whole records {rest:,} of {width:,} values of "
-                "another one follow"
+                f"after {records:,} whole records, {rest:,} of the {width:,} values of "
+                "another follow"
             )
         known = {one for one in (stated, more) if one >= 0}
         if known - {records}:
@@ -223,7 +223,7 @@ def _inflated(file: _Bytes) -> Iterator[bytes]:
     file.seek(trailer)
     *_, count = file.numbers("2q2i")
     if length != 24 + 24 * count:
-        file.refuse("its trailer has another number of blocks than its header")
+        file.refuse("its trailer and its header state different numbers of blocks")
     blocks = [file.numbers("2q2i") for _ in range(count)]
     end, plain_end = header + 24, header
     for plain, packed, plain_size, packed_size in blocks:
@@ -267,7 +267,7 @@ def _count_tagged(file: _Bytes) -> int:
     file.expect(b"<stata_dta><header><release>")
     release = file.take(3)
     if not release.isdigit():
-        file.refuse(f"of the release {release!r}")
+        file.refuse(f"its release is {release!r}, not a number")
     file.expect(b"</release><byteorder>")
     file.order = ">" if file.take(3) == b"MSF" else "<"
     file.expect(b"</byteorder><K>")
@@ -326,7 +326,7 @@ def _count_untagged(file: _Bytes, release: int) -> int:
     # Labels follow up to the end; in files of Stata 4 they have no known layout.
     names = (9, 33) if release < 110 else (33,)
     if release >= 105 and not any(_are_labels(file, place, one) for one in names):
-        file.refuse(f"other bytes than labels follow its {records:,} records")
+        file.refuse(f"bytes that are not labels follow its {records:,} records")
     return int(records)
 
 

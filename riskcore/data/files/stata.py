@@ -90,7 +90,9 @@ class StataFile(LabelledFile):
         mark = b"<timestamp>"
         place = begin.index(mark) + len(mark)
         if begin[place] != len(_TIME):
-            raise ValueError("the header of a file of Stata has another time")
+            raise ValueError(
+                "the header of the Stata file has a time of another length"
+            )
         file.seek(place + 1)
         file.write(_TIME)
         file.flush()

@@ -72,13 +72,8 @@ CASES = {name: rest for name, *rest in cases()}
 
 
 def plain(values):
-    """Return values so that those of all engines are equal if they are the same."""
-
-    def one(value):
-        # pandas has no dates.
-        return value.date() if isinstance(value, dt.datetime) else value
-
-    return [one(value) for value in values]
+    """Return values with times as dates, which pandas does not have."""
+    return [one.date() if isinstance(one, dt.datetime) else one for one in values]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -230,8 +225,6 @@ def test_doubtful_codes_count_records(engine):
 def test_the_report(engine):
     columns, keys, weight, _ = CASES["plain"]
     table = pa.table(columns)
-    from riskcore import page
-
     pages = []
     for data in (table, engine.hold(table)):
         with warnings.catch_warnings():
@@ -239,7 +232,6 @@ def test_the_report(engine):
             result = riskcore.assess(data, keys, weight)
             pages.append(result._repr_html_())
     assert pages[0] == pages[1]
-    assert page
 
 
 def test_two_results_at_once(engine):
@@ -250,9 +242,5 @@ def test_two_results_at_once(engine):
         riskcore.assess(engine.hold(table), ["k"], "w").records
         for table in (one, other)
     ]
-    tables = [engine.collect(records) for records in held]
-    assert [len(table) for table in tables] == [9, 4]
-    assert [set(t["population_frequency"].to_pylist()) for t in tables] == [
-        {7.5},
-        {15.0},
-    ]
+    found = [engine.collect(one)["population_frequency"].to_pylist() for one in held]
+    assert found == [[7.5] * 9, [15.0] * 4]

@@ -152,14 +152,9 @@ def test_data_that_change(engine, monkeypatch):
         return dataclasses.replace(counted, weighed=known)
 
     monkeypatch.setattr(base.Engine, "count", one_more)
-    with pytest.raises(
-        ValueError, match="the cells have 4,000 records, the data 4,001"
-    ):
-        riskcore.assess(data, ["id"])
-    with pytest.raises(
-        ValueError, match="the cells have 4,000 records, the data 4,001"
-    ):
-        riskcore.tabulate(data, ["id"])
+    for function in (riskcore.assess, riskcore.tabulate):
+        with pytest.raises(ValueError, match="the cells have 4,000 .*, the data 4,001"):
+            function(data, ["id"])
     monkeypatch.undo()
     # The engine takes further questions.
     assert riskcore.assess(data, ["id"]).cells.n == 4000

@@ -68,13 +68,10 @@ def test_columns_without_an_order_are_refused(engine):
     table = pa.table({"k": [[1], [2], [1]], "s": [{"a": 1}, {"a": 2}, {"a": 1}]})
     data = engine.hold(table)
     for key in ("k", "s"):
-        with pytest.raises(
-            TypeError, match=f"'{key}': values of type .* have no order"
-        ):
+        message = f"'{key}': values of type .* have no order"
+        with pytest.raises(TypeError, match=message):
             riskcore.assess(data, [key])
-        with pytest.raises(
-            TypeError, match=f"'{key}': values of type .* have no order"
-        ):
+        with pytest.raises(TypeError, match=message):
             riskcore.protect(data, [key], threshold=0.5)
 
 
@@ -146,29 +143,18 @@ def test_dictionaries_of_arrow_in_pandas_with_a_null():
     assert back["k"].dtype == kind
 
 
-def noted():
-    """Return a table whose notes list the codes of a column."""
-    field = pa.field("k", pa.int64(), metadata={"codes": "1, 2, 7654321"})
-    schema = pa.schema([field], metadata={"codes": "1, 2, 7654321"})
-    return pa.table({"k": [1, 1, 2, 7654321]}, schema=schema)
-
-
-def test_recoded_columns_have_no_notes():
-    table = noted()
-    rules = {"k": Recoding.mapping({7654321: 2})}
-    found = riskcore.protect(table, ["k"], threshold=0.9, recodings=rules)
+def test_recoded_columns_lose_notes_that_list_codes():
+    codes = {"k": [1, 1, 2, 7654321]}
+    notes = {"codes": "1, 2, 7654321"}
+    schema = pa.schema([pa.field("k", pa.int64(), metadata=notes)], metadata=notes)
+    table = pa.table(codes, schema=schema)
+    frame = import_module("pandas").DataFrame(codes)
+    frame.attrs = notes
+    how = {"threshold": 0.9, "recodings": {"k": Recoding.mapping({7654321: 2})}}
+    found = riskcore.protect(table, ["k"], **how)
     assert not found.suppressed["k"]
-    back = found.data
-    assert back.schema.metadata is None
-    assert back.schema.field("k").metadata is None
+    assert found.data.schema.metadata is None
+    assert found.data.schema.field("k").metadata is None
     assert table.schema.metadata
-
-
-def test_recoded_columns_of_pandas_have_no_notes():
-    pandas = import_module("pandas")
-    frame = pandas.DataFrame({"k": [1, 1, 2, 7654321]})
-    frame.attrs = {"codes": "7654321"}
-    rules = {"k": Recoding.mapping({7654321: 2})}
-    found = riskcore.protect(frame, ["k"], threshold=0.9, recodings=rules)
-    assert found.data.attrs == {}
-    assert frame.attrs == {"codes": "7654321"}
+    assert riskcore.protect(frame, ["k"], **how).data.attrs == {}
+    assert frame.attrs == notes

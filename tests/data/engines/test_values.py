@@ -23,9 +23,6 @@ def of_duckdb(kind, values):
     return connection.table("s")
 
 
-DUCKDB = needs.engine("duckdb")
-
-
 @needs.engine("duckdb")
 @pytest.mark.parametrize("missing", ["refuse", "wildcard"])
 def test_a_collation_makes_no_texts_one_on_duckdb(missing):
@@ -126,7 +123,9 @@ TIMES = {
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("name", [pytest.param("duckdb", marks=DUCKDB), "polars"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("duckdb", marks=needs.engine("duckdb")), "polars"]
+)
 def test_the_last_of_two_times_that_python_takes_for_one(name, turned):
     first, second, other = TIMES[name]
     kept, lone = (second, first) if turned else (first, second)

@@ -8,14 +8,9 @@ import pytest
 import riskcore
 from riskcore.data.files import formats
 from riskcore.data.files.reading import Reading
+from tests.data.files.conftest import written
 
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
-
-
-def written(folder, text, name="a.csv"):
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def test_csv_is_text_but_for_numeric_columns(tmp_path):

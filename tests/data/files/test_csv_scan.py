@@ -207,7 +207,8 @@ def test_a_packed_file_that_is_cut_off(tmp_path):
 def test_an_unquoted_break_is_a_wrong_row(tmp_path):
     path = written(tmp_path, f"{HEADER}{rows(3)}1,2\n3,10\n{rows(2)}")
     refused(
-        path, "2 rows do not have 4 fields as the header; first row 4, line 5, has 2"
+        path,
+        "2 rows do not have 4 fields, as the header has; first row 4, line 5, has 2",
     )
 
 

@@ -18,14 +18,9 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 from tests import needs
+from tests.data.files.conftest import written
 
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
-
-
-def written(folder, text, name="a.csv"):
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 # What cannot be opened

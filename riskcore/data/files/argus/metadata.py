@@ -105,7 +105,7 @@ def metadata_of(
         return metadata
     found = metadata or metadata_beside(path)
     if found is None:
-        raise FileNotFoundError(f"{path}: no metadata {Path(path).stem}.rda beside it")
+        raise FileNotFoundError(f"{path}: no metadata {Path(path).stem}.rda next to it")
     return read_metadata(found)
 
 

@@ -175,7 +175,7 @@ def _token(text: str) -> str:
     for token in [text] * bare + [f'"{text}"']:
         if [*map(unquoted, line_tokens(f"_ {token}"))] == ["_", text]:
             return token
-    raise ValueError(f"{text!r} cannot stand in metadata of mu-Argus")
+    raise ValueError(f"{text!r} cannot be written in metadata of mu-Argus")
 
 
 def _line_end(path: Path) -> str:

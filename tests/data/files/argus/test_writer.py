@@ -460,7 +460,7 @@ def test_names_and_codes_of_metadata_read_back(tmp_path_factory, names):
 
 def test_names_that_no_token_can_hold_are_refused(tmp_path):
     metadata = Metadata(tmp_path / "a", (Variable('a "b', 0, 1),))
-    with pytest.raises(ValueError, match="cannot stand in metadata"):
+    with pytest.raises(ValueError, match="cannot be written in metadata"):
         writer.write_metadata(io.BytesIO(), metadata)
 
 
