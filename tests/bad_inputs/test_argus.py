@@ -187,45 +187,15 @@ def test_recode_file(case, folder, refused, run):
         refused(*command, phrases=["V.grc", phrase])
 
 
-CODELISTS = {
-    "absent": None,
-    "empty": "",
-    "no commas": "1 male\n",
-    "folder": ...,
-    "NUL": "1,ma\0le\n",
-    "escapes": "1,\x1b[2J\n",
-    "code too wide": "100000,x\n",
-    "twice": "1,a\n1,b\n",
-}
-
-
-@pytest.mark.parametrize("case", CODELISTS)
-def test_codelist_does_not_change_the_records(case, folder, run):
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_codelists_are_not_read(is_folder, folder, run):
     write(folder, "s.rda", GOOD.replace("AGE", " <CODELIST> S.cdl\nAGE"))
     write(folder, "s.asc", DATA)
-    content = CODELISTS[case]
-    if content is ...:
+    if is_folder:
         (folder / "S.cdl").mkdir()
-    elif content is not None:
-        write(folder, "S.cdl", content)
-    for command in (
-        ["assess", "s.asc", "--keys", "SEX"],
-        [
-            "protect",
-            "s.asc",
-            "--keys",
-            "SEX",
-            "--threshold",
-            "50%",
-            "--output",
-            "o.saf",
-        ],
-    ):
-        status, out, err = run(*command)
-        assert "Traceback" not in err
-        assert (out + err).replace("\n", "").isprintable()
-        if status == 0:
-            assert "3 records" in out or "records                      3" in out
-        else:
-            assert status == 2
-            assert "S.cdl" in err
+    status, out, _ = run("assess", "s.asc", "--keys", "SEX")
+    assert (status, "records                      3" in out) == (0, True)
+    command = ["protect", "s.asc", "--keys", "SEX", "--threshold", "50%"]
+    status, out, err = run(*command, "--output", "o.saf")
+    assert status == 0, err
+    assert "3 records" in out

@@ -131,7 +131,7 @@ class DuckDB(lazy.Lazy):
         return self.join(self.native, question, cells, list(added), whole=True)
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
-        """Return data with columns recoded and blanked, without the columns of lookups."""
+        """Return data with columns recoded and blanked; the lookups are dropped."""
         columns = (
             f"{_rewritten(name, changes[name])} AS {_quoted(name)}"
             if name in changes

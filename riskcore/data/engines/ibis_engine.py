@@ -157,7 +157,7 @@ class Ibis(lazy.Lazy):
         )
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
-        """Return data with columns recoded and blanked, without the columns of lookups."""
+        """Return data with columns recoded and blanked; the lookups are dropped."""
         ibis = import_module("ibis")
         columns = {}
         for name in self.schema:

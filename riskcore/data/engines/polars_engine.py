@@ -127,7 +127,7 @@ class Polars(lazy.Lazy):
         return self.join(self.native, question, table, list(added), whole=True)
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
-        """Return data with columns recoded and blanked, without the columns of lookups."""
+        """Return data with columns recoded and blanked; the lookups are dropped."""
         import polars
 
         schema = data.collect_schema()

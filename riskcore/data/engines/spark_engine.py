@@ -106,7 +106,7 @@ class Spark(lazy.Lazy):
         return self.join(self.native, question, table, list(added), whole=True)
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
-        """Return data with columns recoded and blanked, without the columns of lookups."""
+        """Return data with columns recoded and blanked; the lookups are dropped."""
         functions = import_module("pyspark.sql.functions")
         columns = []
         for name in self.schema:

@@ -136,8 +136,8 @@ class Scan:
         if state[_WRONG]:
             rows = "row does" if state[_WRONG] == 1 else "rows do"
             raise ValueError(
-                f"{path}: {state[_WRONG]:,} {rows} not have {state[_WIDTH]} fields, as "
-                f"the header has; first row {state[_WRONG_ROW]}, line "
+                f"{path}: {state[_WRONG]:,} {rows} not have {state[_WIDTH]} fields as "
+                f"the header does; first row {state[_WRONG_ROW]}, line "
                 f"{state[_WRONG_LINE]}, has {state[_WRONG_FIELDS]}"
             )
         if state[_SWALLOWED]:

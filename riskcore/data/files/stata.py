@@ -90,9 +90,7 @@ class StataFile(LabelledFile):
         mark = b"<timestamp>"
         place = begin.index(mark) + len(mark)
         if begin[place] != len(_TIME):
-            raise ValueError(
-                "the header of the Stata file has a time of another length"
-            )
+            raise ValueError("the header of the Stata file has an odd time")
         file.seek(place + 1)
         file.write(_TIME)
         file.flush()

@@ -207,6 +207,8 @@ def test_no_records(engine):
     data = engine.hold(pa.table({"a": pa.array([], pa.int64())}))
     with pytest.raises(ValueError, match="the data hold no records"):
         riskcore.assess(data, ["a"])
+    with pytest.raises(ValueError, match="the data hold no records"):
+        riskcore.protect(data, ["a"], threshold=0.5)
 
 
 def test_a_column_that_is_called_like_a_result(engine):

@@ -153,7 +153,7 @@ def test_data_that_change(engine, monkeypatch):
 
     monkeypatch.setattr(base.Engine, "count", one_more)
     for function in (riskcore.assess, riskcore.tabulate):
-        with pytest.raises(ValueError, match="the cells have 4,000 .*, the data 4,001"):
+        with pytest.raises(ValueError, match=r"the cells have 4,000 .* data 4,001"):
             function(data, ["id"])
     monkeypatch.undo()
     # The engine takes further questions.

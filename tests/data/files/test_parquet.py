@@ -28,17 +28,6 @@ def test_parquet_keeps_its_types(tmp_path):
         formats.read(path, ["c"])
 
 
-def test_bad_parquet_is_refused(tmp_path):
-    path = tmp_path / "a.parquet"
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"a\.parquet"):
-        formats.read(path)
-    path = tmp_path / "b.parquet"
-    pq.write_table(pa.table([[1], [2]], ["a", "a"]), path)
-    with pytest.raises(ValueError, match="given twice: a"):
-        formats.read(path)
-
-
 def test_row_groups_are_counted(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(10)}), path, row_group_size=4)
