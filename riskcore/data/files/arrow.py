@@ -276,7 +276,7 @@ def table_of(columns: Any, *, plain: bool) -> Any:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns of different length: {lengths}")
     if plain:
-        arrays = {name: _plain(name, values) for name, values in arrays.items()}
+        arrays = {name: _for_csv(name, values) for name, values in arrays.items()}
     return pyarrow.table(arrays)
 
 
@@ -327,7 +327,7 @@ def _sorted_dictionary(column: Any) -> Any:
     )
 
 
-def _plain(name: str, values: Any) -> Any:
+def _for_csv(name: str, values: Any) -> Any:
     """Return a column of a type that CSV can hold, nan as missing."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     values = decoded(values)

@@ -14,6 +14,7 @@ from riskcore.data.files.arrow import (
     ArrowFormat,
     import_pyarrow,
     in_plain_layouts,
+    refused_as_value_error,
     with_sorted_dictionaries,
 )
 from riskcore.data.files.base_format import Header, Writing, distinct
@@ -43,12 +44,12 @@ class ArrowFile(ArrowFormat):
                     f"{self.path}: Feather of version 1, which Arrow no longer "
                     "writes; write it again as version 2"
                 )
-        try:
-            with pyarrow.OSFile(str(self.path)) as source:
-                options = ipc.IpcReadOptions(included_fields=fields)
-                yield ipc.open_file(source, options=options)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{self.path}: {error}") from None
+        with (
+            refused_as_value_error(self.path),
+            pyarrow.OSFile(str(self.path)) as source,
+        ):
+            options = ipc.IpcReadOptions(included_fields=fields)
+            yield ipc.open_file(source, options=options)
 
     def read_header(self) -> Header:
         """Read the names of the columns."""

@@ -327,13 +327,15 @@ class _Free:
     ) -> tuple[Array, Iterable[Array]]:
         """Return the line numbers of valid records, and the text of each variable."""
         if (block == _QUOTE).any():
-            good, fields = self._quoted(block, starts, ends)
+            good, fields = self._split_quoted(block, starts, ends)
         else:
-            good, fields = self._plain(block, starts, ends)
+            good, fields = self._split_at_marks(block, starts, ends)
         self.faults[0].add(lines[~good])
         return lines[good], fields
 
-    def _plain(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+    def _split_at_marks(
+        self, block: Array, starts: Array, ends: Array
+    ) -> tuple[Array, Any]:
         marks = np.flatnonzero(block == ord(self.separator))
         first, last = np.searchsorted(marks, starts), np.searchsorted(marks, ends)
         good = last - first == self.count - 1
@@ -350,7 +352,9 @@ class _Free:
         _check_width(self.path, width, f"the separator {self.separator!r}")
         return _as_text(_gathered(block, begins, stops, width))
 
-    def _quoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+    def _split_quoted(
+        self, block: Array, starts: Array, ends: Array
+    ) -> tuple[Array, Any]:
         text = decoded(block)
         rows = [
             _split(text[start:end], self.separator)
