@@ -13,7 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.missing_column import no_such_column
-from riskcore.data.engines.counting import Question, Weighed, frequencies, records_of
+from riskcore.data.engines.counting import (
+    Question,
+    Weights,
+    frequencies,
+    records_of,
+)
 from riskcore.data.engines.protecting import Blank, Changes, Lookup
 from riskcore.data.engines.sums import WholeSums
 from riskcore.data.files.intake import Intake
@@ -50,7 +55,7 @@ class Engine(ABC):
         return prefix
 
     @abstractmethod
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
 
     @abstractmethod
@@ -147,7 +152,7 @@ class Counted:
 
     engine: Engine
     question: Question
-    weighed: Weighed  # the facts about all records
+    weighed: Weights  # the facts about all records
 
     @property
     def n(self) -> int:

@@ -24,7 +24,7 @@ from riskcore.data.engines.base import (
 from riskcore.data.engines.counting import (
     RECORDS,
     Question,
-    Weighed,
+    Weights,
     doubles,
     keys_of,
     weigh,
@@ -60,18 +60,18 @@ class Batches(Engine):
         empty = self.arrow_schema.empty_table()
         return dict(nw.from_native(empty, eager_only=True).schema)
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
         names = Question(keys, weight).columns
         if not names:
-            return Weighed(self.count_rows())
+            return Weights(self.count_rows())
         new = _Labels(keys)
 
-        def weigh_batch(frame: Any) -> Weighed:
+        def weigh_batch(frame: Any) -> Weights:
             new.add(frame)
             return weigh(frame, weight, keys)
 
-        found = Weighed.joined(map(weigh_batch, self._frames(names, weight)))
+        found = Weights.of_parts(map(weigh_batch, self._frames(names, weight)))
         self._labels.update(new.labels)
         return found
 
@@ -277,7 +277,7 @@ def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
     records = rows[:, 0].copy()
     if question.sums is None:
         return records, records.astype(np.float64)
-    return records, question.sums.joined(list(rows.T[1:]))
+    return records, question.sums.join(list(rows.T[1:]))
 
 
 def _frame_of(table: Any) -> Any:

@@ -29,7 +29,7 @@ def sum_column(i: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class Weights:
     """Facts about the weights that are needed before they are added."""
 
     n: int  # records
@@ -44,7 +44,7 @@ class Weighed:
     missing_keys: tuple[int, ...] = ()  # how many records lack each key asked for
 
     @classmethod
-    def joined(cls, parts: Iterable[Weighed]) -> Weighed:
+    def of_parts(cls, parts: Iterable[Weights]) -> Weights:
         """Return the facts about all parts together."""
         parts = [part for part in parts if part.n] or [cls(0)]
         counts: dict[str, Any] = {
@@ -100,7 +100,7 @@ class Question:
 
 def weigh(
     frame: Any, weight: Hashable | None, keys: Sequence[Hashable] = ()
-) -> Weighed:
+) -> Weights:
     """Return the facts about the weights and keys of a narwhals frame."""
     import narwhals.stable.v2 as nw
 
@@ -134,7 +134,7 @@ def weigh(
         value = row.get(name)
         found[name] = np.nan if value is None else float(value)
     missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))
-    return Weighed(**found, missing_keys=missing)
+    return Weights(**found, missing_keys=missing)
 
 
 def count_cells(frame: Any, question: Question) -> Any:
@@ -204,7 +204,7 @@ def frequencies(
     if question.sums is None:
         return records, _numbers(cells, sum_column(0), np.float64)
     sums = [_numbers(cells, name, np.int64) for name in question.sum_columns]
-    return records, question.sums.joined(sums)
+    return records, question.sums.join(sums)
 
 
 def doubles(series: Any) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from riskcore.data.engines.batches import Batches
-from riskcore.data.engines.counting import Question, Weighed
+from riskcore.data.engines.counting import Question, Weights
 from riskcore.data.engines.runs import Runs
 from riskcore.data.engines.sums import WholeSums
 from riskcore.data.files.arrow import import_pyarrow
@@ -30,7 +30,7 @@ class BatchedFile(Batches):
         self.intake = file.intake
         self._check = check
         self._counted: tuple[Question, Runs] | None = None
-        self._weighed: dict[Hashable, tuple[Sequence[Hashable], Weighed]] = {}
+        self._weighed: dict[Hashable, tuple[Sequence[Hashable], Weights]] = {}
 
     @property
     def arrow_schema(self) -> Any:
@@ -48,7 +48,7 @@ class BatchedFile(Batches):
         """Return the number of records."""
         return self.file.intake.records
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
         """Return the facts about the weights, and how many records lack each key.
 
         The file is read once for all keys of the first call.

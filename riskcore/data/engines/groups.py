@@ -33,18 +33,18 @@ class Groups:
         """Number of records."""
         return int(self.records.sum())
 
-    def weight_sum(self, of: NDArray[Any], groups: int) -> NDArray[np.float64]:
-        """Return the sums of the weights over groups, ``of`` being each row's group."""
+    def weight_sum(self, group: NDArray[Any], groups: int) -> NDArray[np.float64]:
+        """Return the sums of the weights over groups, given the group of each row."""
         parts = self.sums or [self.records]
         totals = []
         for part in parts:
             total = np.zeros(groups, part.dtype)
             with np.errstate(over="ignore"):  # refused where the sum is looked at
-                np.add.at(total, of, part)
+                np.add.at(total, group, part)
             totals.append(total)
         if self.whole is None:
             return totals[0].astype(np.float64, copy=False)
-        return self.whole.joined(totals)
+        return self.whole.join(totals)
 
     def refuse_single(self, what: str) -> TypeError:
         """Return the error for a task that needs single records."""

@@ -19,7 +19,7 @@ _INSTALL = 'pip install "riskcore[engines]"'
 _AHEAD = {"batch_size": 1 << 17, "batch_readahead": 2, "fragment_readahead": 1}
 
 
-def handed_over(data: Any) -> Any:
+def hand_over(data: Any) -> Any:
     """Return a dataset or dask frame as a lazy frame or relation; others as given."""
     # Data can only come from modules that have been imported.
     datasets = sys.modules.get("pyarrow.dataset")

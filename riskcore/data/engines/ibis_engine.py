@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from riskcore.data.engines import lazy
-from riskcore.data.engines.counting import Question, Weighed
+from riskcore.data.engines.counting import Question, Weights
 from riskcore.data.engines.protecting import Blank, Change, Changes
 
 # Texts that some collations take for one another.
@@ -61,7 +61,7 @@ class Ibis(lazy.Lazy):
                     "that keeps texts apart"
                 )
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
         with self._explained():
             return super().weigh(weight, keys)

@@ -17,7 +17,7 @@ from riskcore.data.engines.base import Compute, Engine, Numbers, Results
 from riskcore.data.engines.counting import (
     RECORDS,
     Question,
-    Weighed,
+    Weights,
     count_cells,
     frequencies,
     weigh,
@@ -98,7 +98,7 @@ class Lazy(Engine):
             )
         return self.rewrite(data, changes, blank) if changes else data
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
         import narwhals.stable.v2 as nw
 

@@ -71,15 +71,15 @@ class WholeSums:
             rest = (rest - piece) * 2.0**self.bits
         return cut
 
-    def joined(self, sums: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    def join(self, sums: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Return the sums of the weights, from the sums of their pieces."""
-        joined = np.empty(len(sums[0]))
-        for start in range(0, len(joined), BLOCK):
+        totals = np.empty(len(sums[0]))
+        for start in range(0, len(totals), BLOCK):
             part = slice(start, start + BLOCK)
-            self._join([each[part] for each in sums], joined[part])
-        return joined
+            self._join_block([each[part] for each in sums], totals[part])
+        return totals
 
-    def _join(
+    def _join_block(
         self, sums: Sequence[NDArray[np.int64]], out: NDArray[np.float64]
     ) -> None:
         """Write the sums of the weights of a block, which stays in the cache."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from riskcore.data.engines.base import Engine, refuse_twice
 from riskcore.data.engines.duckdb_engine import DuckDB
-from riskcore.data.engines.handed_over import handed_over
+from riskcore.data.engines.handed_over import hand_over
 from riskcore.data.engines.ibis_engine import Ibis
 from riskcore.data.engines.lazy import Lazy
 from riskcore.data.engines.polars_engine import Polars
@@ -32,7 +32,7 @@ def engine_of(data: Any) -> Engine | None:
         return data
     if type(data).__module__.startswith("narwhals.") and hasattr(data, "collect"):
         data = data.to_native()
-    data = handed_over(data)
+    data = hand_over(data)
     engine = _ENGINE_OF.get(type(data).__module__.partition(".")[0])
     if engine is None:
         return None

@@ -64,7 +64,7 @@ class LabelledFile(ArrowFormat):
     typed = True
     labelled = True
     writer: ClassVar[str]  # name of the function of pyreadstat that writes such files
-    largest: ClassVar[float]  # number that the file can store
+    largest: ClassVar[float]  # the largest number that a file can store
     # Formats for dates, times and whole numbers that have none yet.
     date_format: ClassVar[str]
     time_format: ClassVar[str]
@@ -100,8 +100,9 @@ class LabelledFile(ArrowFormat):
         need_pyreadstat()
         given = self.reading.encoding
         encoding = None if given == "utf-8" else given  # the file states it
+        read = getattr(import_module("pyreadstat"), self.reader)
         try:
-            return getattr(import_module("pyreadstat"), self.reader)(  # type: ignore[no-any-return]
+            data, metadata = read(
                 str(self.path),
                 output_format="dict",
                 disable_datetime_conversion=True,
@@ -110,6 +111,7 @@ class LabelledFile(ArrowFormat):
             )
         except parser_errors() as error:
             raise ValueError(f"{self.path}: {error}") from None
+        return data, metadata
 
     @property
     def options(self) -> dict[str, Any]:

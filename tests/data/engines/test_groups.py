@@ -30,7 +30,7 @@ def test_sums_of_rows_are_those_of_their_records():
     assert groups.weight_sum(group, 40).tolist() == want
     assert groups.n == 4000
     # Sums of rounded sums are others.
-    rounded = whole.joined(exact)
+    rounded = whole.join(exact)
     assert [math.fsum(rounded[group == one]) for one in range(40)] != want
 
 
