@@ -1,4 +1,4 @@
-"""mu-Argus files: metadata, records, codelists and recode files that are wrong."""
+"""Invalid files of mu-Argus: metadata, records, codelists and recode files."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Command lines: options, numbers, names and output paths that cannot be."""
+"""Command lines with invalid options, numbers, names and output paths."""
 
 import os
 import subprocess
@@ -406,7 +406,7 @@ def test_odd_but_right(case, run):
     assert "records                      4\n" in out
 
 
-def test_names_that_are_no_text():
+def test_names_that_are_not_text():
     """In a process of its own, for such arguments come from the system alone."""
     name = b"bytes\xff \x1b[2J" + "ä\u202e.csv".encode()
     with open(name, "w") as file:

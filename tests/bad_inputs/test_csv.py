@@ -1,4 +1,4 @@
-"""CSV files: for each the values that are in it, or an error that says where."""
+"""CSV files: each gives its values, or an error that says where the fault is."""
 
 import codecs
 import gzip
@@ -430,7 +430,7 @@ def test_missing_codes(case, folder, refused, run):
         refused("assess", "s.csv", *options, phrases=expected)
 
 
-# What is not a file
+# Paths that are not files
 
 
 def make_pipe(path):
@@ -477,7 +477,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("case", PLACES)
-def test_what_is_no_file(case, folder, refused):
+def test_paths_that_are_not_files(case, folder, refused):
     name, make, phrase = PLACES[case]
     if make:
         make(folder / name)

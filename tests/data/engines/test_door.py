@@ -1,4 +1,4 @@
-"""One door: every engine gives what the same data give in memory."""
+"""Every engine gives the same results as the same data in memory."""
 
 import datetime as dt
 import warnings
@@ -173,7 +173,7 @@ def test_names_that_differ_by_case(engine):
         ([None, None, None], "3 missing in 3 records"),
     ],
 )
-def test_weights_that_are_none(engine, weights, fault):
+def test_invalid_weights(engine, weights, fault):
     table = pa.table({"a": [1, 1, 2], "w": pa.array(weights, pa.float64())})
     with pytest.raises(ValueError, match=f"weight 'w': {fault}"):
         riskcore.assess(engine.hold(table), ["a"], "w")

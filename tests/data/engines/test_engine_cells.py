@@ -1,4 +1,4 @@
-"""Cells stay with their engine until somebody looks at a single one."""
+"""Cells stay with their engine until a single one is needed."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Rows that stand for many records: their sums have the bits of these."""
+"""Rows that stand for many records: their sums have the bits of the records' sums."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Protecting on every engine: what the same data give in memory, record by record."""
+"""Protecting on every engine gives the same records as in memory."""
 
 import datetime as dt
 import io
@@ -22,7 +22,7 @@ from tests import needs
 from .test_door import CASES
 
 N = 400
-# Each of them tells that other columns were not looked at.
+# Each protection warns that other columns were not checked.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
     "ignore::riskcore.protection.result.SuppressedValueShows",
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def survey(n=N, seed=3):
-    """Return records of which some are unsafe, some with missing keys."""
+    """Return records, some unsafe and some with missing keys."""
     rng = np.random.default_rng(seed)
 
     def some(values, share=0.03):
@@ -108,7 +108,7 @@ WAYS = {
 
 
 def value(one):
-    """Return a value so that those of all engines are equal if they are the same."""
+    """Return a value in a form that is the same for all engines."""
     if one is None or one != one:
         return None
     if isinstance(one, dt.datetime):
@@ -299,7 +299,7 @@ def test_other_columns_are_named_as_not_checked(engine):
 
 
 def telling(n=600):
-    """Return records of which two columns tell a region, and one its places."""
+    """Return records with two columns that show the region, and one its places."""
     rng = np.random.default_rng(8)
     region = np.sort(rng.integers(0, 6, n))
     return pa.table(
@@ -339,7 +339,7 @@ def test_what_keys_and_other_columns_tell_is_what_it_is_in_memory(engine):
 COARSE = {"region": Recoding.intervals([2], [0, 1])}
 
 
-def test_what_tells_codes_before_recoding(engine):
+def test_what_shows_codes_before_recoding(engine):
     table = telling()
     how = {"weight": "w", "threshold": 0.02, "recodings": COARSE}
     with warnings.catch_warnings():
@@ -353,7 +353,7 @@ def test_what_tells_codes_before_recoding(engine):
     assert ("province", "finer") in {(one.column, one.rule) for one in found}
 
 
-def test_what_tells_codes_before_recoding_of_a_column_that_is_no_key(engine):
+def test_what_shows_codes_before_recoding_of_another_column(engine):
     table = telling()
     how = {"weight": "w", "threshold": 0.02, "recodings": COARSE}
     with warnings.catch_warnings():
@@ -362,7 +362,7 @@ def test_what_tells_codes_before_recoding_of_a_column_that_is_no_key(engine):
     result = riskcore.protect(engine.hold(table), ["province", "age"], **how)
     assert result.not_checked == tuple(table.column_names)
     found = result.shown_in(table.column_names)
-    # A column of which nothing is blanked, one that is a key, one that is none.
+    # A key without blanks, and two columns that are not keys.
     for column in ("age", "number", "noise"):
         assert {one for one in found if one.column == column} == {
             one for one in want if one.column == column

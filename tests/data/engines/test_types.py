@@ -1,4 +1,4 @@
-"""Types of columns: each gives what it gives in memory, or an error that names it."""
+"""Columns of any type give the same results as in memory, or an error."""
 
 import copy
 import pickle
@@ -84,7 +84,7 @@ def test_objects_on_polars_are_refused():
 
 @needs.engine("ibis")
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string' option is deprecated")
-def test_what_backends_of_ibis_lack_is_told(tmp_path):
+def test_backends_of_ibis_that_lack_operations(tmp_path):
     ibis, polars = import_module("ibis"), import_module("polars")
     with sqlite3.connect(tmp_path / "s.db") as connection:
         connection.execute("CREATE TABLE s (k INTEGER, w REAL)")

@@ -1,4 +1,4 @@
-"""Cells are one where their values are: whatever an engine compares them by."""
+"""Values are equal if they are the same, however an engine compares them."""
 
 import pyarrow as pa
 import pytest

@@ -13,7 +13,7 @@ from tests.data.files.conftest import written
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
 
 
-def test_csv_is_text_but_for_numeric_columns(tmp_path):
+def test_csv_is_text_except_for_numeric_columns(tmp_path):
     table = formats.read(written(tmp_path, CSV), numeric=["w"])
     assert table.to_pydict() == {
         "sex": ["1", "2"],
@@ -119,7 +119,7 @@ def test_bad_text_is_refused(tmp_path, text, message):
         formats.read(written(tmp_path, text))
 
 
-def test_text_that_is_no_number_is_refused(tmp_path):
+def test_text_that_is_not_a_number_is_refused(tmp_path):
     path = written(tmp_path, "w,v\n1,1\nx,1\nx,1\n")
     message = "w is not a number in 2 records, first in record 2: 'x'"
     with pytest.raises(ValueError, match=message):
@@ -150,7 +150,7 @@ def test_missing_codes_of_a_column_and_of_all(tmp_path):
     }
 
 
-def test_codes_that_stand_nowhere_are_said(tmp_path):
+def test_codes_that_do_not_occur_are_warned_of(tmp_path):
     path = written(tmp_path, "mar,w\n1,1\n2,2\n")
     with pytest.warns(
         formats.DoubtfulCodes, match="missing codes of mar, '9', do not occ"
@@ -164,7 +164,7 @@ def test_codes_that_stand_nowhere_are_said(tmp_path):
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-16-le", "utf-32-be", "gb18030", "utf-16"]
 )
-def test_one_mark_is_no_part_of_a_name(tmp_path, encoding, packed):
+def test_one_mark_is_not_part_of_a_name(tmp_path, encoding, packed):
     path = tmp_path / f"a.csv{packed}"
     opener = gzip.open if packed else open
     for marks in ("", "\ufeff"):
@@ -185,7 +185,7 @@ def test_a_mark_before_a_quoted_name(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
-def test_no_columns_are_none(tmp_path, name):
+def test_an_empty_list_of_columns_reads_none(tmp_path, name):
     path = formats.write(tmp_path / name, {"sex": ["1", "2"], "age": ["3", "4"]})
     table, intake = formats.read_counted(path, [])
     assert (table.column_names, table.num_rows, intake.records) == ([], 2, 2)

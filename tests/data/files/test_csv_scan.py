@@ -110,7 +110,7 @@ class OutOfOrder(io.BytesIO):
 
 
 def test_arrow_may_read_ahead_while_the_scan_is_ended(tmp_path):
-    # After an error of Arrow's both its thread and ours read what is left.
+    # After an error of Arrow both its thread and ours read the rest of the file.
     path = tmp_path / "a.csv"
     file = OutOfOrder(b'age,address\n31,"12 High St"\n47,"13 High St"\n')
     scan = Scan(path, 2, ",")

@@ -24,7 +24,7 @@ CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
 # What cannot be opened
 
 
-def test_what_is_no_known_file_is_refused(tmp_path):
+def test_unknown_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         formats.read(tmp_path / "none.csv")
     with pytest.raises(IsADirectoryError, match="a directory"):
@@ -214,7 +214,7 @@ def test_a_format_is_one_class_and_one_line(tmp_path):
 
 
 @pytest.mark.usefixtures("with_json")
-def test_what_is_said_of_a_new_format(tmp_path):
+def test_messages_about_a_new_format(tmp_path):
     path = formats.write(tmp_path / "s.json", {"a": ["1"]})
     with pytest.raises(ValueError, match=r"\.saf, \.json$"):
         formats.read(written(tmp_path, "x", "a.xlsx"))

@@ -67,7 +67,7 @@ def test_missing_codes_of_parquet(tmp_path):
 
 
 @pytest.mark.parametrize("values", [[1, 2], ["a", "b"], [True, False]])
-def test_missing_codes_that_stand_nowhere_in_parquet(tmp_path, values):
+def test_missing_codes_that_do_not_occur_in_parquet(tmp_path, values):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": values}), path)
     assert formats.read(path, reading=Reading(missing_codes=["9"])).num_rows == 2

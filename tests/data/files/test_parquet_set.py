@@ -108,7 +108,7 @@ def test_folders_that_other_programs_write(tmp_path):
     assert sorted(map(str, read)) == sorted(map(str, table.to_pylist()))
 
 
-def test_what_is_beside_the_data_is_passed_over(survey):
+def test_hidden_files_are_passed_over(survey):
     (survey / "_SUCCESS").touch()
     (survey / ".part-0.parquet.crc").write_text("x")
     assert formats.read(survey).num_rows == 4
