@@ -433,31 +433,21 @@ def test_missing_codes(case, folder, refused, run):
 # Paths that are not files
 
 
-def make_pipe(path):
-    os.mkfifo(path)
-
-
 def make_loop(path):
     os.symlink("other.csv", path)
     os.symlink(path.name, path.with_name("other.csv"))
-
-
-def make_dangling(path):
-    os.symlink("absent.csv", path)
-
-
-def make_zeros(path):
-    os.symlink("/dev/zero", path)
 
 
 PLACES = {
     "absent": ("s.csv", None, "no such file"),
     "absent folder": ("no/s.csv", None, "no such file"),
     "directory": ("s.csv", os.mkdir, "a directory, not a file"),
-    "pipe": ("s.csv", make_pipe, "a device or pipe, not a file"),
+    "pipe": ("s.csv", os.mkfifo, "a device or pipe, not a file"),
     "loop of links": ("s.csv", make_loop, "s.csv"),
-    "dangling link": ("s.csv", make_dangling, "no such file"),
-    "link to a device": ("s.csv", make_zeros, "a device or pipe, not a file"),
+    "dangling link": ("s.csv", lambda path: os.symlink("absent.csv", path),
+                      "no such file"),
+    "link to a device": ("s.csv", lambda path: os.symlink("/dev/zero", path),
+                         "a device or pipe, not a file"),
     "null": ("/dev/null", None, "a device or pipe, not a file"),
     "no suffix": ("s", lambda path: path.write_text("a\n1\n"), "unknown kind of file"),
     "suffix of a spreadsheet": ("s.xlsx", lambda path: path.write_text("a\n1\n"),

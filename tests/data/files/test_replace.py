@@ -599,7 +599,6 @@ def test_a_journal_is_followed(tmp_path):
 
 
 @needs.posix
-@needs.posix
 @pytest.mark.parametrize(
     "change",
     ["mode", "link", pytest.param("owner", marks=needs.root), "content", "in use"],
