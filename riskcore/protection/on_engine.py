@@ -24,15 +24,14 @@ from riskcore.data.coded import CodedRecords, code_cells
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import Counts, count
 from riskcore.data.engines.base import Engine, changed_meanwhile
-from riskcore.data.engines.counting import Question, frequencies, records_of
-from riskcore.data.engines.groups import Groups
-from riskcore.data.engines.protecting import (
-    Change,
-    Lookup,
-    changed,
+from riskcore.data.engines.counting import (
+    Question,
+    frequencies,
     key_column,
-    table_of,
+    records_of,
 )
+from riskcore.data.engines.groups import Groups
+from riskcore.data.engines.protecting import Change, Lookup, table_of
 from riskcore.data.engines.runs import Runs
 from riskcore.data.engines.which import engine_of
 from riskcore.data.recode import recoded_columns
@@ -101,7 +100,7 @@ class OnEngine:
         masks: Masks,
         verified: CodedRecords,
     ) -> Any:
-        """Return the data recoded and blanked, see `changed`."""
+        """Return the data recoded and blanked, see `Engine.change`."""
         lookups, changes = [], {}
         for i, name in enumerate(self.settings.recodings):
             lookup = self._recoding(
@@ -118,7 +117,7 @@ class OnEngine:
                     blanked=f"{self.engine.prefix}blank_{i}",
                     left=self._left(name, name in recoded, verified),
                 )
-        data = changed(self.engine, lookups, changes, blank)
+        data = self.engine.change(lookups, changes, blank)
         # Also if nothing is: the data may be others each time.
         self._verify(data, verified)
         return data

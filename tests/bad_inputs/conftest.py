@@ -1,9 +1,9 @@
-"""What every bad input must come to: one clear line, or the right answer.
+"""Bad inputs must end in one clear line, or the right answer.
 
-Each file beside this one is tables of cases. A case of the command is refused with
-status 2, a line that begins ``riskcore: error:`` (or that of one command), no output
-file, and phrases that say what was given and what to do. A case of Python raises an
-error of riskcore's own, told by the phrases, of a type that a caller can foresee.
+The files of this folder are tables of cases. The command refuses a case with status 2,
+a line that begins ``riskcore: error:`` (or names the command), no output file, and
+phrases that say what was given and what to do. A call in Python raises an error of
+riskcore itself, with the phrases, of a type that callers expect.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Command lines: options, numbers, names and output paths that cannot be."""
+"""Command lines with invalid options, numbers, names and output paths."""
 
 import os
 import subprocess
@@ -293,27 +293,11 @@ WRITERS = {
 }
 
 
-def make_file(path):
-    path.write_text("mine")
-
-
-def make_pipe(path):
-    os.mkfifo(path)
-
-
-def make_dangling_link(path):
-    path.symlink_to("elsewhere")
-
-
-def make_loop(path):
-    path.symlink_to(path.name)
-
-
 TARGETS = {
-    "exists": ("o{}", make_file, "o"),
+    "exists": ("o{}", lambda path: path.write_text("mine"), "o"),
     "directory": ("o{}", Path.mkdir, "o"),
-    "pipe": ("o{}", make_pipe, "o"),
-    "loop of links": ("o{}", make_loop, "o"),
+    "pipe": ("o{}", os.mkfifo, "o"),
+    "loop of links": ("o{}", lambda path: path.symlink_to(path.name), "o"),
     "no folder": ("no/o{}", None, "no"),
     "under a file": ("s.csv/o{}", None, "s.csv"),
     "long name": ("x" * 300 + "{}", None, ""),
@@ -343,22 +327,14 @@ def test_output_path(writer, target, refused, folder):
     assert (folder / "s.csv").read_text() == SURVEY
 
 
-def hard_link(name):
-    os.link("s.csv", name)
-
-
-def soft_link(name):
-    Path(name).symlink_to("s.csv")
-
-
 def link_to_a_link(name):
     Path("between.csv").symlink_to("s.csv")
     Path(name).symlink_to("between.csv")
 
 
 SPELLINGS = {
-    "hard link": ("t.csv", hard_link),
-    "symbolic link": ("t.csv", soft_link),
+    "hard link": ("t.csv", lambda name: os.link("s.csv", name)),
+    "symbolic link": ("t.csv", lambda name: os.symlink("s.csv", name)),
     "link to a link": ("t.csv", link_to_a_link),
     "relative": ("./s.csv", None),
     "by a folder": ("x/../s.csv", lambda _: Path("x").mkdir()),
@@ -406,7 +382,7 @@ def test_odd_but_right(case, run):
     assert "records                      4\n" in out
 
 
-def test_names_that_are_no_text():
+def test_names_that_are_not_text():
     """In a process of its own, for such arguments come from the system alone."""
     name = b"bytes\xff \x1b[2J" + "ä\u202e.csv".encode()
     with open(name, "w") as file:

@@ -1,4 +1,4 @@
-"""CSV files: for each the values that are in it, or an error that says where."""
+"""CSV files: each gives its values, or an error that says where the fault is."""
 
 import codecs
 import gzip
@@ -430,11 +430,7 @@ def test_missing_codes(case, folder, refused, run):
         refused("assess", "s.csv", *options, phrases=expected)
 
 
-# What is not a file
-
-
-def make_pipe(path):
-    os.mkfifo(path)
+# Paths that are not files
 
 
 def make_loop(path):
@@ -442,26 +438,20 @@ def make_loop(path):
     os.symlink(path.name, path.with_name("other.csv"))
 
 
-def make_dangling(path):
-    os.symlink("absent.csv", path)
-
-
-def make_zeros(path):
-    os.symlink("/dev/zero", path)
-
-
 PLACES = {
     "absent": ("s.csv", None, "no such file"),
     "absent folder": ("no/s.csv", None, "no such file"),
     "directory": ("s.csv", os.mkdir, "a directory, not a file"),
-    "pipe": ("s.csv", make_pipe, "a device or pipe, not a file"),
+    "pipe": ("s.csv", os.mkfifo, "a device or pipe, not a file"),
     "loop of links": ("s.csv", make_loop, "s.csv"),
-    "dangling link": ("s.csv", make_dangling, "no such file"),
-    "link to a device": ("s.csv", make_zeros, "a device or pipe, not a file"),
+    "dangling link": ("s.csv", lambda path: os.symlink("absent.csv", path),
+                      "no such file"),
+    "link to a device": ("s.csv", lambda path: os.symlink("/dev/zero", path),
+                         "a device or pipe, not a file"),
     "null": ("/dev/null", None, "a device or pipe, not a file"),
     "no suffix": ("s", lambda path: path.write_text("a\n1\n"), "unknown kind of file"),
     "suffix of a spreadsheet": ("s.xlsx", lambda path: path.write_text("a\n1\n"),
-                                "unknown kind of file; save it as one that"),
+                                "unknown kind of file; save it as a known"),
     "only a suffix": (".csv", lambda path: path.write_text("a\n1\n"), "unknown kind"),
     "empty name": ("", None, "a directory"),
     "folder itself": (".", None, "a directory"),
@@ -477,7 +467,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("case", PLACES)
-def test_what_is_no_file(case, folder, refused):
+def test_paths_that_are_not_files(case, folder, refused):
     name, make, phrase = PLACES[case]
     if make:
         make(folder / name)

@@ -71,7 +71,7 @@ WITHOUT_FILE = ("error-table", "simulate", "demo")
 
 
 def drawn_command(rng):
-    """Return the words of a command in which at least one thing is wrong or odd."""
+    """Return the words of a command with at least one invalid or odd argument."""
     name = rng.choice(list(OPTIONS))
     good = list(GOOD.get(name, []))
     if name in WITHOUT_FILE:
@@ -106,7 +106,7 @@ def value(rng):
 
 
 def frame(rng):
-    """Return columns of which some are odd."""
+    """Return columns, some of them odd."""
     columns = {"REG": [1, 1, 2], "SEX": ["m", "f", "m"], "W": [10.0, 20.0, 15.0]}
     for name in rng.sample(list(columns), rng.randint(0, 2)):
         columns[name] = value(rng)

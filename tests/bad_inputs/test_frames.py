@@ -106,7 +106,7 @@ def test_argument(case, backend, raises):
     raises(lambda: assess(data, **{"keys": ["k", "j"], **changed}), phrase)
 
 
-# What is no data
+# Objects that are not data
 
 DATASETS = {
     "None": (None, "NoneType"),

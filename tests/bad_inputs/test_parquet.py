@@ -1,4 +1,4 @@
-"""Parquet files: broken ones, and columns of types that a role cannot have."""
+"""Damaged Parquet files, and columns of types that a role cannot have."""
 
 import datetime as dt
 import decimal

@@ -1,11 +1,10 @@
 """Data that stay where they are: lazy frames, tables of SQL, clusters, large files.
 
 The engine counts the records of each cell and adds their weights; these two numbers
-come here, the keys of the cells only if they are asked for. The results of each record
-are computed and joined by the engine, which counts again for it.
-What is blanked or recoded is joined to the records there, too.
-Which engines there are: polars (lazy frames), duckdb, ibis and PySpark. Datasets of
-pyarrow and data frames of dask are handed over to one of the first two.
+come here, the keys of the cells only if they are asked for. The engine also computes
+the results of each record, blanks and recodes. The engines are polars (lazy frames),
+duckdb, ibis and PySpark, a file each; `which` lists them. Datasets of pyarrow and data
+frames of dask are handed over to one of the first two.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# Modules that give queries the risk as a function; each imports its engine late.
+# Modules that let queries call the risk as a function; each imports its engine late.
 __all__ = ["duckdb", "polars", "spark"]
 
 

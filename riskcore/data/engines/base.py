@@ -1,4 +1,4 @@
-"""What engines share: what they are asked, what they count, what they give back."""
+"""Engine: data that stay where they are; Counted: the cells that it counts."""
 
 from __future__ import annotations
 
@@ -15,47 +15,38 @@ from numpy.typing import NDArray
 from riskcore.common.missing_column import no_such_column
 from riskcore.data.engines.counting import (
     Question,
-    Weighed,
+    Weights,
     frequencies,
-    weight_type,
+    records_of,
 )
+from riskcore.data.engines.protecting import Blank, Changes, Lookup
 from riskcore.data.engines.sums import WholeSums
 from riskcore.data.files.intake import Intake
 
 Results = Mapping[str, NDArray[Any]]
-# Number of records, and sum of the weights, of some cells.
+# The number of records and the sum of the weights of some cells.
 Numbers = tuple[NDArray[np.int64], NDArray[np.float64]]
 Compute = Callable[[NDArray[np.int64], NDArray[np.float64]], Results]
 
-# Cells whose numbers are looked at together.
+# The most cells whose numbers are yielded together.
 MOST = 1 << 20
 
 
 class Engine(ABC):
-    """Data that an engine holds.
+    """Data that an engine holds."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call the engine.
-    case_blind : bool
-        Whether names of columns that differ by case are one name to it.
-    intake : Intake or None
-        Of a file, what became of its records.
-    """
-
-    name: str
-    case_blind = False
-    intake: Intake | None = None
+    name: str  # in messages
+    case_blind = False  # whether names that differ by case alone are one name to it
+    intake: Intake | None = None  # of a file, the account of its records
 
     @property
     @abstractmethod
     def schema(self) -> Mapping[str, Any]:
-        """The types of the columns, those of narwhals, by name."""
+        """The narwhals types of the columns, by name."""
 
     @cached_property
     def prefix(self) -> str:
-        """What no column's name begins with, in any case: so ours begin."""
+        """Prefix for our own columns: no column of the data starts with it."""
         taken = tuple(str(name).casefold() for name in self.schema)
         prefix, i = "riskcore_", 0
         while any(name.startswith(prefix) for name in taken):
@@ -64,43 +55,44 @@ class Engine(ABC):
         return prefix
 
     @abstractmethod
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
-        """Return what is to be known of the weights, and how many lack which key."""
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
+        """Return the facts about the weights, and how many records lack each key."""
 
     @abstractmethod
     def cells(self, question: Question) -> Any:
         """Return the cells as an eager narwhals frame."""
 
     def batches(self, question: Question) -> Iterator[Any]:
-        """Yield the cells in eager narwhals frames, a few at a time if it can be."""
+        """Yield the cells in eager narwhals frames, a few at a time if possible."""
         yield self.cells(question)
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
-        """Yield records and sums of weights of the cells, which have no order.
-
-        The keys stay with the engine.
-        """
+        """Yield records and sums of weights of the cells, in any order; keys stay."""
         for batch in self.batches(question):
             yield frequencies(batch, question)
 
     @abstractmethod
-    def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return the data with results of the cells added to their records."""
+    def join_results(self, question: Question, cells: Any, results: Results) -> Any:
+        """Return the data with the results of the cells added to their records."""
 
-    def computed(self, question: Question, compute: Compute) -> Any:
-        """Return the same, computed where the data are; None if in one place."""
+    def compute_results(self, question: Question, compute: Compute) -> Any:
+        """Return the same, computed where the data are; None if it cannot be."""
         return None
 
+    def change(self, lookups: Sequence[Lookup], changes: Changes, blank: Blank) -> Any:
+        """Return the data with columns recoded and blanked."""
+        raise NotImplementedError
+
     def refuse_single(self, what: str) -> TypeError:
-        """Make the error for what needs single records."""
+        """Return the error for a task that needs single records."""
         return TypeError(
             f"{what}: single records are needed here, but {self.name} holds them and "
-            "gives the cells alone: collect the columns first. What assess returns has "
+            "gives only the cells: collect the columns first. The result of assess has "
             ".records, which stays with the engine"
         )
 
-    def folded(self, name: str) -> str:
-        """Return what is the same of names that differ by case alone."""
+    def fold_case(self, name: str) -> str:
+        """Return a name as the engine compares it, whatever its case."""
         return name.lower()
 
     def categories(self, name: Hashable) -> list[Any] | None:
@@ -108,7 +100,7 @@ class Engine(ABC):
         return None
 
     def check(self, names: Sequence[Hashable]) -> None:
-        """Refuse columns that there are not, or that the engine cannot tell apart."""
+        """Refuse names that are not columns, or that the engine cannot tell apart."""
         columns = list(self.schema)
         for name in names:
             if name not in columns:
@@ -122,7 +114,7 @@ class Engine(ABC):
         if self.case_blind:
             known: dict[str, str] = {}
             for one in columns:
-                other = known.setdefault(self.folded(one), one)
+                other = known.setdefault(self.fold_case(one), one)
                 if other != one:
                     raise ValueError(
                         f"columns {other!r}, {one!r} differ by case alone, which "
@@ -131,12 +123,12 @@ class Engine(ABC):
 
     def count(self, keys: Sequence[Hashable], weight: Hashable | None) -> Counted:
         """Return the cells of the data, which the engine counts when asked for them."""
-        self.check([*keys, *([] if weight is None else [weight])])
+        self.check(Question(keys, weight).columns)
         if weight is not None:
-            wrong = weight_type(self.schema, weight)
-            if wrong is not None:
+            kind = self.schema[weight]  # type: ignore[index]
+            if not kind.is_numeric():
                 raise TypeError(
-                    f"weight {weight!r}: values of type {wrong}, not real numbers"
+                    f"weight {weight!r}: values of type {kind}, not real numbers"
                 )
         weighed = self.weigh(weight, keys)
         if not weighed.n:
@@ -156,21 +148,11 @@ class Engine(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What an engine counts: one row for each cell, in no particular order.
-
-    Nothing is counted before it is asked for.
-
-    Attributes
-    ----------
-    engine : Engine
-    question : Question
-    weighed : Weighed
-        What is known of all records.
-    """
+    """The cells that an engine counts once they are asked for, in no order."""
 
     engine: Engine
     question: Question
-    weighed: Weighed
+    weighed: Weights  # the facts about all records
 
     @property
     def n(self) -> int:
@@ -179,7 +161,7 @@ class Counted:
 
     @cached_property
     def cells(self) -> Any:
-        """The keys of each row, and what was counted: a narwhals DataFrame."""
+        """The keys of each cell and its counts: a narwhals DataFrame."""
         return self.engine.cells(self.question)
 
     @cached_property
@@ -190,17 +172,17 @@ class Counted:
 
     @property
     def records(self) -> NDArray[np.int64]:
-        """Number of records of each row, shape (K,)."""
+        """Number of records of each cell, shape (K,)."""
         return self._numbers[0]
 
     @property
     def weight_sum(self) -> NDArray[np.float64]:
-        """Sum of their weights, shape (K,); their number if there are none."""
+        """Sum of their weights, shape (K,); their number if there are no weights."""
         return self._numbers[1]
 
     @property
     def keys(self) -> dict[Hashable, Any]:
-        """The column of each key, a row for each cell."""
+        """The column of each key, with a row for each cell."""
         return self.keys_in(self.cells)
 
     def keys_in(self, cells: Any) -> dict[Hashable, Any]:
@@ -231,9 +213,7 @@ class Counted:
         """Return the values of a key, a narwhals Series, and the records of each."""
         question = Question((key,))
         cells = self.engine.cells(question)
-        return cells.get_column(question.key_columns[0]), frequencies(cells, question)[
-            0
-        ]
+        return cells.get_column(question.key_columns[0]), records_of(cells)
 
     def records_with(
         self, compute: Compute, results: Callable[[], Results] | None = None
@@ -243,16 +223,15 @@ class Counted:
         # Sums of doubles would be others when the engine adds them again.
         repeats = question.weight is None or question.sums is not None
         if results is None and repeats:
-            found = self.engine.computed(question, compute)
+            found = self.engine.compute_results(question, compute)
             if found is not None:
                 return found
         rows = compute(self.records, self.weight_sum) if results is None else results()
-        return self.engine.joined(
-            question, self.cells.select(*question.key_columns), rows
-        )
+        cells = self.cells.select(*question.key_columns)
+        return self.engine.join_results(question, cells, rows)
 
     def refuse_single(self, what: str) -> TypeError:
-        """Make the error for what needs single records."""
+        """Return the error for a task that needs single records."""
         return self.engine.refuse_single(what)
 
     def _check(self, found: int) -> None:
@@ -264,7 +243,7 @@ class Counted:
 
 
 def refuse_twice(names: Iterable[Hashable]) -> None:
-    """Refuse columns of one name: nobody could tell them apart."""
+    """Refuse columns that share a name."""
     twice = {name: k for name, k in Counter(names).items() if k > 1}
     if twice:
         listed = ", ".join(f"{name!r} {k} times" for name, k in twice.items())
@@ -272,5 +251,5 @@ def refuse_twice(names: Iterable[Hashable]) -> None:
 
 
 def changed_meanwhile() -> ValueError:
-    """Make the error for records with keys that were not counted."""
+    """Return the error for records with keys that were not counted."""
     return ValueError("the data have changed since they were counted")

@@ -1,7 +1,7 @@
-"""Records that come in batches of Arrow: counted as runs of numbers, which are merged.
+"""Records that come in batches of Arrow, counted as runs of numbers, which are merged.
 
-Sums are whole numbers, so that neither the number nor the order of the batches shows in
-them.
+Sums are whole numbers, so they depend neither on the number of the batches nor on their
+order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from riskcore.data.engines.base import (
 from riskcore.data.engines.counting import (
     RECORDS,
     Question,
-    Weighed,
+    Weights,
     doubles,
     keys_of,
     weigh,
@@ -42,11 +42,11 @@ class Batches(Engine):
     @property
     @abstractmethod
     def arrow_schema(self) -> Any:
-        """The names and types of the columns, a schema of Arrow."""
+        """The schema of Arrow with all columns."""
 
     @abstractmethod
     def read_batches(self, names: Sequence[Hashable] | None = None) -> Iterator[Any]:
-        """Yield the records in batches of Arrow, with some columns or all."""
+        """Yield the records in batches of Arrow with the columns named, or all."""
 
     @abstractmethod
     def count_rows(self) -> int:
@@ -60,30 +60,30 @@ class Batches(Engine):
         empty = self.arrow_schema.empty_table()
         return dict(nw.from_native(empty, eager_only=True).schema)
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
-        """Return what is to be known of the weights, and how many lack which key."""
-        names = [*keys, *([] if weight is None else [weight])]
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
+        """Return the facts about the weights, and how many records lack each key."""
+        names = Question(keys, weight).columns
         if not names:
-            return Weighed(self.count_rows())
+            return Weights(self.count_rows())
         new = _Labels(keys)
 
-        def looked_at(frame: Any) -> Weighed:
+        def weigh_batch(frame: Any) -> Weights:
             new.add(frame)
             return weigh(frame, weight, keys)
 
-        found = Weighed.joined(map(looked_at, self._frames(names, weight)))
+        found = Weights.of_parts(map(weigh_batch, self._frames(names, weight)))
         self._labels.update(new.labels)
         return found
 
     def cells(self, question: Question) -> Any:
-        """Return the cells: those of a batch are added to those before it."""
+        """Return the cells of all batches together."""
         import narwhals.stable.v2 as nw
 
         parts = list(self.batches(question))
         return parts[0] if len(parts) == 1 else nw.concat(parts)
 
     def batches(self, question: Question) -> Iterator[Any]:
-        """Yield the cells in eager frames, by the numbers of their values."""
+        """Yield the cells in eager frames, in the order of their codes."""
         import narwhals.stable.v2 as nw
 
         labels = self._labels_of(question.keys)
@@ -103,15 +103,14 @@ class Batches(Engine):
         for _, rows in runs.finished():
             yield _numbers_of(rows, question)
 
-    def computed(self, question: Question, compute: Compute) -> Any:
-        """Return a reader of batches, which counts when the first of them is read."""
-        labels = self._labels_of(question.keys)
-        look = _LookUp(self, question, labels)
+    def compute_results(self, question: Question, compute: Compute) -> Any:
+        """Return a reader of batches, which counts when the first batch is read."""
+        table = _CellTable(self, question, self._labels_of(question.keys))
         none = compute(np.zeros(0, np.int64), np.zeros(0))
-        return self._reader(question, lambda keys: compute(*look.numbers(keys)), none)
+        return self._reader(question, lambda keys: compute(*table.numbers(keys)), none)
 
-    def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return a reader of batches with results added, in their order."""
+    def join_results(self, question: Question, cells: Any, results: Results) -> Any:
+        """Return a reader of the batches in their order, with results added."""
         labels = self._labels_of(question.keys)
         runs = Runs([len(each) for each in labels], 0)
         codes = runs.code(_places_of(cells, labels))
@@ -126,7 +125,7 @@ class Batches(Engine):
         return self._reader(question, results_of, none)
 
     def runs(self, question: Question, labels: Sequence[Any]) -> Runs:
-        """Return the cells as runs of numbers: each of them has one."""
+        """Return the cells as runs of codes."""
         levels = [len(each) for each in labels]
         assert Runs.fits(levels)
         runs = Runs(levels, len(question.sum_columns))
@@ -136,7 +135,7 @@ class Batches(Engine):
         return runs
 
     def _labels_of(self, keys: Sequence[Hashable]) -> list[Any]:
-        """Return the values of each key, arrays of Arrow with null among them."""
+        """Return the values of each key, null among them, as arrays of Arrow."""
         unknown = [key for key in keys if key not in self._labels]
         if unknown:
             new = _Labels(unknown)
@@ -148,7 +147,7 @@ class Batches(Engine):
     def _reader(
         self, question: Question, results_of: Callable[[Any], Results], none: Results
     ) -> Any:
-        """Return a reader of batches with the results of their keys."""
+        """Return a reader of batches with results, given those of a frame of keys."""
         pyarrow = import_pyarrow()
         schema = self.arrow_schema
         for name, values in none.items():
@@ -167,10 +166,7 @@ class Batches(Engine):
     def _frames(
         self, names: Sequence[Hashable], weight: Hashable | None = None
     ) -> Iterator[Any]:
-        """Yield the batches with some columns, at least one, as narwhals frames.
-
-        The weights are the doubles next to them.
-        """
+        """Yield batches of some columns as narwhals frames, weights as doubles."""
         import narwhals.stable.v2 as nw
 
         pyarrow = import_pyarrow()
@@ -207,8 +203,8 @@ class _Labels:
             self.labels[self.keys[i]] = found
 
 
-class _LookUp:
-    """Records and sums of weights of the cells of records, counted when first asked."""
+class _CellTable:
+    """The records and sums of weights of all cells, counted when first asked."""
 
     def __init__(
         self, engine: Batches, question: Question, labels: Sequence[Any]
@@ -222,23 +218,22 @@ class _LookUp:
 
     @cached_property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        """Numbers of the cells, rising, their records and sums of weights."""
+        """Codes of the cells in ascending order, their records and sums of weights."""
         cells = self.runs.merged()
         columns = np.empty(cells, np.uint64), np.empty(cells, np.int64), np.empty(cells)
         start = 0
         for codes, rows in self.runs.finished():
-            for column, part in zip(
-                columns, (codes, *_numbers_of(rows, self.question)), strict=True
-            ):
+            parts = (codes, *_numbers_of(rows, self.question))
+            for column, part in zip(columns, parts, strict=True):
                 column[start : start + len(codes)] = part
             start += len(codes)
         return columns
 
     def numbers(self, keys: Any) -> Numbers:
-        """Return them for the records of a frame of keys."""
+        """Return the numbers of the cells of records, given a frame of their keys."""
         codes, f, F = self.columns
         code = self.runs.code(_places_of(keys, self.labels))
-        # In their order, in which neighbors are looked up in the same place.
+        # In ascending order, neighbors are looked up in the same place.
         order = np.argsort(code)
         code = code[order]
         row = _rows(codes, code)
@@ -249,7 +244,7 @@ class _LookUp:
 
 
 def _rows(codes: NDArray[np.uint64], code: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the place of each number among rising ones."""
+    """Return the place of each code among codes in ascending order."""
     row: NDArray[np.int64] = np.searchsorted(codes, code)
     if (row == len(codes)).any() or (codes[row] != code).any():
         raise changed_meanwhile()
@@ -258,8 +253,13 @@ def _rows(codes: NDArray[np.uint64], code: NDArray[np.uint64]) -> NDArray[np.int
 
 def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
     """Return the place of each value of a frame of keys among the labels."""
-    columns = zip(keys.iter_columns(), labels, strict=True)
-    return [_places(column, each) for column, each in columns]
+    compute, found = import_pyarrow("compute"), []
+    for column, known in zip(keys.iter_columns(), labels, strict=True):
+        places = compute.index_in(_whole_array(column), value_set=known).fill_null(-1)
+        found.append(places.to_numpy(zero_copy_only=False).astype(np.int64))
+        if (found[-1] < 0).any():
+            raise changed_meanwhile()
+    return found
 
 
 def _cut(frame: Any, question: Question) -> list[NDArray[np.int64]]:
@@ -273,15 +273,15 @@ def _cut(frame: Any, question: Question) -> list[NDArray[np.int64]]:
 
 
 def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
-    """Return records and sums of weights from the counters of cells."""
+    """Return the records and sums of weights of cells, given their counters."""
     records = rows[:, 0].copy()
     if question.sums is None:
         return records, records.astype(np.float64)
-    return records, question.sums.joined(list(rows.T[1:]))
+    return records, question.sums.join(list(rows.T[1:]))
 
 
 def _frame_of(table: Any) -> Any:
-    """Return a table as a narwhals frame, dictionaries as the values they stand for."""
+    """Return a table as a narwhals frame, its dictionaries decoded."""
     import narwhals.stable.v2 as nw
 
     for i, field in enumerate(table.schema):
@@ -295,16 +295,3 @@ def _whole_array(column: Any) -> Any:
     """Return a column of narwhals as one array of Arrow."""
     array = column.to_native()
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
-
-
-def _places(column: Any, labels: Any) -> NDArray[np.int64]:
-    """Return the place of each value among the labels; null has one, too."""
-    places = (
-        import_pyarrow()
-        .compute.index_in(_whole_array(column), value_set=labels)
-        .fill_null(-1)
-    )
-    found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
-    if (found < 0).any():
-        raise changed_meanwhile()
-    return found

@@ -1,12 +1,12 @@
-"""What is asked of an engine: one row on the weights, then one row for each cell.
+"""Questions to an engine: one row about the weights, then one row for each cell.
 
 The same expressions of narwhals serve a whole lazy frame, which the engine evaluates,
-and a piece of one that is in memory.
+and a batch in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from riskcore.data.engines.sums import WholeSums
 
-# SQL ignores case, and its users have columns of any name: ours are put in their place.
-RECORDS = "riskcore_records"
+RECORDS = "riskcore_records"  # the number of records in a table of cells
 
 
 def key_column(i: int) -> str:
@@ -30,50 +29,38 @@ def sum_column(i: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """What is to be known of the weights before they are added.
+class Weights:
+    """Facts about the weights that are needed before they are added."""
 
-    Attributes
-    ----------
-    n : int
-        Number of records.
-    missing, infinite, not_positive, broken : int
-        How many weights are missing, infinite, zero or negative; no whole numbers.
-    low, high : float
-        The smallest and the largest, if none is missing; nan otherwise.
-    missing_keys : tuple of int
-        How many records lack which key, of those asked for.
-    """
-
-    n: int
+    n: int  # records
+    # How many weights are missing, infinite, zero or negative; not whole numbers.
     missing: int = 0
     infinite: int = 0
     not_positive: int = 0
     broken: int = 0
+    # The smallest and the largest weight; nan if one is missing.
     low: float = np.nan
     high: float = np.nan
-    missing_keys: tuple[int, ...] = ()
+    missing_keys: tuple[int, ...] = ()  # how many records lack each key asked for
 
     @classmethod
-    def joined(cls, parts: Iterable[Weighed]) -> Weighed:
-        """Return what is known of all parts together."""
+    def of_parts(cls, parts: Iterable[Weights]) -> Weights:
+        """Return the facts about all parts together."""
         parts = [part for part in parts if part.n] or [cls(0)]
+        counts: dict[str, Any] = {
+            name: sum(getattr(part, name) for part in parts) for name in _COUNTS
+        }
+        missing = zip(*(part.missing_keys for part in parts), strict=True)
         return cls(
-            n=sum(part.n for part in parts),
-            missing=sum(part.missing for part in parts),
-            infinite=sum(part.infinite for part in parts),
-            not_positive=sum(part.not_positive for part in parts),
-            broken=sum(part.broken for part in parts),
+            **counts,
             low=min(part.low for part in parts),
             high=max(part.high for part in parts),
-            missing_keys=tuple(
-                map(sum, zip(*(part.missing_keys for part in parts), strict=True))
-            ),
+            missing_keys=tuple(map(sum, missing)),
         )
 
     @property
     def faults(self) -> dict[str, int]:
-        """How many weights have which fault, as messages call it."""
+        """How many weights have each fault, by its name in messages."""
         return {
             "missing": self.missing,
             "infinite": self.infinite,
@@ -81,37 +68,29 @@ class Weighed:
         }
 
 
+_COUNTS = ("n", "missing", "infinite", "not_positive", "broken")
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is counted: keys, weight, and how weights are added.
-
-    Attributes
-    ----------
-    keys : sequence of hashable
-        Names of the key variables.
-    weight : hashable or None
-        Name of the column of weights.
-    sums : WholeSums or None
-        How weights are cut; None if they are added as doubles.
-    """
+    """What is counted: keys, weight, and how weights are added."""
 
     keys: Sequence[Hashable]
     weight: Hashable | None = None
-    sums: WholeSums | None = None
+    sums: WholeSums | None = None  # how weights are cut; None to add them as doubles
 
     @property
     def columns(self) -> list[Hashable]:
-        """Names of the columns that are needed."""
+        """Names of the keys, then that of the weight."""
         return [*self.keys, *([] if self.weight is None else [self.weight])]
 
     @property
     def sum_columns(self) -> list[str]:
-        """Names of the columns of sums."""
+        """Names of the sums of weights in a table of cells."""
         if self.weight is None:
             return []
-        return [
-            sum_column(i) for i in range(1 if self.sums is None else self.sums.pieces)
-        ]
+        pieces = 1 if self.sums is None else self.sums.pieces
+        return [sum_column(i) for i in range(pieces)]
 
     @property
     def key_columns(self) -> list[str]:
@@ -121,12 +100,12 @@ class Question:
 
 def weigh(
     frame: Any, weight: Hashable | None, keys: Sequence[Hashable] = ()
-) -> Weighed:
-    """Return what is to be known of the weights and keys of a narwhals frame."""
+) -> Weights:
+    """Return the facts about the weights and keys of a narwhals frame."""
     import narwhals.stable.v2 as nw
 
     def number(condition: Any) -> Any:
-        # duckdb adds integers to some of 128 bits, which need not come as numbers.
+        # duckdb adds integers to sums of 128 bits, which need not come as numbers.
         return condition.cast(nw.Int64).sum().cast(nw.Int64)
 
     wanted = {"n": nw.len()}
@@ -134,7 +113,7 @@ def weigh(
     if weight is not None:
         columns.append(_double(weight).alias("w"))
         w = nw.col("w")
-        # Larger doubles are whole, and more than SQL rounds down.
+        # Larger doubles are whole, and too large for SQL to round down.
         small = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(1.0)
         wanted |= {
             "missing": number(w.is_null() | w.is_nan()),
@@ -150,20 +129,19 @@ def weigh(
     if isinstance(asked, nw.LazyFrame):
         asked = asked.collect()
     (row,) = asked.rows(named=True)
-    counts = ("n", "missing", "infinite", "not_positive", "broken")
-    found: dict[str, Any] = {name: int(row.get(name) or 0) for name in counts}
+    found: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
     for name in ("low", "high"):
         value = row.get(name)
         found[name] = np.nan if value is None else float(value)
     missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))
-    return Weighed(**found, missing_keys=missing)
+    return Weights(**found, missing_keys=missing)
 
 
 def count_cells(frame: Any, question: Question) -> Any:
-    """Return the cells of a narwhals frame, lazy or not: a row for each.
+    """Return the cells of a narwhals frame, lazy or not, as a frame of the same kind.
 
-    Columns are the keys, in the order asked for, the number of records and the sums of
-    the weights' pieces.
+    Its columns are the keys in the order of the question, the number of records and the
+    sums of the pieces of the weights.
     """
     import narwhals.stable.v2 as nw
 
@@ -171,34 +149,27 @@ def count_cells(frame: Any, question: Question) -> Any:
     if question.weight is not None:
         columns.append(_double(question.weight).alias("riskcore_weight"))
     rows = frame.select(*columns)
-    cut = []
     if question.weight is not None:
         w = nw.col("riskcore_weight")
-        if question.sums is None:
-            cut = [w.alias(sum_column(0))]
-        else:
-            cut = [
-                piece.cast(nw.Int64).alias(sum_column(i))
-                for i, piece in enumerate(question.sums.cut(w))
-            ]
+        pieces = [w]
+        if question.sums is not None:
+            pieces = [piece.cast(nw.Int64) for piece in question.sums.cut(w)]
+        named = zip(pieces, question.sum_columns, strict=True)
+        rows = rows.with_columns(*(piece.alias(name) for piece, name in named))
     whole = [RECORDS] if question.sums is None else [RECORDS, *question.sum_columns]
     return (
-        (rows.with_columns(*cut) if cut else rows)
-        .group_by(*question.key_columns)
+        rows.group_by(*question.key_columns)
         .agg(
             nw.len().alias(RECORDS),
             *(nw.col(name).sum() for name in question.sum_columns),
         )
-        # polars counts in 32 bits, and duckdb adds integers to some of 128.
+        # polars counts in 32 bits, and duckdb adds integers to sums of 128.
         .with_columns(nw.col(*whole).cast(nw.Int64))
     )
 
 
 def keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
-    """Return the expressions of the keys under our names.
-
-    NaN is missing, and zero has one sign.
-    """
+    """Return expressions of the keys under our names: NaN missing, zero of one sign."""
     import narwhals.stable.v2 as nw
 
     schema = frame.collect_schema()
@@ -212,45 +183,32 @@ def keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
     return found
 
 
-def weight_type(schema: Mapping[str, Any], weight: Hashable) -> str | None:
-    """Return the type of a column that holds no real numbers; None if it does."""
-    dtype = schema[weight]  # type: ignore[index]
-    return None if dtype.is_numeric() else str(dtype)
+def _numbers(cells: Any, name: str, kind: type[np.generic]) -> NDArray[Any]:
+    """Return a column of a table of cells."""
+    column = np.ascontiguousarray(cells.get_column(name).to_numpy())
+    return column.astype(kind, copy=False)
 
 
 def records_of(cells: Any) -> NDArray[np.int64]:
-    """Return the records of each row of cells."""
-    records = np.ascontiguousarray(cells.get_column(RECORDS).to_numpy())
-    return records.astype(np.int64, copy=False)
+    """Return the number of records of each cell."""
+    return _numbers(cells, RECORDS, np.int64)
 
 
 def frequencies(
     cells: Any, question: Question
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the records and the sum of the weights of each row of cells."""
-
-    def numbers(name: str) -> NDArray[Any]:
-        return np.ascontiguousarray(cells.get_column(name).to_numpy())
-
+    """Return the number of records and the sum of the weights of each cell."""
     records = records_of(cells)
     if question.weight is None:
         return records, records.astype(np.float64)
     if question.sums is None:
-        return records, numbers(sum_column(0)).astype(np.float64, copy=False)
-    sums = [numbers(name).astype(np.int64, copy=False) for name in question.sum_columns]
-    return records, question.sums.joined(sums)
+        return records, _numbers(cells, sum_column(0), np.float64)
+    sums = [_numbers(cells, name, np.int64) for name in question.sum_columns]
+    return records, question.sums.join(sums)
 
 
 def doubles(series: Any) -> NDArray[np.float64]:
-    """Return a narwhals series of numbers as the doubles next to them.
-
-    Examples
-    --------
-    >>> import narwhals.stable.v2 as nw, pyarrow
-    >>> column = pyarrow.chunked_array([[2**53 + 1, None]])
-    >>> doubles(nw.from_native(column, series_only=True))
-    array([9.00719925e+15,            nan])
-    """
+    """Return a narwhals series of numbers as the nearest doubles, nan for null."""
     import narwhals.stable.v2 as nw
 
     dtype = series.dtype
@@ -260,7 +218,7 @@ def doubles(series: Any) -> NDArray[np.float64]:
         whole = np.asarray(series.fill_null(1).to_numpy())
         return np.where(missing, np.nan, whole.astype(np.float64))
     if dtype.is_decimal() and not series.implementation.is_polars():
-        # By text: Arrow's own cast makes 9.700000000000001 of 9.7.
+        # By text: Arrow's own cast turns 9.7 into 9.700000000000001.
         texts = series.to_arrow().cast("string")
         found = texts.cast("double").to_numpy(zero_copy_only=False)
         return np.asarray(found, np.float64)

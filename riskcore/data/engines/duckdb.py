@@ -13,12 +13,12 @@ def register(connection: Any) -> None:
     Parameters
     ----------
     connection : duckdb.DuckDBPyConnection
-        A name once registered cannot be registered again.
+        It refuses a second registration of the same name.
 
     Notes
     -----
-    The bits are those of `riskcore.individual_risk_from_frequencies`. Null gives null,
-    what is outside the domain, 0 < f <= F, gives nan.
+    The bits are those of `riskcore.individual_risk_from_frequencies`. Null gives null;
+    arguments outside the domain, 0 < f <= F, give nan.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The individual risk as a function of queries: arrays of Arrow in, one out."""
+"""The individual risk as a function of queries, on arrays of Arrow."""
 
 from __future__ import annotations
 
@@ -13,28 +13,11 @@ NAME = "individual_risk"
 
 
 def individual_risk(frequency: Any, weight_sum: Any) -> Any:
-    """Return the individual risk of cells, of the bits that the ufunc gives.
+    """Return the individual risk of cells with the bits of the ufunc.
 
-    Parameters
-    ----------
-    frequency : pyarrow.Array, shape (K,)
-        f, the records of each cell in the sample.
-    weight_sum : pyarrow.Array, shape (K,)
-        F, the sum of their weights.
-
-    Returns
-    -------
-    pyarrow.Array of doubles
-        Null where either is null; nan outside the domain, 0 < f <= F.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> f, F = pyarrow.array([1.0, None]), pyarrow.array([1.0, 2.0])
-    >>> individual_risk(f, F).to_pylist()
-    [1.0, None]
+    It is null where either argument is null, nan outside the domain, 0 < f <= F.
     """
-    # duckdb calls this for 2,048 cells at a time: each step that is left out counts.
+    # duckdb calls this for 2,048 cells at a time, so each step costs time.
     columns = frequency, weight_sum
     values = individual.individual_risk_from_frequencies(*map(_doubles, columns))
     known = None

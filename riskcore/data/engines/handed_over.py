@@ -1,7 +1,7 @@
-"""Data frames of dask and datasets of pyarrow: handed over to an engine that counts.
+"""Data frames of dask and datasets of pyarrow, handed over to polars or duckdb.
 
-A dataset is read by polars, or by duckdb if polars is not there; a data frame of dask
-by polars, one partition at a time. What comes back is theirs.
+A dataset is read by polars, or by duckdb if polars is not installed; a data frame of
+dask by polars, one partition at a time. Results are frames of these engines.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from riskcore.data.engines.base import refuse_twice
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layouts
 
 _INSTALL = 'pip install "riskcore[engines]"'
-# By default more of a dataset is read ahead than its cells take.
+# The defaults read more of a dataset ahead than its cells take.
 _AHEAD = {"batch_size": 1 << 17, "batch_readahead": 2, "fragment_readahead": 1}
 
 
-def handed_over(data: Any) -> Any:
-    """Return a lazy frame or relation of data that are handed over; others as given."""
-    # Only what has been imported can be given.
+def hand_over(data: Any) -> Any:
+    """Return a dataset or dask frame as a lazy frame or relation; others as given."""
+    # Data can only come from modules that have been imported.
     datasets = sys.modules.get("pyarrow.dataset")
     if datasets is not None and isinstance(data, datasets.Dataset):
         return _of_dataset(data)
@@ -59,10 +59,7 @@ def _of_dataset(dataset: Any) -> Any:
 
 
 def _of_dask(frame: Any) -> Any:
-    """Return a lazy frame of polars that computes one partition after the other.
-
-    The index is left out.
-    """
+    """Return a lazy frame of polars that computes the partitions in turn, no index."""
     names = list(frame.columns)
     refuse_twice(names)
     odd = [name for name in names if not isinstance(name, str)]
@@ -94,7 +91,7 @@ def _of_dask(frame: Any) -> Any:
             except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
                 raise TypeError(
                     "a dask DataFrame: a partition has values that are not of the "
-                    f"type which the frame tells: {error}; set it by .astype, or "
+                    f"type that the frame declares: {error}; set it by .astype, or "
                     "write the data to Parquet and give the folder to polars"
                 ) from error
             yield table
@@ -103,9 +100,9 @@ def _of_dask(frame: Any) -> Any:
 
 
 def _plain(schema: Any) -> Any:
-    """Return a schema of Arrow with categories as the values they stand for.
+    """Return a schema of Arrow with dictionaries decoded, columns of nulls as text.
 
-    Each piece of the data may have its own list of them. What has no type is text.
+    Each piece of the data may have a dictionary of its own.
     """
     pyarrow = import_pyarrow()
     types = pyarrow.types
@@ -126,7 +123,7 @@ def _plain(schema: Any) -> Any:
 
 
 def _scan(polars: Any, schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
-    """Return a lazy frame of tables of Arrow, which are read with some columns each."""
+    """Return a lazy frame of tables of Arrow, which are read with some columns."""
 
     def read(
         wanted: Sequence[str] | None, predicate: Any, n_rows: int | None, _size: Any

@@ -15,8 +15,8 @@ def register() -> None:
     Notes
     -----
     ``frequency.riskcore.individual_risk(weight_sum)`` then has the bits of
-    `riskcore.individual_risk_from_frequencies`. Null gives null, what is outside the
-    domain, 0 < f <= F, gives nan.
+    `riskcore.individual_risk_from_frequencies`. Null gives null; arguments outside the
+    domain, 0 < f <= F, give nan.
 
     Examples
     --------
@@ -34,13 +34,13 @@ def register() -> None:
 
 
 class _Namespace:
-    """What ``expression.riskcore`` is."""
+    """The namespace ``expression.riskcore``."""
 
     def __init__(self, frequency: Any) -> None:
         self._frequency = frequency
 
     def individual_risk(self, weight_sum: Any) -> Any:
-        """Return the individual risk of cells, an expression."""
+        """Return an expression of the individual risk of cells."""
         import polars
 
         F = weight_sum

@@ -1,13 +1,14 @@
-"""Cells as sorted runs of numbers: counted batch by batch, in little memory.
+"""Cells as sorted runs of codes: counted batch by batch, in little memory.
 
-The values of the keys are numbered, and the numbers of a record make one of 64 bits.
-A batch is sorted by it and its cells are put beside those before, as a run; runs whose
-lengths differ little are merged. The number is scrambled first, so that its first bits
-cut the cells into parts of near one size: what is merged at once is one part.
+The values of the keys are numbered, and the numbers of a record make a code of 64 bits.
+A batch is sorted by it, and its cells become a run; runs whose lengths differ little
+are merged. The code is scrambled first, so that its leading bits cut the cells into
+parts of similar size, which are merged one at a time.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from mmap import mmap
 from typing import Any
@@ -20,46 +21,32 @@ from riskcore.core.compiled.jit import native
 # Odd, so that it has an inverse modulo 2**64: the golden ratio.
 _SCRAMBLE = 0x9E3779B97F4A7C15
 _PARTS_BITS = 6
-# A run of a part is so many times as long as the next: few cells are in several runs.
+# Each run of a part is at least this many times as long as the next one, so that few
+# cells are in several runs.
 _RATIO = 4
 CODE_BITS = 64
 
-# Codes, rising, and a row of counters for each: records and sums.
+# Codes in ascending order, and a row of counters for each: records and sums.
 Run = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
 
 class Runs:
-    """Counters of cells, to which batches of records are added.
-
-    Parameters
-    ----------
-    levels : sequence of int
-        Number of values of each key; together they fit in 64 bits, see ``fits``.
-    sums : int
-        How many whole numbers are added for each record.
-
-    Attributes
-    ----------
-    kept : bool
-        Whether the cells can be read again after ``finished``.
-    """
+    """Counters of cells, to which batches of records are added."""
 
     def __init__(self, levels: Sequence[int], sums: int) -> None:
+        """Take the number of values of each key, see ``fits``, and of the sums."""
         self.levels = levels
-        self.kept = False
+        self.kept = False  # whether the cells can be read again after ``finished``
         self.counters = 1 + sums
         self._parts: list[list[Run]] = [[] for _ in range(1 << _PARTS_BITS)]
 
     @staticmethod
     def fits(levels: Iterable[int]) -> bool:
-        """Return whether combinations of so many values have numbers of 64 bits."""
-        size = 1
-        for each in levels:
-            size *= max(each, 1)
-        return size <= 1 << CODE_BITS
+        """Return whether all combinations of values have codes of 64 bits."""
+        return math.prod(max(each, 1) for each in levels) <= 1 << CODE_BITS
 
     def code(self, places: Iterable[NDArray[Any]]) -> NDArray[np.uint64]:
-        """Return the number of each record's cell, from its values' numbers."""
+        """Return the code of each record's cell, given the numbers of its values."""
         code: Any = np.uint64(0)
         for place, levels in zip(places, self.levels, strict=True):
             code = code * np.uint64(levels) + place.astype(np.uint64)
@@ -67,7 +54,7 @@ class Runs:
         return scrambled
 
     def places(self, code: NDArray[np.uint64]) -> list[NDArray[np.int64]]:
-        """Return the numbers of the values of cells, for each key."""
+        """Return for each key the numbers of the values of cells, given their codes."""
         code = code * np.uint64(pow(_SCRAMBLE, -1, 1 << 64))
         found = []
         for levels in reversed(self.levels):
@@ -78,7 +65,7 @@ class Runs:
     def add(
         self, places: Iterable[NDArray[Any]], sums: Sequence[NDArray[np.int64]]
     ) -> None:
-        """Count the records of a batch, and add whole numbers of theirs."""
+        """Count the records of a batch, and add up their whole numbers."""
         code = self.code(places)
         order = np.argsort(code)
         code = code[order]
@@ -100,14 +87,14 @@ class Runs:
                     self._merge_last(runs)
 
     def merged(self) -> int:
-        """Make one run of each part, and return the number of cells."""
+        """Merge the runs of each part into one, and return the number of cells."""
         for runs in self._parts:
             while len(runs) > 1:
                 self._merge_last(runs)
         return sum(len(codes) for runs in self._parts for codes, _ in runs)
 
     def finished(self) -> Iterator[Run]:
-        """Yield the cells in parts, by rising codes; each is let go unless kept."""
+        """Yield the cells in parts, codes ascending; a part is freed unless kept."""
         for runs in self._parts:
             while len(runs) > 1:
                 self._merge_last(runs)
@@ -128,10 +115,9 @@ class Runs:
 
 
 def _pages(length: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Return an array in pages of its own, which go back when it is let go.
+    """Return an array in pages of its own, which return to the system when it is freed.
 
-    Freed pieces of the heap between others do not. Pages never written take no memory,
-    so that an array may be longer than what is put in it.
+    Pages never written take no memory, so an array may be longer than its contents.
     """
     return np.frombuffer(mmap(-1, length * np.dtype(kind).itemsize), kind)
 
@@ -151,7 +137,7 @@ def merge_runs(
     rows: Any,
     length: Any,
 ) -> None:
-    """Write the codes of two runs, rising; counters of equal ones are added."""
+    """Merge the codes of two runs in ascending order; add counters of equal codes."""
     i = 0
     j = 0
     k = 0

@@ -20,12 +20,12 @@ def register(session: Any) -> Any:
     Returns
     -------
     function
-        The same for expressions of columns.
+        The function for expressions of columns.
 
     Notes
     -----
-    The bits are those of `riskcore.individual_risk_from_frequencies`. Null gives null,
-    what is outside the domain, 0 < f <= F, gives nan.
+    The bits are those of `riskcore.individual_risk_from_frequencies`. Null gives null;
+    arguments outside the domain, 0 < f <= F, give nan.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def function() -> Any:
 
 
 def _typed() -> Any:
-    """Return the function with the types by which Spark knows its kind."""
+    """Return the function with type hints, by which Spark knows its kind."""
     array = import_pyarrow().Array
 
     def individual_risk(frequency: Any, weight_sum: Any) -> Any:

@@ -1,9 +1,9 @@
 """Sums of weights as whole numbers: the same bits in any order, on any engine.
 
-A sum of doubles depends on the order of the additions, and engines that work in several
-threads or on several machines add in another order in every run. Integers do not: so a
-weight is cut into pieces of a few bits, each a whole number of its own unit, the engine
-adds these, and the pieces are put together once, at the end.
+A sum of doubles depends on the order of the additions, which differs from run to run on
+engines of several threads or machines. A sum of integers does not. So a weight is cut
+into pieces of a few bits, each a whole number of its own unit; the engine adds these,
+and their sums are put together once, at the end.
 """
 
 from __future__ import annotations
@@ -18,31 +18,19 @@ from numpy.typing import NDArray
 
 from riskcore.core.special.floats import two_sum
 
-# Sums put together at once.
-BLOCK = 1 << 14
-
-# Of a signed integer; a sum of n pieces must fit.
-_BITS = 62
-# More pieces cost more than they are worth: then the engine adds doubles.
-_MOST = 4
+BLOCK = 1 << 14  # sums put together at once
+_BITS = 62  # of a signed integer, which must hold a sum of n pieces
+_MOST = 4  # with more pieces it is cheaper that the engine adds doubles
 _DOUBLE = 53
-# Powers of two beyond these are not doubles.
-_LARGEST_POWER = 1000
+_LARGEST_POWER = 1000  # larger powers of two may not be doubles
 
 
 @dataclass(frozen=True, slots=True)
 class WholeSums:
-    """How positive doubles are cut into whole numbers.
+    """How positive doubles are cut into pieces, whole numbers of some bits each.
 
-    Attributes
-    ----------
-    bits : int
-        Bits of each piece.
-    power : int
-        The first piece counts units of 2**(power - bits), the next of
-        2**(power - 2 bits), and so on.
-    pieces : int
-        How many pieces a weight has.
+    The first piece counts units of 2**(power - bits), the next of 2**(power - 2 bits),
+    and so on.
     """
 
     bits: int
@@ -51,7 +39,7 @@ class WholeSums:
 
     @classmethod
     def of(cls, n: int, low: float, high: float, whole: bool) -> WholeSums | None:
-        """Return how to cut weights so that no bit of any is lost.
+        """Return how to cut n weights so that no bit is lost; None if it is too dear.
 
         Examples
         --------
@@ -73,7 +61,7 @@ class WholeSums:
     def cut(self, weight: Any) -> list[Any]:
         """Return the pieces of a weight: an array, or an expression with ``floor``.
 
-        Each step is exact: a product with a power of two, a whole part, what is left.
+        Each step is exact: a product with a power of two, a whole part, a remainder.
         """
         cut = []
         rest = weight * 2.0 ** (self.bits - self.power)
@@ -83,15 +71,15 @@ class WholeSums:
             rest = (rest - piece) * 2.0**self.bits
         return cut
 
-    def joined(self, sums: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    def join(self, sums: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Return the sums of the weights, from the sums of their pieces."""
-        joined = np.empty(len(sums[0]))
-        for start in range(0, len(joined), BLOCK):
+        totals = np.empty(len(sums[0]))
+        for start in range(0, len(totals), BLOCK):
             part = slice(start, start + BLOCK)
-            self._join([each[part] for each in sums], joined[part])
-        return joined
+            self._join_block([each[part] for each in sums], totals[part])
+        return totals
 
-    def _join(
+    def _join_block(
         self, sums: Sequence[NDArray[np.int64]], out: NDArray[np.float64]
     ) -> None:
         """Write the sums of the weights of a block, which stays in the cache."""
@@ -103,7 +91,7 @@ class WholeSums:
                 # In two halves: a double has 53 bits.
                 for half, shift in ((total >> 32, 32), (total & 0xFFFFFFFF, 0)):
                     number: Any = half.astype(np.float64)
-                    # In two steps: the power itself may be no double.
+                    # ldexp, since the power itself may not be a double.
                     number = np.ldexp(number, unit + shift)
                     high, lost = two_sum(high, number)
                     low += lost

@@ -1,12 +1,21 @@
-"""The one door: which engine holds the data."""
+"""Which engine holds the data: the one door to all of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from riskcore.data.engines import lazy
-from riskcore.data.engines.base import Engine
-from riskcore.data.engines.handed_over import handed_over
+from riskcore.data.engines.base import Engine, refuse_twice
+from riskcore.data.engines.duckdb_engine import DuckDB
+from riskcore.data.engines.handed_over import hand_over
+from riskcore.data.engines.ibis_engine import Ibis
+from riskcore.data.engines.lazy import Lazy
+from riskcore.data.engines.polars_engine import Polars
+from riskcore.data.engines.spark_engine import Spark
+
+# A new engine is a class in a file of its own, and its name here.
+ENGINES: tuple[type[Lazy], ...] = (Polars, DuckDB, Ibis, Spark)
+# Packages whose lazy frames are taken; other data are not looked at.
+_ENGINE_OF = {package: engine for engine in ENGINES for package in engine.packages}
 
 
 def engine_of(data: Any) -> Engine | None:
@@ -23,4 +32,15 @@ def engine_of(data: Any) -> Engine | None:
         return data
     if type(data).__module__.startswith("narwhals.") and hasattr(data, "collect"):
         data = data.to_native()
-    return lazy.engine_of(handed_over(data))
+    data = hand_over(data)
+    engine = _ENGINE_OF.get(type(data).__module__.partition(".")[0])
+    if engine is None:
+        return None
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, pass_through=True)
+    if not isinstance(frame, nw.LazyFrame):
+        return None
+    if engine is not Polars:  # which has no two columns of one name
+        refuse_twice(frame.to_native().columns)
+    return engine(frame)

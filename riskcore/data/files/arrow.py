@@ -1,19 +1,18 @@
-"""Tables of Arrow: what files of several formats are read into, and written from.
+"""Formats whose files are read into tables of Arrow, and written from them.
 
-A table that is read has its missing codes taken out and its numbers made of text here,
-whatever the format; a table that is written is made here, of any kind of columns.
+Here missing codes are replaced and text is converted to numbers, whatever the format,
+and a table to be written is made from any kind of columns.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import itertools
 import re
 import sys
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +20,8 @@ import numpy as np
 
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
-from riskcore.data.files.base_format import FileFormat, Format, Recoded
+from riskcore.common.words import counted
+from riskcore.data.files.base_format import FileFormat, Writing
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import NUMBER, is_number, warn_of_idle_codes
 from riskcore.data.files.replace import Create
@@ -60,14 +60,14 @@ class ArrowFormat(FileFormat):
     def read_table(
         self, columns: list[str], progress: Parts | None
     ) -> tuple[Any, Intake]:
-        """Return columns of the file as they stand there, and their account."""
+        """Return columns as they are stored in the file, and their account."""
 
     def common_codes(self) -> tuple[str, ...]:
-        """Return the missing codes of all columns that are yet to be taken out."""
+        """Return the missing codes of all columns that were not yet replaced."""
         return self.reading.codes()
 
     def numbers(self, name: str, data: Any) -> Any:
-        """Return a column as numbers, of the table that `read` gave."""
+        """Return as numbers a column of the table that `read` returned."""
         return as_numbers(self.path, name, data.column(name), self.reading.decimal)
 
     @classmethod
@@ -76,38 +76,23 @@ class ArrowFormat(FileFormat):
         import_pyarrow()
 
     @classmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
         """Write a file; see `riskcore.data.files.formats.write`."""
         tables = (table_of(part, plain=not cls.typed) for part in _parts(columns))
         first = next(tables)  # refused before there is a file
         file = create(path)
-        cls.write_tables(itertools.chain([first], tables), file, path, like, progress)
+        cls.write_tables(itertools.chain([first], tables), file, path, how)
         file.flush()
 
     @classmethod
-    @abstractmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
-        """Write a table into an open file that is to stand at the path.
+        """Write the parts of a table into an open file, for messages at the path.
 
-        It comes in one part or, if the format streams its schema, in several.
+        There are several only if the format streams their schema.
         """
+        raise NotImplementedError
 
 
 def import_pyarrow(module: str = "") -> Any:
@@ -122,7 +107,7 @@ def import_pyarrow(module: str = "") -> Any:
 
 
 def _parts(columns: Any) -> Iterator[Any]:
-    """Yield columns as they are; those of a reader of batches a part at a time."""
+    """Yield columns as given, or those of a reader of batches a batch at a time."""
     pyarrow = import_pyarrow()
     if not isinstance(columns, pyarrow.RecordBatchReader):
         yield columns
@@ -137,7 +122,7 @@ def _parts(columns: Any) -> Iterator[Any]:
 
 @contextmanager
 def refused_as_value_error(path: Path) -> Iterator[None]:
-    """Give errors of Arrow on a file as `ValueError` with its name."""
+    """Raise errors of Arrow on a file as `ValueError` with its name."""
     try:
         yield
     except (import_pyarrow().ArrowException, OSError) as error:
@@ -145,11 +130,10 @@ def refused_as_value_error(path: Path) -> Iterator[None]:
 
 
 def _imported(name: str) -> Any:
-    """Import a module of pyarrow, and pandas if there is one, while Ctrl-C is put off.
+    """Import a module of pyarrow, and pandas if installed, while Ctrl-C is put off.
 
-    pyarrow imports pandas when it makes its first value. In modules that are compiled
-    Ctrl-C is passed over, or leaves the lock of all imports taken: threads then wait
-    for it for ever.
+    pyarrow imports pandas when it makes its first value. In compiled modules Ctrl-C is
+    ignored, or leaves the import lock taken, so that threads wait for ever.
     """
     with uninterrupted():
         module = importlib.import_module(name)
@@ -176,13 +160,19 @@ def in_plain_layout(column: Any) -> Any:
 
 def in_plain_layouts(table: Any) -> Any:
     """Return a table with all its columns in plain layout."""
-    for i, (name, column) in enumerate(
-        zip(table.column_names, table.columns, strict=True)
-    ):
+    for i, name in enumerate(table.column_names):
+        column = table.column(i)
         plain = in_plain_layout(column)
         if plain is not column:
             table = table.set_column(i, name, plain)
     return table
+
+
+def decoded(column: Any) -> Any:
+    """Return a column without a dictionary."""
+    if import_pyarrow().types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column
 
 
 def is_text(kind: Any) -> bool:
@@ -198,17 +188,12 @@ def is_text(kind: Any) -> bool:
 def without_codes(
     path: Path, name: str, column: Any, common: Sequence[str], own: Sequence[str]
 ) -> Any:
-    """Return a column in which codes are missing: common ones, and its own.
-
-    The user is warned if its own stand nowhere in it.
-    """
+    """Return a column with missing codes replaced; warn if its own do not occur."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    types = pyarrow.types
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decoded(column)
     values = _as_values((*common, *own), column.type)
     compared = column
-    if types.is_float16(column.type):  # for which Arrow has no is_in
+    if pyarrow.types.is_float16(column.type):  # for which Arrow has no is_in
         single = pyarrow.float32()
         compared, values = column.cast(single), values.cast(single)
     found = compute.is_in(compared, values) if len(values) else None
@@ -220,14 +205,14 @@ def without_codes(
 
 
 def _as_values(codes: Sequence[str], kind: Any) -> Any:
-    """Return an array of the codes that are values of a type: none are truth values."""
+    """Return an array of the codes that are values of a type; none for booleans."""
     pyarrow = import_pyarrow()
     values = [pyarrow.array([], kind)]
     for code in codes:
         if pyarrow.types.is_boolean(kind):
             break
         value = pyarrow.array([code if is_text(kind) else code.strip()])
-        with contextlib.suppress(pyarrow.ArrowException):
+        with suppress(pyarrow.ArrowException):
             if pyarrow.types.is_integer(kind):  # 9.0 is 9
                 value = value.cast(pyarrow.decimal128(38, 0))
             values.append(value.cast(kind))
@@ -237,8 +222,7 @@ def _as_values(codes: Sequence[str], kind: Any) -> Any:
 def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     """Return text as float64; other types as they are."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decoded(column)
     if not is_text(column.type):
         return column
     text = compute.utf8_trim_whitespace(column)
@@ -256,17 +240,15 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     if count:
         first = compute.index(wrong, True).as_py()
         found = column[first].as_py()
-        hint = _about_marks(found, decimal)
         raise ValueError(
-            f"{path}: {name} is not a number in {count:,} "
-            f"record{'' if count == 1 else 's'}, "
-            f"first in record {first + 1:,}: {found!r}{hint}"
+            f"{path}: {name} is not a number in {counted(count, 'record')}, "
+            f"first in record {first + 1:,}: {found!r}{_about_marks(found, decimal)}"
         )
     return numbers
 
 
 def _about_marks(text: str, decimal: str) -> str:
-    """Return a hint on text that is a number but for its marks; none for other text."""
+    """Return a hint for text that would be a number with other marks, else nothing."""
     other, word = (",", "comma") if decimal == "." else (".", "point")
     if decimal not in text and is_number(text.strip().replace(other, ".")):
         return f"; the decimal mark may be a {word} (decimal={other!r})"
@@ -276,7 +258,7 @@ def _about_marks(text: str, decimal: str) -> str:
 
 
 def table_of(columns: Any, *, plain: bool) -> Any:
-    """Make an Arrow table; plain: of types that CSV can hold, nan as missing."""
+    """Return a table of Arrow; a plain one has types that CSV holds, nan is missing."""
     pyarrow = import_pyarrow()
     if not isinstance(columns, Mapping):
         columns = dict(zip(columns.column_names, columns.columns, strict=True))
@@ -294,12 +276,12 @@ def table_of(columns: Any, *, plain: bool) -> Any:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns of different length: {lengths}")
     if plain:
-        arrays = {name: _plain(name, values) for name, values in arrays.items()}
+        arrays = {name: _for_csv(name, values) for name, values in arrays.items()}
     return pyarrow.table(arrays)
 
 
 def array_of(values: Any) -> Any:
-    """Make an Arrow array of any kind of column; nan of Python and NumPy is missing."""
+    """Return any kind of column as an Arrow array; nan of NumPy is missing."""
     import narwhals.stable.v2 as nw
 
     values = nw.from_native(values, allow_series=True, pass_through=True)
@@ -317,10 +299,10 @@ def array_of(values: Any) -> Any:
 
 
 def with_sorted_dictionaries(table: Any) -> Any:
-    """Return a table whose unordered dictionaries are sorted, without idle values.
+    """Return a table whose unordered dictionaries are sorted, without unused values.
 
-    Such a dictionary mostly lists values in the order in which they first stood: the
-    order of the records before they were shuffled.
+    They usually list values in the order of their first occurrence, which would show
+    the order of the records before they were shuffled.
     """
     types = import_pyarrow().types
     for i, field in enumerate(table.schema):
@@ -330,9 +312,9 @@ def with_sorted_dictionaries(table: Any) -> Any:
 
 
 def _sorted_dictionary(column: Any) -> Any:
-    """Return a column with a sorted dictionary; with none if values have no order."""
+    """Return a column with a sorted dictionary; decoded if its values have no order."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    plain = column.cast(column.type.value_type)
+    plain = decoded(column)
     values = compute.unique(plain.drop_null())
     try:
         values = values.take(compute.array_sort_indices(values))
@@ -345,10 +327,10 @@ def _sorted_dictionary(column: Any) -> Any:
     )
 
 
-def _plain(name: str, values: Any) -> Any:
+def _for_csv(name: str, values: Any) -> Any:
+    """Return a column of a type that CSV can hold, nan as missing."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    if pyarrow.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    values = decoded(values)
     if pyarrow.types.is_nested(values.type):
         raise TypeError(f"column {name!r} of {values.type} cannot be written as CSV")
     if pyarrow.types.is_floating(values.type):

@@ -1,10 +1,9 @@
-"""What a format of files is: one class each, in `riskcore.data.files.formats.FORMATS`.
+"""The base class of the file formats, listed in `riskcore.data.files.formats.FORMATS`.
 
-The class tells which paths are its own and writes files; an instance is a file that is
+The class says which paths are its own and writes files; an instance is a file that is
 read. A new format is such a class in a file of its own, a line in ``FORMATS``, and in
-`riskcore.protection.release.readback` a way to read its files back by other code. If
-Arrow can hold what is in the files, it derives from
-`riskcore.data.files.arrow.ArrowFormat`.
+`riskcore.protection.release.readback` a way to read its files back by other code. It
+derives from `riskcore.data.files.arrow.ArrowFormat` if Arrow can hold its data.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
@@ -28,142 +27,95 @@ from riskcore.data.files.replace import Create
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of its columns before any record is read.
-
-    Attributes
-    ----------
-    names : tuple of str
-    weight, household_id : str or None
-        The columns that the file declares as such: those of mu-Argus can.
-    """
+    """The columns of a file, read before any record."""
 
     names: tuple[str, ...]
+    # The columns that a mu-Argus file declares as such.
     weight: str | None = None
     household_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a file is written, so that another can be written like it.
+    """How a file is written, so that another can be written like it."""
 
-    Attributes
-    ----------
-    kind : str
-        The format, by the name that its class has.
-    delimiter, encoding : str
-        Of CSV files; "utf-8-sig" is UTF-8 with a byte order mark.
-    path : pathlib.Path or None
-        The file.
-    metadata : Metadata or None
-        Of mu-Argus files.
-    files : tuple of pathlib.Path
-        The files of which the data consist, if the path is not that of one.
-    missing_codes : tuple of str
-        The codes of all columns that were read as missing where they stood without
-        quotes: in a CSV a value that equals one needs them.
-    labels : Labels or None
-        Of files of SPSS, Stata and SAS.
-    guard_formulas : bool
-        Whether an apostrophe is written before text that a spreadsheet would take for
-        a formula: see `riskcore.data.files.formulas`. Only CSV files can have it.
-    """
-
-    kind: str
+    kind: str  # of the class of its format
+    # Of CSV files; "utf-8-sig" is UTF-8 with a byte order mark.
     delimiter: str = ","
     encoding: str = "utf-8"
     path: Path | None = None
-    metadata: Metadata | None = None
+    metadata: Metadata | None = None  # of mu-Argus files
+    # The codes of all columns that were read as missing where they stood without
+    # quotes: in a CSV file a value that equals one of them is quoted.
     missing_codes: tuple[str, ...] = ()
-    labels: Labels | None = None
-    files: tuple[Path, ...] = ()
+    labels: Labels | None = None  # of files of SPSS, Stata and SAS
+    files: tuple[Path, ...] = ()  # the files of the data, if there are several
+    # Whether CSV files get an apostrophe before text that a spreadsheet would take for
+    # a formula: see `riskcore.data.files.formulas`.
     guard_formulas: bool = False
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that are read: the file or files, and that of the metadata."""
+        """The files that are read, those of the metadata included."""
         if self.files:
             return self.files
         paths = (self.path, None if self.metadata is None else self.metadata.path)
         return tuple(path for path in paths if path is not None)
 
     def csv_at(self, path: Path) -> tuple[str, bool]:
-        """Return the delimiter of a CSV file there, and whether it is packed."""
+        """Return the delimiter of a CSV file at a path, and whether it is gzipped."""
         suffix, gzipped = suffix_of(path)
         return "\t" if suffix == ".tsv" else self.delimiter, gzipped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordBatches:
-    """The records of a file, a batch at a time, as often as they are asked for.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    schema : pyarrow.Schema
-        The names and types of all columns.
-    intake : Intake
-        The account of the records.
-    read : callable
-        Yields batches of Arrow with the columns of a list of names, in its order.
-    """
+    """The records of a file, a batch at a time, as often as they are asked for."""
 
     path: Path
-    schema: Any
+    schema: Any  # of pyarrow, with all columns
     intake: Intake
+    # Yields batches of Arrow with the columns of a list of names, in its order.
     read: Callable[[list[str]], Iterator[Any]]
 
 
 class Recoded(Protocol):
-    """What a writer must know of a recoded variable: `riskcore.Recoding` has it."""
+    """The attributes of `riskcore.Recoding` that writers use."""
 
     @property
     def missing_codes(self) -> tuple[str, ...]:
-        """New codes of missing values; empty if they stay."""
+        """New codes of missing values; empty if the old ones stay."""
 
     @property
     def codelist(self) -> str | None:
         """Name of the file with the labels of the new codes."""
 
 
+class Writing(NamedTuple):
+    """How columns are written, as by `riskcore.data.files.formats.write`."""
+
+    like: Format | None = None
+    recodings: Mapping[str, Recoded] | None = None
+    progress: Parts | None = None
+    renumbered: Collection[str] = ()
+
+
 class FileFormat(ABC):
-    """A format of files. An instance is a file of this format that is read.
+    """A file format; an instance is a file of this format, to be read."""
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        A file that exists and may be read.
-    reading : Reading
-        How to read it.
-
-    Attributes
-    ----------
-    kind : str
-        Its name in `Format`.
-    title : str
-        Its name in messages.
-    suffixes : tuple of str
-        Suffixes of such files, in lower case.
-    targets : tuple of str
-        Suffixes of the files that can be written from data of any format.
-    own_targets : str
-        What else can be written from data of this format, for a message.
-    typed : bool
-        Whether files hold numbers as numbers and missing values as such, so that a
-        column written has the type it had. Otherwise all is text.
-    labelled : bool
-        Whether files have labels and user-missing codes.
-    beside_source : bool
-        Whether a file is written field by field beside its source, in the order of
-        that, and not from the columns alone.
-    """
-
-    kind: ClassVar[str]
-    title: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]]
+    kind: ClassVar[str]  # its name in `Format`
+    title: ClassVar[str]  # its name in messages
+    suffixes: ClassVar[tuple[str, ...]]  # of such files, in lower case
+    # Suffixes of the files that can be written from data of any format.
     targets: ClassVar[tuple[str, ...]] = ()
+    # For messages: other files that can be written from data of this format.
     own_targets: ClassVar[str] = ""
+    # Whether numbers and missing values are stored as such, so that a column that is
+    # written keeps its type. Otherwise all is text.
     typed: ClassVar[bool] = False
-    labelled: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False  # whether files have labels and user-missing codes
+    # Whether a file is written field by field from its source, in the order of the
+    # source, and not from the columns alone.
     beside_source: ClassVar[bool] = False
 
     # --- which paths are its own ---
@@ -175,7 +127,7 @@ class FileFormat(ABC):
 
     @classmethod
     def is_named(cls, path: Path) -> bool:
-        """Tell whether the suffix is that of this format and of no other."""
+        """Tell whether the suffix belongs to this format and to no other."""
         suffix, gzipped = suffix_of(path)
         return suffix in cls.suffixes and not gzipped
 
@@ -191,17 +143,14 @@ class FileFormat(ABC):
 
     @classmethod
     def would_hold(cls, path: Path, target: Path) -> bool:
-        """Tell whether a file written there would be one of those of a path."""
+        """Tell whether a file written to a target would be one of those of a path."""
         return False
 
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:
-        """Tell whether a file to be written there, like another, has this format.
+        """Tell whether a file to be written, like another, has this format.
 
-        Raises
-        ------
-        ValueError
-            If it would have it, but cannot be written from data of another format.
+        Raise `ValueError` if it has, but data of the other's format cannot be written.
         """
         return bool(cls.targets) and cls.is_named(path)
 
@@ -213,25 +162,23 @@ class FileFormat(ABC):
 
     @cached_property
     def header(self) -> Header:
-        """What the file says of its columns.
-
-        Raises
-        ------
-        ImportError, OSError, ValueError
-            If it cannot be read, or not in the way asked for.
-        """
+        """The columns of the file."""
         self.check_reading()
         return self.read_header()
 
     def check_reading(self) -> None:
-        """Refuse options of reading that files of this format do not have."""
+        """Refuse options of reading that do not apply to files of this format."""
         reading = self.reading
         if reading.delimiter is not None or reading.decimal != ".":
             what = "decimal mark" if reading.delimiter is None else "delimiter"
             raise ValueError(
                 f"{self.path}: a {self.title} file; only a CSV has a {what}"
             )
-        if reading.user_missing != "missing" and not self.labelled:
+        self.refuse_user_missing()
+
+    def refuse_user_missing(self) -> None:
+        """Refuse to read user-missing codes of a format that has none."""
+        if self.reading.user_missing != "missing" and not self.labelled:
             raise ValueError(
                 f"{self.path}: a {self.title} file; only files of SPSS, Stata and SAS "
                 "have user-missing codes"
@@ -239,7 +186,7 @@ class FileFormat(ABC):
 
     @abstractmethod
     def read_header(self) -> Header:
-        """Read what the file says of its columns."""
+        """Read the names of the columns."""
 
     def format(self) -> Format:
         """Return how the file is written."""
@@ -254,10 +201,7 @@ class FileFormat(ABC):
         text: bool = False,
         progress: Parts | None = None,
     ) -> tuple[Any, Intake]:
-        """Return columns, and the account of the records.
-
-        See `riskcore.data.files.formats.read`, which calls this.
-        """
+        """Return columns as `riskcore.data.files.formats.read`, and the account."""
         names = self.header.names
         columns = list(names if columns is None else dict.fromkeys(columns))
         numbers = set(numeric)
@@ -280,14 +224,14 @@ class FileFormat(ABC):
         text: bool,
         progress: Parts | None,
     ) -> tuple[Any, Intake]:
-        """Read columns that the file has: its part of `read`."""
+        """Read columns that the file has; `read` has checked them."""
 
     def numbers(self, name: str, data: Any) -> Any:
-        """Return a column as numbers, of the data that `read` gave as text."""
+        """Return as numbers a column of the data that `read` returned as text."""
         return self.read([name], numeric=[name])[0][name]
 
     def batches(self) -> RecordBatches | None:
-        """Return the records as stored, in batches; None if files are read whole."""
+        """Return the records as stored, in batches; None if files are read at once."""
         return None
 
     # --- writing ---
@@ -305,26 +249,11 @@ class FileFormat(ABC):
     @classmethod
     @abstractmethod
     def check_target(cls, path: Path) -> None:
-        """Refuse a path that could not be written or read again.
-
-        Raises
-        ------
-        ImportError, ValueError
-        """
+        """Refuse a path that could not be written or read again."""
 
     @classmethod
     @abstractmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
         """Write a file; see `riskcore.data.files.formats.write`, which calls this."""
 
 
@@ -335,7 +264,7 @@ def suffix_of(path: Path) -> tuple[str, bool]:
 
 
 def distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns, none of which may stand twice."""
+    """Return the names of columns; refuse duplicates."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{path}: column names given twice: {', '.join(twice)}")

@@ -1,4 +1,4 @@
-"""CSV files: read by Arrow, every line accounted for by `csv_scan`."""
+"""CSV files: read by Arrow, while `csv_scan` accounts for every line."""
 
 from __future__ import annotations
 
@@ -18,14 +18,20 @@ from typing import IO, Any
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
-from riskcore.data.files.base_format import Format, Header, distinct, suffix_of
+from riskcore.data.files.base_format import (
+    Format,
+    Header,
+    Writing,
+    distinct,
+    suffix_of,
+)
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.csv_writer import write_csv
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import DELIMITERS, Reading, warn_of_open_end
 
 BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
-# Characters of the line of names: 20,000 columns of long names are fewer.
+# Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
 # Arrow's limit for a block, into which a record must fit.
@@ -44,19 +50,7 @@ class LineBreaksInFields(UserWarning):
 
 
 class CsvFile(ArrowFormat):
-    """A text file with a line of column names.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    reading : Reading
-        Encoding, delimiter, and the missing codes of all columns.
-
-    Raises
-    ------
-    ValueError
-        If the file is empty, has no records, or is cut off.
-    """
+    """A text file with a line of column names."""
 
     kind = "csv"
     title = "CSV"
@@ -65,17 +59,17 @@ class CsvFile(ArrowFormat):
 
     @classmethod
     def is_named(cls, path: Path) -> bool:
-        """Tell whether the suffix is that of CSV alone, ``.gz`` behind it or not."""
+        """Tell whether the suffix is one of CSV alone, perhaps followed by ``.gz``."""
         return suffix_of(path)[0] in (".csv", ".tsv")
 
     @classmethod
     def is_likely(cls, path: Path) -> bool:
-        """Tell whether the suffix is one that other files of text have too."""
+        """Tell whether the suffix is one that other text files have, too."""
         return suffix_of(path)[0] == ".txt"
 
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:
-        """Tell whether a file there is to be CSV: ``.txt`` only like another CSV."""
+        """Tell whether a file is to be CSV: ``.txt`` only if it is like another CSV."""
         of_csv = like is not None and like.kind == cls.kind
         return cls.is_named(path) or (of_csv and cls.is_likely(path))
 
@@ -120,29 +114,25 @@ class CsvFile(ArrowFormat):
         return file
 
     def marked(self) -> bool:
-        """Whether the file begins with a byte order mark of UTF-8."""
+        """Return whether the file begins with a byte order mark of UTF-8."""
         with self.open() as file:
             return file.read(3) == codecs.BOM_UTF8
 
     @contextmanager
     def open_text(self) -> Iterator[IO[str]]:
-        """Open the file as text behind a mark; bytes that are none: lone surrogates."""
+        """Open the file as text after a mark; undecodable bytes are lone surrogates."""
         encoding = "utf-8-sig" if self.utf8 else self.encoding
         with io.TextIOWrapper(
             self.open(), encoding, errors="surrogateescape", newline=""
         ) as file:
-            # As `_Scanned` does: codecs such as that of utf-16-le leave the mark.
+            # Codecs such as utf-16-le leave the mark.
             if not self.utf8 and file.read(1) != _MARK:
                 file.seek(0)
             yield file
 
     def check_reading(self) -> None:
-        """Refuse user-missing codes; CSV files have all other options."""
-        if self.reading.user_missing != "missing":
-            raise ValueError(
-                f"{self.path}: a CSV file; only files of SPSS, Stata and SAS have "
-                "user-missing codes"
-            )
+        """Refuse user-missing codes; all other options apply to CSV files."""
+        self.refuse_user_missing()
 
     def format(self) -> Format:
         """Return delimiter, encoding and missing codes."""
@@ -150,7 +140,7 @@ class CsvFile(ArrowFormat):
         return replace(super().format(), delimiter=self.delimiter, encoding=encoding)
 
     def common_codes(self) -> tuple[str, ...]:
-        """Return none: those of all columns Arrow takes out as it reads."""
+        """Return no codes: Arrow replaces those of all columns as it reads."""
         return ()
 
     def read_header(self) -> Header:
@@ -172,7 +162,7 @@ class CsvFile(ArrowFormat):
     ) -> tuple[Any, Intake]:
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
-        some = columns or list(names[:1])  # to Arrow no column is all of them
+        some = columns or list(names[:1])  # to Arrow, no columns means all of them
         table, scan = self._read(some, names, _PART, progress)
         if table is None:
             # A record did not fit into a block.
@@ -190,7 +180,7 @@ class CsvFile(ArrowFormat):
         if intake.broken_fields:
             warn(
                 f"{self.path}: {intake.broken_fields:,} quoted fields have line "
-                f"breaks; {intake.within:,} lines belong to them and are no records",
+                f"breaks; {intake.within:,} lines belong to them and are not records",
                 LineBreaksInFields,
             )
         return table.select(columns), intake
@@ -207,9 +197,9 @@ class CsvFile(ArrowFormat):
         scan = Scan(self.path, len(names), self.delimiter)
         try:
             with self.open() as file:
-                told = None if progress is None else self._told(file, progress)
+                report = None if progress is None else self._report(file, progress)
                 encoding = None if self.utf8 else self.encoding
-                stream = _Scanned(file, encoding, scan, told)
+                stream = _Scanned(file, encoding, scan, report)
                 try:
                     reader = pyarrow_csv.open_csv(
                         stream,
@@ -229,13 +219,13 @@ class CsvFile(ArrowFormat):
                         ),
                     )
                     batches = []
-                    for batch in reader:  # a loop of Python's, which hears Ctrl-C
+                    for batch in reader:  # a loop of Python, so that Ctrl-C works
                         batches.append(batch)
                     table = pyarrow.Table.from_batches(batches, reader.schema)
                 except pyarrow.ArrowInvalid as error:
                     stream.drain()
                     self.refuse_encoding()
-                    scan.intake()  # says what is wrong, if the file breaks a rule
+                    scan.intake()  # raises if the file breaks a rule
                     if scan.longest >= block // 2:
                         return None, scan
                     raise ValueError(f"{self.path}: {error}") from None
@@ -247,18 +237,18 @@ class CsvFile(ArrowFormat):
             raise
         return table, scan
 
-    def _told(self, file: Any, progress: Parts) -> Callable[[], None]:
-        """Return what tells how much of the file, packed or not, has been read."""
+    def _report(self, file: Any, progress: Parts) -> Callable[[], None]:
+        """Return a function that reports how much of the file has been read."""
         size = self.path.stat().st_size
         raw = getattr(file, "fileobj", None) or file
         return lambda: progress(min(raw.tell(), size), size)
 
     def bad_gzip(self) -> ValueError:
-        """Make the error for a packed file that is damaged."""
+        """Return the error for a gzipped file that is damaged."""
         return ValueError(f"{self.path}: not a gzip file, or cut off")
 
     def _refuse_mark(self) -> None:
-        """Raise if the file says that it is in another encoding."""
+        """Refuse a file with the byte order mark of another encoding."""
         if not self.utf8:
             return
         try:
@@ -274,11 +264,11 @@ class CsvFile(ArrowFormat):
                 )
 
     def refuse_encoding(self) -> None:
-        """Raise with the place of the first byte that cannot be decoded, if any."""
+        """Refuse a file with a byte that cannot be decoded, and say where it is."""
         decoder = codecs.getincrementaldecoder(self.encoding)()
         offset = 0
         with self.open() as file:
-            for chunk in itertools.chain(_parts(file), [b""]):
+            for chunk in itertools.chain(iter(lambda: file.read(_PART), b""), [b""]):
                 pending = len(decoder.getstate()[0])
                 try:
                     decoder.decode(chunk, final=not chunk)
@@ -288,7 +278,7 @@ class CsvFile(ArrowFormat):
                         f"{self.path}: not {self.encoding} at byte offset {place}; "
                         "give its encoding, for example cp1252"
                     ) from None
-                except UnicodeError as error:  # no byte is to blame
+                except UnicodeError as error:  # without a byte to blame
                     raise ValueError(
                         f"{self.path}: not {self.encoding}: {error}; give its encoding"
                     ) from None
@@ -301,19 +291,14 @@ class CsvFile(ArrowFormat):
 
     @classmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
-        """Write the parts of a table as text."""
-        write_csv(tables, file, path, like or Format(cls.kind), progress)
+        """Write the parts of a table as CSV."""
+        write_csv(tables, file, path, how.like or Format(cls.kind), how.progress)
 
 
 class _Scanned:
-    """A file for Arrow, in UTF-8 with a mark; a scan sees every byte but those."""
+    """A file for Arrow, in UTF-8 with a mark; a scan sees every byte but the mark."""
 
     closed = False
 
@@ -322,20 +307,20 @@ class _Scanned:
         file: IO[bytes],
         encoding: str | None,
         scan: Scan,
-        told: Callable[[], None] | None = None,
+        report: Callable[[], None] | None = None,
     ) -> None:
         self._file = file
-        self._told = told
+        self._report = report
         self._decoder = encoding and codecs.getincrementaldecoder(encoding)()
         self._scan = scan
         self._rest = b""
         self._begun = False
         self._ended = False
-        # Arrow reads ahead in a thread of its own, still while an error is handled.
+        # Arrow reads ahead in a thread of its own, even while an error is handled.
         self._one_reader = threading.Lock()
 
     def read(self, size: int = -1) -> bytes:
-        """Return ``size`` bytes, fewer at the end: Arrow takes them for a block."""
+        """Return ``size`` bytes, fewer at the end: Arrow takes them as one block."""
         parts, total = [self._rest], len(self._rest)
         while total < size or size < 0:
             part = self._next()
@@ -350,7 +335,7 @@ class _Scanned:
 
     def _next(self) -> bytes:
         """Return the next bytes of the file in UTF-8; none at its end."""
-        with self._one_reader:  # the scan must see the parts in their order
+        with self._one_reader:  # the scan must see the parts in order
             return self._take()
 
     def _take(self) -> bytes:
@@ -358,8 +343,8 @@ class _Scanned:
         while not text and not self._ended:
             raw = self._file.read(_PART)
             self._ended = not raw
-            if self._told is not None:
-                self._told()
+            if self._report is not None:
+                self._report()
             text = raw
             if self._decoder:
                 text = self._decoder.decode(raw, final=self._ended).encode()
@@ -367,22 +352,18 @@ class _Scanned:
                 self._begun = True
                 text = text.removeprefix(codecs.BOM_UTF8)
                 self._scan.feed(text)
-                # Arrow takes one mark away: without it, a second of the file.
+                # Arrow removes one mark: without ours, a second one of the file.
                 return codecs.BOM_UTF8 + text
         self._scan.feed(text)
         return text
 
     def drain(self) -> None:
-        """Read what Arrow has left, for the scan."""
+        """Read the rest of the file, for the scan."""
         while self._next():
             pass
 
     def close(self) -> None:
         """Do nothing: the owner of the file closes it."""
-
-
-def _parts(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(lambda: file.read(_PART), b"")
 
 
 def _sniff(path: Path, line: str) -> str:

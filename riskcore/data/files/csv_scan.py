@@ -1,14 +1,14 @@
-"""The structure of a CSV file, byte by byte: an account of its lines.
+"""Account for the lines of a CSV file, byte by byte.
 
-CSV is read by Arrow, which is fast and lenient: it says nothing of a quote that is
-never closed, nor of text after a closing quote. This scan runs over the same bytes by
-the strict rules (RFC 4180, with any line end) and counts lines, records and what is
-neither. If Arrow's records are not as many, some were lost.
+Arrow reads CSV fast and leniently: it accepts a quote that is never closed, and text
+after a closing quote. This scan goes through the same bytes by the strict rules (RFC
+4180, with any line end) and counts records and other lines. If Arrow finds fewer
+records, some were lost.
 
-The rules: a field that begins with a quote ends with the next single one, after which
-only a delimiter or a line end may stand; two quotes within it are one. In any other
-field a quote is a letter like others. CR, LF and CR LF end a line. A line without any
-letter is empty: no record, but an empty field in a file of one column.
+The rules: a field that begins with a quote ends with the next single quote, which only
+a delimiter or a line end may follow; two quotes within it stand for one. In any other
+field a quote is an ordinary letter. CR, LF and CR LF end a line. A line without any
+letter is empty: not a record, but in a file of one column an empty field.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.files.intake import Intake
 
 _ZERO_BYTE, _NEWLINE, _RETURN, _QUOTE = 0, 10, 13, 34
-# Of narrower files prose in quotes too may have as many delimiters in each line.
+# In narrower files each line of quoted prose, too, may have a record's delimiters.
 _LEAST_WIDTH = 3
 
-# Where the scan is: before a record, before a field, behind a quote that may close,
-# within a plain field, within quotes.
+# Where the scan is: before a record, before a field, after a quote that may close,
+# within an unquoted field, within quotes.
 _RECORD, _FIELD, _CLOSED, _PLAIN, _QUOTED = range(5)
 
 # The state of a scan, an array of whole numbers:
 (
     _WHERE,  # one of the above
     _RETURNED,  # whether the last byte was CR, to which a LF belongs
-    _WIDTH,  # fields of a record, as many as names
+    _WIDTH,  # number of columns
     _OFFSET,  # bytes seen
     _LINE,  # lines ended
-    _RECORDS,  # records ended, that of the names among them
+    _RECORDS,  # records ended, the names included
     _NAMES,  # lines of the names
     _EMPTY,  # empty lines
     _WITHIN,  # lines that continue a field
@@ -46,8 +46,8 @@ _RECORD, _FIELD, _CLOSED, _PLAIN, _QUOTED = range(5)
     _BEGIN,
     _FIELDS,
     _LONGEST,  # bytes of the longest record
-    # Whether a quote swallowed records: delimiters on this line, and of the open field
-    # on it; whether that has a line break; whether each line has those of a record.
+    # Whether a quote swallowed records: delimiters on this line, and within the open
+    # field on it; whether that has a line break; whether each line has a record's.
     _MARKS,
     _INNER,
     _BROKEN,
@@ -70,19 +70,8 @@ _RECORD, _FIELD, _CLOSED, _PLAIN, _QUOTED = range(5)
 
 
 class Scan:
-    r"""The account of a CSV file, fed with its bytes in parts.
+    r"""The account of a CSV file of some columns, which is fed its bytes in parts.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, for messages.
-    width : int
-        Number of columns.
-    delimiter : str
-        One ASCII letter.
-
-    Examples
-    --------
     >>> scan = Scan(Path("survey.csv"), 2, ",")
     >>> scan.feed(b'sex,age\n1,"3')
     >>> scan.feed(b'1"\n2,47')
@@ -138,7 +127,7 @@ class Scan:
             raise ValueError(
                 f"{path}: text after a closing quote in line {state[_AFTER_LINE]}"
                 f"{_and_more(state[_AFTER])}; a quote within a quoted field must be "
-                "doubled, and a stray one be taken out"
+                "doubled, and a stray one removed"
             )
         if quoted:
             raise ValueError(
@@ -148,7 +137,7 @@ class Scan:
             rows = "row does" if state[_WRONG] == 1 else "rows do"
             raise ValueError(
                 f"{path}: {state[_WRONG]:,} {rows} not have {state[_WIDTH]} fields as "
-                f"the header; first row {state[_WRONG_ROW]}, line "
+                f"the header does; first row {state[_WRONG_ROW]}, line "
                 f"{state[_WRONG_LINE]}, has {state[_WRONG_FIELDS]}"
             )
         if state[_SWALLOWED]:
@@ -157,7 +146,7 @@ class Scan:
                 f"{state[_SWALLOWED_LINE]} runs over {state[_SWALLOWED_LINES]} lines, "
                 "each with as many delimiters as a record"
                 f"{_and_more(state[_SWALLOWED])}: two stray quotes have swallowed "
-                "records; take them out, or double them"
+                "records; remove or double them"
             )
 
 
@@ -167,7 +156,7 @@ def _and_more(count: int) -> str:
 
 @kernel
 def inside(where: int) -> bool:
-    """Whether the scan is within a field, where letters change nothing."""
+    """Return whether the scan is within a field, where letters change nothing."""
     return where >= _PLAIN
 
 
@@ -181,7 +170,7 @@ def note_zero(state: Any, offset: int) -> None:
 
 @kernel
 def note_text_after_quote(state: Any) -> None:
-    """Count a letter behind a closing quote."""
+    """Count a letter after a closing quote."""
     if state[_AFTER] == 0:
         state[_AFTER_LINE] = state[_LINE] + 1
     state[_AFTER] += 1
@@ -228,7 +217,7 @@ def begin_record(state: Any, offset: int) -> None:
 
 @kernel
 def end_empty_line(state: Any) -> None:
-    """End a line without any letter: a record if that has one field."""
+    """End a line without any letter: a record if records have one field."""
     state[_LINE] += 1
     if state[_WIDTH] == 1:
         state[_RECORDS] += 1
@@ -238,12 +227,12 @@ def end_empty_line(state: Any) -> None:
 
 @kernel
 def end_record(state: Any, offset: int) -> None:
-    """End a record, and look whether it has the right fields, and no others in it."""
+    """End a record; check its number of fields, and that it swallowed no others."""
     state[_FIELDS] += 1
     state[_LINE] += 1
     state[_RECORDS] += 1
     if state[_RECORDS] == 1:
-        # All their lines are of names, those within a field too.
+        # All lines of the names count as such, also those within a field.
         state[_NAMES] = state[_LINE]
         state[_WITHIN] = 0
         state[_BROKEN_FIELDS] = 0
@@ -267,7 +256,7 @@ def end_record(state: Any, offset: int) -> None:
 
 @native("uint8*, int64, int64, int64*")
 def scan_bytes(data: Any, n: int, delimiter: int, state: Any) -> None:
-    """Go through bytes of a CSV file; ``state`` goes from one part to the next."""
+    """Scan a part of the bytes of a CSV file, and update the state."""
     where, returned, offset = state[_WHERE], state[_RETURNED], state[_OFFSET]
     for i in range(n):
         byte = data[i]

@@ -1,4 +1,4 @@
-"""CSV files out: text quoted where a reader needs it, floats to the last bit."""
+"""Write CSV files: text quoted only where a reader needs it, floats to the last bit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from riskcore.data.files.formulas import guard_formulas
 from riskcore.data.files.reading import DELIMITERS
 
 _MARK = "\ufeff"
-# Rows made into text at a time.
-_ROWS = 1 << 16
+_ROWS = 1 << 16  # written at a time
 
 
 def write_csv(
@@ -29,7 +28,7 @@ def write_csv(
     like: Format,
     progress: Parts | None = None,
 ) -> None:
-    """Write a table into an open file."""
+    """Write the parts of a table into an open file."""
     delimiter, gzipped = like.csv_at(path)
     encoder = codecs.getincrementalencoder(like.encoding)()
     # No name and no time: the same columns give the same bytes.
@@ -53,7 +52,7 @@ def write_csv(
 
 
 def _header_line(names: Sequence[str], delimiter: str) -> str:
-    """Return the first line, in which no other delimiter stands outside quotes."""
+    """Return the first line, without another delimiter outside quotes."""
     special = {*DELIMITERS, delimiter, *'"\r\n', _MARK}
     quoted = [
         '"' + name.replace('"', '""') + '"'
@@ -65,8 +64,9 @@ def _header_line(names: Sequence[str], delimiter: str) -> str:
 
 
 def _rows_text(batch: Any, delimiter: str, like: Format) -> str:
+    """Return rows as lines of text."""
     compute = import_pyarrow("compute")
-    # Of a single column the delimiter is found again as that of the first line.
+    # A reader of a single column may take any delimiter for the file's.
     special = delimiter if batch.num_columns > 1 else delimiter + DELIMITERS
     needy = f'[{re.escape(special)}"\r\n]|^$'
     fields = [_fields(column, needy, like) for column in batch.columns]
@@ -77,7 +77,7 @@ def _rows_text(batch: Any, delimiter: str, like: Format) -> str:
 
 
 def _fields(column: Any, needy: str, like: Format) -> Any:
-    """Return a column as text, quoted where the pattern is found, and like codes."""
+    """Return a column as text; quote what matches the pattern or is a missing code."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     text = column.cast(pyarrow.large_string())
     if like.guard_formulas and not pyarrow.types.is_primitive(column.type):
@@ -100,7 +100,7 @@ def _large(text: str) -> Any:
 
 
 def _no_such_letters(table: Any, encoding: str) -> ValueError:
-    """Make the error for text that an encoding cannot hold."""
+    """Return the error for text that an encoding cannot hold."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not encodes(name, encoding):

@@ -1,9 +1,9 @@
-"""Text that a spreadsheet would take for a formula, guarded by an apostrophe.
+"""Guard text that a spreadsheet would take for a formula by an apostrophe.
 
 A spreadsheet that opens a CSV file runs text that begins with one of ``= + - @``, also
-behind blanks, and takes tabs and line ends for the ends of cells. Numbers and lone
-signs are harmless. Whoever takes one apostrophe off gets the text back: text that
-already has apostrophes before such a beginning gets one more.
+after blanks, and takes tabs and line ends for the ends of cells. Numbers and lone signs
+are harmless. Removing one apostrophe gives the text back: text that already has
+apostrophes before such a beginning gets one more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from riskcore.data.files.arrow import import_pyarrow
 
-# Patterns that RE2 and Python read alike. The last four signs are the full-width ones.
+# Patterns for both RE2 and Python. The last four signs are the full-width ones.
 _BEGINS = "^[' ]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
 _HARMLESS = r"^[' ]*[+\-]?(([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+\-]?[0-9]+)?)?[' ]*$"
 
@@ -38,5 +38,5 @@ def refuse_names(names: Iterable[str]) -> None:
         if re.match(_BEGINS, name):
             raise ValueError(
                 f"guard_formulas: the column name {name!r} begins like a formula, and "
-                "a name is not changed; rename the column in the input, or drop it"
+                "names are not changed; rename the column in the input, or drop it"
             )

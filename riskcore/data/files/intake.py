@@ -1,4 +1,4 @@
-"""How the lines of a file become records: counted twice, and shown."""
+"""Account for the lines of a file that become records."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 from riskcore.common.words import counted
 from riskcore.data.files.labels import Labels
 
-# What the records of a file stand in: its name among the counts, and in words.
+# Parts of a file that hold records: their name among the counts, and in words.
 _PIECES = (
     ("row_groups", "row group", "row groups"),
     ("batches", "batch", "batches"),
     ("files", "file", "files"),
 )
 
-
-# What user-missing values are, by the name of their count.
+# What happened to user-missing values, by the name of their count.
 _USER_MISSING = {
     "user_missing_missing": "taken as missing",
     "user_missing_kept": "kept as codes",
@@ -26,9 +25,9 @@ _USER_MISSING = {
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What the lines of a file, or its row groups or batches, have become.
+    """The account of the lines of a file, or of its row groups or batches.
 
-    Every line is a record or something else that is counted here.
+    Every line is a record or counted as something else.
 
     Attributes
     ----------
@@ -39,7 +38,7 @@ class Intake:
     names : int
         Lines that hold the names of the columns.
     empty : int
-        Empty lines, which are no records.
+        Empty lines, which are not records.
     within : int
         Lines that continue a quoted field of the line before.
     broken_fields : int
@@ -51,11 +50,11 @@ class Intake:
     files : int or None
         Files that were read as one.
     user_missing : int or None
-        Of files of SPSS, Stata and SAS, the user-missing values in the columns read.
+        User-missing values in the columns read, of files of SPSS, Stata and SAS.
     codes_kept : bool
-        Whether these are codes as others; else they are missing.
+        Whether they are kept as codes; otherwise they are missing.
     labels : Labels or None
-        What such a file says of its columns.
+        The labels of such a file.
     """
 
     records: int
@@ -72,18 +71,18 @@ class Intake:
     labels: Labels | None = field(default=None, compare=False, repr=False)
 
     def check(self, path: Path, read: int) -> None:
-        """Refuse a file of which records were lost on the way.
+        """Refuse a file whose lines and records do not add up.
 
         Parameters
         ----------
         path : pathlib.Path
         read : int
-            The records that came out.
+            The number of records that were read.
 
         Raises
         ------
         ValueError
-            If lines and records do not add up. It says what was counted.
+            If they do not add up; the message gives all counts.
         """
         parts = self.names + self.records + self.empty + self.within
         if read != self.records or (self.lines is not None and parts != self.lines):
@@ -104,12 +103,9 @@ class Intake:
                 "lines_within_fields": self.within,
                 "fields_with_line_breaks": self.broken_fields,
             }
-        if self.row_groups is not None:
-            counts["row_groups"] = self.row_groups
-        if self.batches is not None:
-            counts["batches"] = self.batches
-        if self.files is not None:
-            counts["files"] = self.files
+        for name, *_ in _PIECES:
+            if (count := getattr(self, name)) is not None:
+                counts[name] = count
         if self.user_missing is not None:
             kept = "kept" if self.codes_kept else "missing"
             counts[f"user_missing_{kept}"] = self.user_missing

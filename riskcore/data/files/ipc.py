@@ -1,4 +1,4 @@
-"""Arrow files: its IPC file format, which Feather is from version 2 on."""
+"""Files of Arrow's IPC format; Feather is the same from version 2 on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from riskcore.data.files.arrow import (
     ArrowFormat,
     import_pyarrow,
     in_plain_layouts,
+    refused_as_value_error,
     with_sorted_dictionaries,
 )
-from riskcore.data.files.base_format import Format, Header, distinct
+from riskcore.data.files.base_format import Header, Writing, distinct
 from riskcore.data.files.intake import Intake
 
 _FIRST_FEATHER = b"FEA1"
@@ -43,12 +44,12 @@ class ArrowFile(ArrowFormat):
                     f"{self.path}: Feather of version 1, which Arrow no longer "
                     "writes; write it again as version 2"
                 )
-        try:
-            with pyarrow.OSFile(str(self.path)) as source:
-                options = ipc.IpcReadOptions(included_fields=fields)
-                yield ipc.open_file(source, options=options)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{self.path}: {error}") from None
+        with (
+            refused_as_value_error(self.path),
+            pyarrow.OSFile(str(self.path)) as source,
+        ):
+            options = ipc.IpcReadOptions(included_fields=fields)
+            yield ipc.open_file(source, options=options)
 
     def read_header(self) -> Header:
         """Read the names of the columns."""
@@ -61,15 +62,14 @@ class ArrowFile(ArrowFormat):
         """Return columns as a table, and the account of the batches."""
         pyarrow = import_pyarrow()
         names = self.header.names
-        # To Arrow no field is all of them.
-        some = columns or list(names[:1])
+        some = columns or list(names[:1])  # to Arrow, no fields means all of them
         fields = sorted(names.index(name) for name in some)
         batches = []
         with self.open(fields) as file:
             count = file.num_record_batches
             for i in range(count):
                 batch = file.get_batch(i)
-                # What a damaged file says of its buffers may point anywhere.
+                # In a damaged file the offsets of buffers may point anywhere.
                 batch.validate(full=True)
                 batches.append(batch)
                 if progress is not None:
@@ -87,14 +87,9 @@ class ArrowFile(ArrowFormat):
 
     @classmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
-        """Write a table, of which nothing is left that a missing value hid."""
+        """Write a table, without the memory that missing values hide."""
         ipc = import_pyarrow("ipc")
         writer = None
         for table in map(with_sorted_dictionaries, tables):
@@ -110,10 +105,10 @@ class ArrowFile(ArrowFormat):
 
 
 def _without_hidden(column: Any) -> Any:
-    """Return a column in which nothing stands where values are missing.
+    """Return a column with nothing in the memory of its missing values.
 
-    An Arrow file has the memory of a column as it is: of what was blanked, too, which
-    is only marked as missing. So the values that are left are taken apart from it.
+    An Arrow file holds the memory of a column as it is, also the values that were
+    blanked, which are only marked as missing. So the valid values are copied.
     """
     if not column.null_count:
         return column

@@ -1,16 +1,17 @@
-"""Files with labels, of SPSS, Stata and SAS: what is common to them, read and written.
+"""What files of SPSS, Stata and SAS share: they have labels and user-missing codes.
 
-They are read by pyreadstat, as the numbers and text that stand there. What these mean
-is decided here: which of them are missing, which are dates, which are whole numbers.
+pyreadstat reads the numbers and text that they store. Here it is decided what these
+mean: which of them are missing, dates, times or whole numbers.
 """
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -22,20 +23,19 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.arrow import (
     ArrowFormat,
+    decoded,
     import_pyarrow,
     is_text,
     table_of,
 )
-from riskcore.data.files.base_format import Format, Header, Recoded, distinct
+from riskcore.data.files.base_format import Format, Header, Writing, distinct
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.record_count import RecordCount
 from riskcore.data.files.replace import Create
 
-# Records read at a time: between two batches a run can be interrupted.
-_ROWS = 200_000
-# Whole numbers from here on are not all doubles.
-LARGEST_WHOLE = 2**53
+_ROWS = 200_000  # records read at a time; a run can be interrupted in between
+LARGEST_WHOLE = 2**53  # beyond it, not all whole numbers are doubles
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, from 1970
 _DAY, _MICRO = 86_400, 1_000_000
 
@@ -45,58 +45,46 @@ class RecordsNotStated(UserWarning):
 
 
 def need_pyreadstat(*, to_write: bool = False) -> None:
-    """Refuse labelled files if there is nothing to read or write them with."""
+    """Raise if a package is missing that reads or writes labelled files."""
     need("pyreadstat", "SPSS, Stata and SAS files")
     if to_write:
         need("pandas", "SPSS and Stata files that are written")
 
 
 def parser_errors() -> tuple[type[Exception], ...]:
-    """Return what pyreadstat raises for a file; of 1.2 only a module has both names."""
+    """Return the errors of pyreadstat; in version 1.2 only a module has both names."""
     from pyreadstat import _readstat_parser as parser
 
     return parser.ReadstatError, parser.PyreadstatError, UnicodeError
 
 
 class LabelledFile(ArrowFormat):
-    """A file of SPSS, Stata or SAS.
-
-    Attributes
-    ----------
-    epoch : int
-        The first day of the program's calendar, in days from 1970-01-01.
-    ticks : int
-        Units of its times in a second.
-    day : int
-        Units of its dates in a day: 1 if they are days.
-    dates, times : frozenset of str
-        The words of the formats that show a number as a date, or as date and time.
-    largest : float
-        The largest number.
-    date_format, time_format, whole_format : str
-        What shows dates, times and whole numbers that have no format yet.
-    """
+    """A file of SPSS, Stata or SAS."""
 
     typed = True
     labelled = True
-    largest: ClassVar[float]
+    writer: ClassVar[str]  # name of the function of pyreadstat that writes such files
+    largest: ClassVar[float]  # the largest number that a file can store
+    # Formats for dates, times and whole numbers that have none yet.
     date_format: ClassVar[str]
     time_format: ClassVar[str]
     whole_format: ClassVar[str]
-    epoch: ClassVar[int]
-    ticks: ClassVar[int]
-    day: ClassVar[int]
+    epoch: ClassVar[int]  # first day of the program's calendar, from 1970-01-01
+    ticks: ClassVar[int]  # units of its times in a second
+    day: ClassVar[int]  # units of its dates in a day
+    # The words of the formats that show a number as a date, or as date and time.
     dates: ClassVar[frozenset[str]]
     times: ClassVar[frozenset[str]]
 
     @cached_property
     def metadata(self) -> Any:
-        """What the file says of itself."""
+        """The metadata of the file, as pyreadstat reads them."""
         return self._parsed(metadataonly=True)[1]
 
+    @property
     @abstractmethod
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
+    def reader(self) -> str:
+        """Name of the function of pyreadstat that reads such files."""
 
     @abstractmethod
     def count(self) -> RecordCount:
@@ -108,11 +96,13 @@ class LabelledFile(ArrowFormat):
         super().check_reading()
 
     def _parsed(self, **how: Any) -> tuple[Any, Any]:
+        """Return the data and the metadata as pyreadstat reads them."""
         need_pyreadstat()
         given = self.reading.encoding
-        encoding = None if given == "utf-8" else given  # the file says it
+        encoding = None if given == "utf-8" else given  # the file states it
+        read = getattr(import_module("pyreadstat"), self.reader)
         try:
-            return self.reader()(  # type: ignore[no-any-return]
+            data, metadata = read(
                 str(self.path),
                 output_format="dict",
                 disable_datetime_conversion=True,
@@ -121,10 +111,11 @@ class LabelledFile(ArrowFormat):
             )
         except parser_errors() as error:
             raise ValueError(f"{self.path}: {error}") from None
+        return data, metadata
 
     @property
-    def how(self) -> dict[str, Any]:
-        """How the function reads values that the user declared missing: as they are."""
+    def options(self) -> dict[str, Any]:
+        """Options of the function to read user-missing values as they are stored."""
         return {"user_missing": True}
 
     def read_header(self) -> Header:
@@ -133,8 +124,9 @@ class LabelledFile(ArrowFormat):
 
     @cached_property
     def labels(self) -> Labels:
-        """What the file says of its columns."""
+        """The labels, missing codes, formats and measures of the columns."""
         about = self.metadata
+        _, with_ranges = self._parsed(row_limit=1, **self.options)
         return Labels(
             {n: text for n, text in about.column_names_to_labels.items() if text},
             {
@@ -143,16 +135,10 @@ class LabelledFile(ArrowFormat):
             },
             {
                 name: tuple((one["lo"], one["hi"]) for one in ranges)
-                for name, ranges in self._parsed(row_limit=1, **self.how)[
-                    1
-                ].missing_ranges.items()
+                for name, ranges in with_ranges.missing_ranges.items()
             },
             {n: form for n, form in about.original_variable_types.items() if form},
-            {
-                name: measure
-                for name, measure in about.variable_measure.items()
-                if measure != "unknown"
-            },
+            {n: m for n, m in about.variable_measure.items() if m != "unknown"},
         )
 
     def value_labels(self, about: Any) -> Mapping[str, Mapping[Any, str]]:
@@ -161,10 +147,9 @@ class LabelledFile(ArrowFormat):
         return found
 
     def _code(self, name: str, code: Any) -> str:
-        return code_text(code) if self._is_text(name) else self.code(code)
-
-    def code(self, code: Any) -> str:
-        """Return a code of a column of numbers that has a label as text."""
+        """Return a labelled code as text; a letter among numbers gets a dot."""
+        if isinstance(code, str) and not self._is_text(name):
+            return f".{code.lower()}"
         return code_text(code)
 
     def format(self) -> Format:
@@ -181,59 +166,67 @@ class LabelledFile(ArrowFormat):
         some = columns or list(self.header.names[:1])
         kept = self.reading.user_missing == "codes"
         parts: dict[str, list[Any]] = {name: [] for name in some}
-        letters: dict[str, list[Any]] = {}
-        begin, (total, stated) = 0, self.count()
+        letters: dict[str, list[Any]] = {name: [] for name in some}
+        total = self._count_or_warn()
+        for begin, data in self._batches(some, total, progress):
+            for name in some:
+                numbers, text = _column(data.pop(name), self._is_text(name))
+                parts[name].append(numbers)
+                if text is not None:
+                    letters[name].append((begin, text))
+        table, missing = {}, 0
+        for name in some:
+            kind = pyarrow.string() if self._is_text(name) else pyarrow.float64()
+            column = pyarrow.chunked_array(parts.pop(name), kind)
+            extended = _whole_column(letters.pop(name), total)
+            table[name], count = self._interpret(name, column, extended, kept=kept)
+            missing += count
+        intake = Intake(
+            records=total, user_missing=missing, codes_kept=kept, labels=self.labels
+        )
+        return pyarrow.table(table).select(columns), intake
+
+    def _count_or_warn(self) -> int:
+        """Return the number of records; warn if the file does not state it."""
+        total, stated = self.count()
         if not stated:
             warn(
                 f"{self.path}: {counted(total, 'record')}, a number that the file does "
                 "not state. If it was cut between two records, nothing shows it: "
-                "compare the number with that of its source",
+                "compare the number of records with the source",
                 RecordsNotStated,
             )
-        while begin < total:
+        return total
+
+    def _batches(
+        self, columns: list[str], total: int, progress: Parts | None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield batches of records, each after its first record; refuse lost ones."""
+        begin, found = 0, _ROWS
+        while begin < total and found == _ROWS:
             data, _ = self._parsed(
-                usecols=some, row_offset=begin, row_limit=_ROWS, **self.how
+                usecols=columns, row_offset=begin, row_limit=_ROWS, **self.options
             )
-            found = len(data[some[0]]) if some[0] in data else 0
-            for name in some if found else ():
-                numbers, text = _column(data.pop(name), self._is_text(name))
-                parts[name].append(numbers)
-                if text is not None:
-                    letters.setdefault(name, []).append((begin, text))
+            found = len(data[columns[0]]) if columns[0] in data else 0
+            if found:
+                yield begin, data
             begin += found
             if progress is not None:
                 progress(min(begin, total), total)
-            if found < _ROWS:
-                break
         if begin != total:
             raise ValueError(
                 f"{self.path}: {total:,} records by the layout of the file, but "
                 f"{begin:,} can be read: the file is damaged. Get it again from its "
                 "source"
             )
-        table, missing = {}, 0
-        for name in some:
-            kind = pyarrow.string() if self._is_text(name) else pyarrow.float64()
-            column = pyarrow.chunked_array(parts.pop(name), kind)
-            extended = _marked(letters.get(name, []), begin)
-            table[name], count = self._meant(name, column, extended, kept=kept)
-            missing += count
-        intake = Intake(
-            records=total,
-            user_missing=missing,
-            codes_kept=kept,
-            labels=self.labels,
-        )
-        intake.check(self.path, begin)
-        return pyarrow.table(table).select(columns), intake
 
     def _is_text(self, name: str) -> bool:
         return bool(self.metadata.readstat_variable_types[name] == "string")
 
-    def _meant(
+    def _interpret(
         self, name: str, column: Any, extended: Any, *, kept: bool
     ) -> tuple[Any, int]:
-        """Return a column as what it means, and the user-missing codes in it."""
+        """Return a column as what it means, and the number of user-missing codes."""
         pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
         declared = _within(column, self.labels.missing.get(name, ()))
         count = int(np.count_nonzero(declared))
@@ -247,13 +240,12 @@ class LabelledFile(ArrowFormat):
         numbers = _whole(column)
         if kept and extended is not None:
             texts = [None if v is None else code_text(v) for v in numbers.to_pylist()]
-            return compute.coalesce(
-                extended, pyarrow.array(texts, pyarrow.string())
-            ), count
+            codes = pyarrow.array(texts, pyarrow.string())
+            return compute.coalesce(extended, codes), count
         return self._calendar(name, column, numbers), count
 
     def _calendar(self, name: str, column: Any, numbers: Any) -> Any:
-        """Return dates and times as such where they hold every digit of the number."""
+        """Return a column as dates or times by its format, unless digits are lost."""
         pyarrow = import_pyarrow()
         word = _word(self.labels.formats.get(name, ""))
         valid = column.is_valid().to_numpy()
@@ -273,41 +265,30 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def check_target(cls, path: Path) -> None:
-        """Refuse to write without what that needs."""
+        """Refuse to write if a package is missing."""
         super().check_target(path)
         need_pyreadstat(to_write=True)
 
     @classmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
         """Write a file; see `riskcore.data.files.formats.write`.
 
-        What is said of the codes of columns that were recoded or renumbered is left
-        out: new codes mean something else.
+        Codes of columns that were recoded or renumbered lose their labels: new codes
+        mean something else.
         """
+        like = how.like
         labels = Labels() if like is None or like.labels is None else like.labels
-        labels = labels.without_codes_of({*(recodings or ()), *renumbered})
-        if like is None or like.kind != cls.kind:
+        labels = labels.without_codes_of({*(how.recodings or ()), *how.renumbered})
+        own = like is not None and like.kind == cls.kind
+        if not own:
             labels = replace(labels, missing={}, formats={}, measures={})
         table = table_of(columns, plain=False)
-        cls.check_names(
-            path, table.column_names, own=like is not None and like.kind == cls.kind
-        )
-        frame, formats, values = {}, {}, {}
+        cls.check_names(path, table.column_names, own=own)
+        arrays, formats, values = {}, {}, {}
         for name, column in zip(table.column_names, table.columns, strict=True):
-            if isinstance(column, import_pyarrow().ChunkedArray):
-                column = _plain(column)
+            column = decoded(column)
             try:
-                frame[name], form = cls.held(column)
+                arrays[name], form = cls.convert(column)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{path}: column {name!r} {error}") from None
             form = cls._form(labels.formats.get(name), form, column)
@@ -316,23 +297,23 @@ class LabelledFile(ArrowFormat):
             if name in labels.values:
                 codes = import_pyarrow("compute").unique(column.drop_null()).to_pylist()
                 values[name] = labels.occurring(name, codes)
+        import pandas  # type: ignore[import-untyped]
+
         file = create(path)
-        _write(
-            cls.writer,
-            path,
-            file,
-            _frame(frame),
-            **cls.packing(path),
-            **cls.described(labels, formats, values),
-        )
-        cls.without_time(file)
+        options = {**cls.packing(path), **cls.describe(labels, formats, values)}
+        try:
+            write = getattr(import_module("pyreadstat"), cls.writer)
+            write(pandas.DataFrame(arrays, copy=False), file.name, **options)
+        except parser_errors() as error:
+            raise ValueError(f"{path}: {error}") from None
+        cls.reset_time(file)
         file.flush()
 
     @classmethod
     def _form(cls, given: str | None, form: str | None, column: Any) -> str | None:
-        """Return the format that a column had if it can show it, else the one needed.
+        """Return the format that a column had if it still fits, else the one needed.
 
-        Text has none: its width would be that of what was suppressed.
+        Text has none: its width would be that of the values before suppression.
         """
         if given is None or is_text(column.type):
             return form
@@ -340,22 +321,17 @@ class LabelledFile(ArrowFormat):
         return given if fits else form
 
     @classmethod
-    def writer(cls) -> Callable[..., Any]:
-        """Return the function of pyreadstat that writes such files."""
-        raise NotImplementedError
-
-    @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
-        """Return the options of the writer that say how a file there is packed."""
+        """Return the options of the writer that say how a file is compressed."""
         return {}
 
     @classmethod
     def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
-        """Refuse names of columns that such a file cannot have."""
+        """Refuse column names that such a file cannot have."""
 
     @classmethod
-    def held(cls, column: Any) -> tuple[Any, str | None]:
-        """Return a column as the file holds it, and the format that it needs."""
+    def convert(cls, column: Any) -> tuple[Any, str | None]:
+        """Return a column as the file stores it, and the format that it needs."""
         pyarrow = import_pyarrow()
         types, kind = pyarrow.types, column.type
         if is_text(kind):
@@ -382,12 +358,14 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def _days(cls, column: Any) -> Any:
+        """Return dates as the program's numbers."""
         pyarrow = import_pyarrow()
         days = column.cast(pyarrow.date32()).cast(pyarrow.int32()).fill_null(0)
         return (days.to_numpy().astype(np.float64) - cls.epoch) * cls.day
 
     @classmethod
     def _ticks(cls, column: Any) -> Any:
+        """Return times as the program's numbers."""
         pyarrow = import_pyarrow()
         shift, scale = cls.epoch * _DAY * _MICRO, _MICRO // cls.ticks
         finer = ValueError(f"has times finer than {cls.title} holds; write .parquet")
@@ -405,6 +383,7 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def _whole(cls, column: Any) -> Any:
+        """Return whole numbers as doubles."""
         pyarrow = import_pyarrow()
         if pyarrow.types.is_boolean(column.type):
             column = column.cast(pyarrow.int8())
@@ -419,6 +398,7 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def _doubles(cls, column: Any) -> Any:
+        """Return real numbers as doubles."""
         column = column.cast(import_pyarrow().float64())
         numbers = column.fill_null(np.nan).to_numpy()
         if (np.abs(numbers) > cls.largest).any():
@@ -430,39 +410,32 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def check_text(cls, text: str) -> None:
-        """Refuse text that such a file does not hold as it is."""
+        """Refuse text that such a file would change."""
         if text == "":
             raise ValueError(
-                f"has empty text, which in {cls.title} is missing; recode it, or write "
+                f"has empty text, which is missing in {cls.title}; recode it, or write "
                 ".parquet"
             )
         if "\0" in text:
             raise ValueError(f"has zero bytes, which {cls.title} does not hold")
 
     @classmethod
-    def described(
+    def describe(
         cls,
         labels: Labels,
         formats: Mapping[str, str],
         values: Mapping[str, Mapping[Any, str]],
     ) -> dict[str, Any]:
-        """Return the options of the writer that say what the columns are."""
+        """Return the options of the writer that describe the columns."""
         raise NotImplementedError
 
     @classmethod
-    def without_time(cls, file: IO[bytes]) -> None:
+    def reset_time(cls, file: IO[bytes]) -> None:
         """Put the same time into every file: the same data give the same bytes."""
-
-    @classmethod
-    def write_tables(
-        cls, tables: Any, file: Any, path: Path, like: Any, progress: Any
-    ) -> None:
-        """Write nothing: `write` does, which knows the labels."""
-        raise NotImplementedError
 
 
 def _column(values: Any, text: bool) -> tuple[Any, Any]:
-    """Return numbers or text of a batch, and the letters among numbers, if any."""
+    """Return the numbers or the text of a batch, and any letters among the numbers."""
     pyarrow = import_pyarrow()
     if text:
         return pyarrow.array([one or None for one in values], pyarrow.string()), None
@@ -478,8 +451,8 @@ def _column(values: Any, text: bool) -> tuple[Any, Any]:
     )
 
 
-def _marked(parts: list[tuple[int, Any]], n: int) -> Any:
-    """Return the letters of a whole column, None if there are none."""
+def _whole_column(parts: list[tuple[int, Any]], n: int) -> Any:
+    """Return the letters of a whole column of n records, None if there are none."""
     if not parts:
         return None
     pyarrow = import_pyarrow()
@@ -492,7 +465,7 @@ def _marked(parts: list[tuple[int, Any]], n: int) -> Any:
 
 
 def _within(column: Any, ranges: tuple[tuple[Any, Any], ...]) -> Any:
-    """Return the mask of the values that lie in one of some ranges."""
+    """Return a mask of the values that lie in one of several ranges."""
     compute = import_pyarrow("compute")
     mask = np.zeros(len(column), bool)
     for low, high in ranges:
@@ -504,7 +477,7 @@ def _within(column: Any, ranges: tuple[tuple[Any, Any], ...]) -> Any:
 
 
 def _whole(column: Any) -> Any:
-    """Return a column of doubles as integers if all of them are, exactly."""
+    """Return a column of doubles as integers if each of them is one, exactly."""
     pyarrow = import_pyarrow()
     plain = column.fill_null(0).to_numpy()
     whole = (np.abs(plain) < LARGEST_WHOLE) & (plain == np.rint(plain))
@@ -515,14 +488,14 @@ def _whole(column: Any) -> Any:
 
 
 def _days_of(numbers: Any, day: int, epoch: int) -> Any:
-    """Return numbers as days from 1970 on, None if not all are days of a calendar."""
+    """Return numbers as days since 1970; None if not all are days of the calendar."""
     days = numbers / day + epoch
     fits = (numbers % day == 0) & (days >= _FIRST_DAY) & (days <= _LAST_DAY)
     return days.astype(np.int32) if fits.all() else None
 
 
 def _micro_of(numbers: Any, scale: int, shift: int) -> Any:
-    """Return numbers as microseconds from 1970 on, None if digits would be lost."""
+    """Return numbers as microseconds since 1970; None if digits would be lost."""
     micro = np.rint(numbers * scale)
     low, high = (days * _DAY * _MICRO - shift for days in (_FIRST_DAY, _LAST_DAY))
     if not ((micro / scale == numbers) & (micro >= low) & (micro < high)).all():
@@ -530,37 +503,9 @@ def _micro_of(numbers: Any, scale: int, shift: int) -> Any:
     return micro.astype(np.int64) + shift
 
 
-def _plain(column: Any) -> Any:
-    """Return a column without a dictionary."""
-    types = import_pyarrow().types
-    if types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column
-
-
 def _word(form: str) -> str:
-    """Return the word of a format: DATE of DATE11, %td of %tdD_m_Y."""
+    """Return the word of a format: DATE for DATE11, %td for %tdD_m_Y."""
     if form.startswith("%"):
         return form.replace("-", "")[:3]
     found = re.match(r"[A-Za-z_]+", form)
     return found[0].upper() if found else ""
-
-
-def _frame(columns: Mapping[str, Any]) -> Any:
-    import pandas  # type: ignore[import-untyped]
-
-    return pandas.DataFrame(dict(columns), copy=False)
-
-
-def _write(
-    writer: Callable[[], Callable[..., Any]],
-    path: Path,
-    file: IO[bytes],
-    frame: Any,
-    **how: Any,
-) -> None:
-    """Write a frame to where an open file stands."""
-    try:
-        writer()(frame, file.name, **how)
-    except parser_errors() as error:
-        raise ValueError(f"{path}: {error}") from None

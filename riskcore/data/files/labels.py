@@ -1,9 +1,9 @@
-"""What a labelled file says of its columns beside the data: labels, formats, codes."""
+"""Labels, formats and missing codes that a labelled file has for its columns."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 # A code, or the codes from the first to the last.
@@ -23,7 +23,7 @@ class Labels:
     missing : dict of str to tuple of (first, last)
         Codes that stand for a missing value, as ranges.
     formats, measures : dict of str to str
-        How the program shows a column; "nominal", "ordinal" or "scale".
+        The display format of a column; "nominal", "ordinal" or "scale".
 
     Examples
     --------
@@ -39,30 +39,33 @@ class Labels:
     measures: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, column: Any, code: Any) -> Any:
-        """Return a code with its label behind it; one without label as it is."""
+        """Return a code followed by its label; a code without a label as given."""
         label = self.values.get(str(column), {}).get(code_text(code))
         return code if label is None else f"{code_text(code)} ({label})"
 
     def without_codes_of(self, columns: Collection[str]) -> Labels:
-        """Return the labels but for what is said of the codes of some columns."""
-        return Labels(
-            self.variables,
-            _without(self.values, columns),
-            _without(self.missing, columns),
-            _without(self.formats, columns),
-            self.measures,
+        """Return the labels without those of the codes of some columns."""
+
+        def others(names: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: one for name, one in names.items() if name not in columns}
+
+        return replace(
+            self,
+            values=others(self.values),
+            missing=others(self.missing),
+            formats=others(self.formats),
         )
 
     def occurring(self, column: str, codes: Iterable[Any]) -> dict[Any, str]:
         """Return the labels of codes that occur, by the code itself.
 
-        Labels of others would tell what was there before it was suppressed.
+        Labels of other codes would show values that were suppressed.
         """
         own = self.values.get(column, {})
         return {code: own[text] for code in codes if (text := code_text(code)) in own}
 
     def plain(self, columns: Iterable[Any]) -> dict[str, dict[str, Any]]:
-        """Return the labels of those of some columns that have any, as plain data."""
+        """Return the labels of columns that have any, as plain data."""
         named = {
             name: {
                 "label": self.variables.get(name),
@@ -83,17 +86,7 @@ def labels_of_plain(plain: Mapping[str, Mapping[str, Any]] | None) -> Labels:
 
 
 def code_text(code: Any) -> str:
-    """Return a code as text, the same whether it is held as an integer or not.
-
-    Examples
-    --------
-    >>> code_text(2.0), code_text(2), code_text("02"), code_text(2.5)
-    ('2', '2', '02', '2.5')
-    """
+    """Return a code as text, whole numbers without a point: "2", never "2.0"."""
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     return str(code)
-
-
-def _without(names: Mapping[str, Any], columns: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in names.items() if name not in columns}

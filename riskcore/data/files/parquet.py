@@ -16,9 +16,9 @@ from riskcore.data.files.arrow import (
     with_sorted_dictionaries,
 )
 from riskcore.data.files.base_format import (
-    Format,
     Header,
     RecordBatches,
+    Writing,
     distinct,
 )
 from riskcore.data.files.intake import Intake
@@ -76,7 +76,7 @@ class ParquetFile(ArrowFormat):
         return intake
 
     def batches(self) -> RecordBatches:
-        """Return the records as stored, in batches."""
+        """Return the records as stored, in batches, of which little is read ahead."""
         with self.open() as file:
             schema = in_plain_layouts(file.schema_arrow.empty_table()).schema
             intake = self._intake(file.metadata)
@@ -86,11 +86,11 @@ class ParquetFile(ArrowFormat):
         )
 
     def _read_batches(self, intake: Intake, columns: list[str]) -> Iterator[Any]:
-        """Yield batches of some columns, of which little is read ahead."""
+        """Yield batches of some columns."""
         pyarrow = import_pyarrow()
         found = 0
-        # With a pre-buffer all that was read is kept until the file is closed; without
-        # buffers of columns a whole row group is, which may be the file.
+        # A pre-buffer would keep all that was read until the file is closed; without
+        # buffers of columns, a whole row group is kept, which may be the file.
         how = {"pre_buffer": False, "buffer_size": _BUFFER}
         with self.open(**how) as file, refused_as_value_error(self.path):
             for batch in file.iter_batches(_BATCH, columns=columns):
@@ -102,7 +102,7 @@ class ParquetFile(ArrowFormat):
     def _read_groups(
         self, file: Any, columns: list[str], progress: Parts | None
     ) -> Any:
-        """Read the row groups, so many at a time that Ctrl-C is heard in between."""
+        """Read the row groups, few at a time, so that Ctrl-C is heard in between."""
         about = file.metadata
         tables, some, rows = [], [], 0
         for i in range(about.num_row_groups):
@@ -125,12 +125,7 @@ class ParquetFile(ArrowFormat):
 
     @classmethod
     def write_tables(
-        cls,
-        tables: Iterator[Any],
-        file: IO[bytes],
-        path: Path,
-        like: Format | None,
-        progress: Parts | None,
+        cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
         """Write the parts of a table."""
         parquet = import_pyarrow("parquet")

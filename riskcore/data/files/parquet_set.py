@@ -1,4 +1,4 @@
-"""Parquet files that are one data set: those in a folder, or of a pattern.
+"""Parquet files that are one data set: those in a folder, or those of a pattern.
 
 Folders named ``column=value`` give a column, as Hive, Spark and Arrow write them.
 """
@@ -43,7 +43,7 @@ class FilesPassedOver(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One of the files, and the columns that its folders give."""
+    """One of the files, and the values of the columns that its folders give."""
 
     file: ParquetFile
     partitions: dict[str, str | None]
@@ -52,32 +52,9 @@ class _Part:
 class ParquetSet(ArrowFormat):
     """The Parquet files of a folder and the folders in it, or those of a pattern.
 
-    They are read in the order of their paths, folder by folder and each by its name.
-    Links to files and folders are followed.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        A folder, or a pattern with ``*``, ``?``, ``[...]`` or ``**`` that ends in the
-        suffix of a Parquet file.
-    reading : Reading
-        The missing codes.
-
-    Warns
-    -----
-    FilesPassedOver
-        If names of Parquet files or their folders begin with a dot or an underscore:
-        programs mark files that are not data this way.
-
-    Raises
-    ------
-    OSError
-        If there are no such files, one of them is a device or pipe, or a folder may
-        not be read.
-    ValueError
-        If a folder has files other than Parquet, is a partition without files, or the
-        folders in it give different columns; if two paths lead to one file, or a link
-        to a folder that it lies in.
+    They are read in the order of their paths. Links are followed. Names that begin with
+    a dot or an underscore are passed over, with a warning: programs mark files that are
+    not data this way. A pattern ends in the suffix of a Parquet file.
     """
 
     kind = "parquet set"
@@ -94,7 +71,7 @@ class ParquetSet(ArrowFormat):
 
     @classmethod
     def would_hold(cls, path: Path, target: Path) -> bool:
-        """Tell whether a file written there would be read with the others."""
+        """Tell whether a file written to a target would be read with the others."""
         place = Path(os.path.realpath(target)).parts
         _, files = _found(path)
         folders = {_whole(file.parent) for file in files}
@@ -125,29 +102,29 @@ class ParquetSet(ArrowFormat):
                 pass  # a permission error names the file
             if part.partitions.keys() != first.partitions.keys():
                 raise ValueError(
-                    f"{path}: folders that give different columns: "
+                    f"{path}: its folders give different columns: "
                     f"{_columns_of(first)} for {first.file.path.name}, "
                     f"{_columns_of(part)} for {part.file.path}"
                 )
 
     def format(self) -> Format:
-        """Return how the files are written, and which they are."""
+        """Return how the files are written, with their paths."""
         files = tuple(part.file.path for part in self.parts)
         return replace(super().format(), files=files)
 
     def read_header(self) -> Header:
-        """Read the names of the columns, which must be those of all files."""
+        """Read the names of the columns, which must be the same in all files."""
         first, *others = self.parts
         types = _types(first.file)
         for part in others:
             self._refuse_other(part.file, types, _types(part.file))
-        # polars writes a column into the files, too: then that is read.
+        # polars writes these columns into the files, too: then the files' are read.
         return Header(tuple(dict.fromkeys([*types, *first.partitions])))
 
     def _refuse_other(
         self, file: ParquetFile, types: dict[str, Any], found: dict[str, Any]
     ) -> None:
-        """Refuse a file with other columns than the first one."""
+        """Refuse a file with other columns than the first one has."""
         if types == found:
             return
         first = self.parts[0].file.path
@@ -161,16 +138,15 @@ class ParquetSet(ArrowFormat):
         raise ValueError(
             f"{self.path}: files with different columns: "
             f"{'; '.join(differ[:_NAMED])}{more}. Write them with the same columns, or "
-            "name those that belong together by a pattern"
+            "give a pattern for the files that belong together"
         )
 
     @cached_property
     def partitions(self) -> tuple[str, ...]:
         """The columns that the folders give and the files do not have."""
         first = self.parts[0]
-        return tuple(
-            name for name in first.partitions if name not in _types(first.file)
-        )
+        known = _types(first.file)
+        return tuple(name for name in first.partitions if name not in known)
 
     def read_table(
         self, columns: list[str], progress: Parts | None
@@ -194,7 +170,7 @@ class ParquetSet(ArrowFormat):
     def _with_partitions(
         self, table: Any, part: _Part, records: int, columns: list[str]
     ) -> Any:
-        """Return a table with those of the columns that the folders give."""
+        """Return a table with those columns added that the folders give."""
         pyarrow = import_pyarrow()
         for name in self.partitions:
             value = pyarrow.scalar(part.partitions[name], pyarrow.string())
@@ -217,7 +193,7 @@ class ParquetSet(ArrowFormat):
         def read(columns: list[str]) -> Iterator[Any]:
             pyarrow = import_pyarrow()
             own = [name for name in columns if name not in self.partitions]
-            # Only the folders' columns: another is read, for its number of records.
+            # If all columns are the folders', another is read to count the records.
             some = own or parts[0].schema.names[:1]
             for part, one in zip(self.parts, parts, strict=True):
                 for batch in one.read(some):
@@ -231,19 +207,12 @@ class ParquetSet(ArrowFormat):
 
     @classmethod
     def check_target(cls, path: Path) -> None:
-        """Refuse: what is written is one file."""
+        """Refuse: data are written to one file."""
         raise ValueError(f"{path}: can be written as one file only")
-
-    @classmethod
-    def write_tables(
-        cls, tables: Any, file: Any, path: Path, like: Any, progress: Any
-    ) -> None:
-        """Refuse: what is written is one file."""
-        cls.check_target(path)
 
 
 def _whole(path: Path) -> tuple[str, ...]:
-    """Return the parts of a path from the root on, of a pattern links aside."""
+    """Return the parts of a path without links; of a pattern, before its wildcards."""
     fixed = Path(*_fixed(path)) if _is_pattern(path) else path
     rest = path.parts[len(fixed.parts) :]
     return (*Path(os.path.realpath(fixed)).parts, *rest)
@@ -260,21 +229,21 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
         rest = path.parts[len([*_fixed(path)]) :]
         files = [*_matching(root, rest, ())]
         if not files:
-            raise FileNotFoundError(f"{path}: no file of this pattern")
-        return root, sorted(set(files), key=_place)
+            raise FileNotFoundError(f"{path}: no file matches this pattern")
+        return root, sorted(set(files), key=lambda one: one.parts)
     hidden: list[Path] = []
     files = [*_below(path, (), hidden)]
     parquet = [file for file in files if ParquetFile.is_named(file)]
     others = [file for file in files if not ParquetFile.is_named(file)]
     if not parquet:
         raise IsADirectoryError(
-            f"{path}: a directory, not a file, and without Parquet files, which are "
-            "read as one"
+            f"{path}: a directory, not a file; only a directory of Parquet files can "
+            "be read"
         )
     if others:
         raise ValueError(
-            f"{path}: a directory with {len(others)} other files beside the Parquet "
-            f"files: {others[0]}; name those to be read by a pattern, such as "
+            f"{path}: a directory with {len(others)} files that are not Parquet, such "
+            f"as {others[0]}; give a pattern for the files to read, such as "
             f"{path / '*.parquet'}"
         )
     passed = [one for one in hidden if _holds_parquet(one)]
@@ -286,11 +255,11 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
             "data. If they belong to the data, rename them",
             FilesPassedOver,
         )
-    return path, sorted(parquet, key=_place)
+    return path, sorted(parquet, key=lambda one: one.parts)
 
 
 def _refuse_unless_single(paths: Sequence[Path]) -> None:
-    """Refuse what is not a file, and two paths that lead to one file."""
+    """Refuse paths that are not files, or lead to the same file."""
     known: dict[tuple[int, int], Path] = {}
     for path in paths:
         about = path.stat()
@@ -300,7 +269,7 @@ def _refuse_unless_single(paths: Sequence[Path]) -> None:
         if about.st_ino and other is not path:
             raise ValueError(
                 f"{path}: the same file as {other}, whose records would count twice; "
-                "remove one of them, or name the files to be read by a pattern"
+                "remove one of them, or give a pattern for the files to read"
             )
 
 
@@ -312,21 +281,16 @@ def _fixed(path: Path) -> Iterator[str]:
         yield part
 
 
-def _place(path: Path) -> tuple[str, ...]:
-    """Return what files are ordered by: their folders and names, not the separators."""
-    return path.parts
-
-
 def _below(
     path: Path, above: tuple[Path, ...], hidden: list[Path] | None = None
 ) -> Iterator[Path]:
-    """Yield a file, or the files of a folder that are not beside the data."""
+    """Yield a file, or the data files of a folder; collect what is passed over."""
     if not path.is_dir():
         yield path
         return
     above = _entered(path, above)
     for name in _names_in(path):
-        if not _is_beside(name):
+        if not _is_hidden(name):
             yield from _below(path / name, above, hidden)
         elif hidden is not None:
             hidden.append(path / name)
@@ -335,10 +299,7 @@ def _below(
 def _matching(
     folder: Path, pattern: Sequence[str], above: tuple[Path, ...]
 ) -> Iterator[Path]:
-    """Yield the files that a pattern finds in a folder, links followed.
-
-    `glob.glob` passes over folders that may not be read.
-    """
+    """Yield the files of a pattern in a folder; `glob.glob` skips unreadable ones."""
     first, *rest = pattern
     above = _entered(folder, above)
     if first == "**":
@@ -360,19 +321,19 @@ def _matching(
 
 
 def _entered(folder: Path, above: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the folders above a file in it; refuse one that lies in itself."""
+    """Return the folders above the files of a folder; refuse one that holds itself."""
     real = Path(os.path.realpath(folder))
     if real in above:
         raise ValueError(
-            f"{folder}: a link to {real}, in which it lies itself; remove the link"
+            f"{folder}: a link to {real}, a folder that contains it; remove the link"
         )
     return (*above, real)
 
 
 def _names_in(folder: Path) -> list[str]:
-    """Return the names in a folder; refuse a table with a log and an empty partition.
+    """Return the names in a folder; refuse tables with a log, and empty partitions.
 
-    A program that writes partitions makes none without records.
+    A program that writes partitions makes no empty ones.
     """
     names = sorted(os.listdir(folder))
     log = next((name for name in names if name in _LOGS), None)
@@ -381,20 +342,20 @@ def _names_in(folder: Path) -> list[str]:
             f"{folder}: a table whose log, {log}, says which of its files are current; "
             "write its records to Parquet files with the program that made it"
         )
-    if "=" in folder.name and all(map(_is_beside, names)):
+    if "=" in folder.name and all(map(_is_hidden, names)):
         raise ValueError(
             f"{folder}: a partition without files; put them back, or remove the folder"
         )
     return names
 
 
-def _is_beside(name: str) -> bool:
-    """Tell whether a name is one of what is no data: _SUCCESS, .part-0.crc."""
+def _is_hidden(name: str) -> bool:
+    """Tell whether a name marks a file without data: _SUCCESS, .part-0.crc."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _holds_parquet(path: Path) -> bool:
-    """Tell whether a path that is passed over is or holds a Parquet file."""
+    """Tell whether a path is a Parquet file, or a folder that has one."""
     found = path.rglob("*") if path.is_dir() else iter([path])
     return any(ParquetFile.is_named(one) for one in found)
 

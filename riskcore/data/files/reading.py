@@ -1,4 +1,4 @@
-"""How a file is to be read: what it does not say of itself."""
+"""How to read a file: options for what the file does not state itself."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.argus.metadata import Metadata
 
-# Delimiters that are looked for.
-DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|"  # looked for in the first line
 _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"
-# A number as text, for Python and Arrow.
+# A number as text, a pattern for both Python and Arrow.
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class DoubtfulCodes(UserWarning):
-    """Codes that are taken as they stand look like something else."""
+    """Codes that are taken literally look like something else."""
 
 
 class LastLineOpen(UserWarning):
-    """The last line of a file of text has no line end: it may have been cut."""
+    """The last line of a text file has no line end: the file may have been cut."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +37,22 @@ class Reading:
     encoding : str
         Of CSV files; a byte order mark is skipped.
     delimiter : str, optional
-        Of CSV files, one ASCII letter. By default the tab for ``.tsv``, else whichever
-        of comma, semicolon, tab and bar stands most often in the first line outside
-        quotes.
+        Of CSV files, one ASCII letter. By default the tab for ``.tsv``, else the most
+        frequent of comma, semicolon, tab and bar in the first line outside quotes.
     decimal : {".", ","}
         The decimal mark of weights in CSV files.
     missing_codes : sequence of str, or mapping of column names to them
         Codes that stand for a missing value, in all columns or by column; the column
-        ``""`` of a mapping stands for all. The empty field of a CSV file is missing in
-        any case, a quoted one (``""``) is empty text. A code for all columns is not
-        taken from a quoted CSV field, as R writes them (``NA`` is missing, ``"NA"`` is
-        Namibia); a code of a column is.
+        ``""`` of a mapping stands for all. An empty field of a CSV file is always
+        missing, a quoted one (``""``) is empty text. A code for all columns does not
+        apply to a quoted CSV field, as R writes them (``NA`` is missing, ``"NA"`` is
+        Namibia); a code of a column does.
     user_missing : {"missing", "codes"}
-        What codes are that a file of SPSS declares as user-missing, and the extended
-        missing values of Stata (``.a`` to ``.z``) and SAS: missing, or codes as others.
-        A column of numbers with extended missing values becomes text then.
+        Whether codes that a file of SPSS declares as user-missing, and the extended
+        missing values of Stata (``.a`` to ``.z``) and SAS, are missing or stay codes.
+        With "codes" a column of numbers with extended missing values becomes text.
     metadata : path or Metadata, optional
-        Those of a mu-Argus file; given, the file is mu-Argus whatever its suffix.
+        The metadata of a mu-Argus file; with them a file of any suffix is mu-Argus.
 
     Raises
     ------
@@ -121,7 +119,7 @@ class Reading:
         }
 
     def codes(self, column: str = "") -> tuple[str, ...]:
-        """Return the missing codes of one column, or those of all columns.
+        """Return the missing codes of one column alone, or those for all columns.
 
         Parameters
         ----------
@@ -146,7 +144,7 @@ class Reading:
         return tuple(name for name in self._by_column() if name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as plain data: what JSON holds comes back the same.
+        """Return the options as plain data, which JSON holds without loss.
 
         Returns
         -------
@@ -173,36 +171,36 @@ class Reading:
 
 
 def numbers_among(codes: Iterable[str]) -> list[float]:
-    """Return the codes that are numbers, blanks around them aside."""
+    """Return the codes that are numbers, perhaps with blanks around them."""
     return [float(code) for code in codes if is_number(code.strip(" "))]
 
 
 def is_number(text: str) -> bool:
-    """Tell whether text is a number: not so nan, inf and 1_000, that Python reads."""
+    """Tell whether text is a number, which nan, inf and 1_000 are not."""
     return re.fullmatch(NUMBER, text) is not None
 
 
 def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:
     """Warn that missing codes of a column occur nowhere in it."""
     warn(
-        f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, stand "
-        "nowhere in it",
+        f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, do not "
+        "occur in it",
         DoubtfulCodes,
     )
 
 
 def warn_of_open_end(path: Path, records: int) -> None:
-    """Warn that the last line of a file of text has no line end."""
+    """Warn that the last line of a text file has no line end."""
     warn(
-        f"{path}: {counted(records, 'record')}, and no line end behind the last one. "
-        "If the file was cut there, a part of that record and those behind it are "
-        "missing: compare the number with that of its source",
+        f"{path}: {counted(records, 'record')}, and no line end after the last one. "
+        "If the file was cut there, part of that record and all later ones are "
+        "missing: compare the number of records with the source",
         LastLineOpen,
     )
 
 
 def _is_text_encoding(name: Any) -> bool:
-    """Whether a file can be in it: not so rot13, hex, zlib or idna, that Python has."""
+    """Tell whether a file can have an encoding; not so rot13, hex, zlib or idna."""
     try:
         codecs.lookup(name)
         packed = _ANY_TEXT.encode(name, "surrogateescape")

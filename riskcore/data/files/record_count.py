@@ -1,9 +1,8 @@
 """Count the records of SPSS, Stata and SAS files by the layout of their bytes.
 
-pyreadstat gives the records that it finds: of a file that was cut, those before the
-cut; of one whose header states too few, only these. So the records are counted here by
-other code, from what the layout of each format says of itself. What does not add up is
-refused.
+pyreadstat returns the records that it finds: in a truncated file those before the cut;
+if the header states too few, only so many. So the records are counted here by other
+code, from the layout of each format. Files that do not add up are refused.
 """
 
 from __future__ import annotations
@@ -18,27 +17,20 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-# Bytes read at a time, a multiple of 8 and of 80.
-_PART = 80 << 16
+_PART = 80 << 16  # bytes read at a time, a multiple of 8 and of 80
 
 
 class RecordCount(NamedTuple):
-    """The records that a file holds.
-
-    Attributes
-    ----------
-    records : int
-    stated : bool
-        Whether the file states their number or marks its end. If it does neither, one
-        that was cut between two records looks whole.
-    """
+    """The number of records of a file."""
 
     records: int
+    # Whether the file states the number or marks its end. If it does neither, a file
+    # that was cut between two records looks whole.
     stated: bool
 
 
 class _Bytes:
-    """The bytes of a file, which are taken one after the other."""
+    """The bytes of a file, taken in order."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self.path = path
@@ -48,7 +40,7 @@ class _Bytes:
 
     @property
     def left(self) -> int:
-        """The bytes that were not taken yet."""
+        """Number of bytes that were not taken yet."""
         return self.size - self.file.tell()
 
     def refuse(self, why: str) -> NoReturn:
@@ -57,7 +49,8 @@ class _Bytes:
             f"{self.path}: the file is damaged: {why}. Get it again from its source"
         )
 
-    def _within(self, n: int) -> None:
+    def _check_length(self, n: int) -> None:
+        """Refuse the file if it does not have that many more bytes."""
         if not 0 <= n <= self.left:
             self.refuse(
                 f"it ends after {self.size:,} bytes, before its contents do"
@@ -67,32 +60,32 @@ class _Bytes:
 
     def take(self, n: int) -> bytes:
         """Return the next bytes."""
-        self._within(n)
+        self._check_length(n)
         return self.file.read(n)
 
     def skip(self, n: int) -> None:
-        """Pass over the next bytes."""
-        self._within(n)
+        """Skip the next bytes."""
+        self._check_length(n)
         self.file.seek(n, os.SEEK_CUR)
 
-    def to(self, place: int) -> None:
+    def seek(self, place: int) -> None:
         """Go to a place in the file."""
         self.file.seek(0)
         self.skip(place)
 
     def numbers(self, code: str) -> tuple[Any, ...]:
-        """Return the next numbers, of a format of `struct`."""
+        """Return the next numbers, given their format as for `struct`."""
         code = self.order + code
         return struct.unpack(code, self.take(struct.calcsize(code)))
 
     def expect(self, text: bytes) -> None:
-        """Refuse the file if the next bytes are others."""
+        """Refuse the file unless the next bytes are the text."""
         place = self.file.tell()
         if self.take(len(text)) != text:
-            self.refuse(f"{text.decode()!r} does not stand at byte {place:,}")
+            self.refuse(f"{text.decode()!r} is not at byte {place:,}")
 
     def parts(self) -> Iterator[bytes]:
-        """Yield all bytes that are left."""
+        """Yield all remaining bytes."""
         while part := self.file.read(_PART):
             yield part
 
@@ -108,19 +101,19 @@ def _opened(path: Path) -> Iterator[_Bytes]:
 _HEADER = 176
 _VARIABLE, _VALUES, _OF_VARIABLES, _DOCUMENT, _EXTENSION, _LAST = 2, 3, 4, 6, 7, 999
 _CASES = 16  # the extension that states the number of cases in 64 bits
-# Commands of packed data; all others but these and zero are a number each.
+# Commands of compressed data; each other command, except zero, is a number.
 _END, _LITERAL = 252, 253
 _BYTECODE, _ZLIB = 1, 2
 
 
 def count_spss(path: Path) -> RecordCount:
-    """Count the records of a file of SPSS, packed or not."""
+    """Count the records of a file of SPSS, compressed or not."""
     with _opened(path) as file:
         file.skip(64)
         if file.take(4)[0] == 0:
             file.order = ">"
         _, packing, _, stated = file.numbers("4i")
-        file.to(_HEADER)
+        file.seek(_HEADER)
         width, more = _spss_dictionary(file)
         if not width:
             file.refuse("it has no variables")
@@ -139,8 +132,8 @@ def count_spss(path: Path) -> RecordCount:
         records, rest = divmod(values, width)
         if rest:
             file.refuse(
-                f"after {records:,} whole records {rest:,} of {width:,} values of "
-                "another one follow"
+                f"after {records:,} whole records, {rest:,} of the {width:,} values of "
+                "another follow"
             )
         known = {one for one in (stated, more) if one >= 0}
         if known - {records}:
@@ -152,7 +145,7 @@ def count_spss(path: Path) -> RecordCount:
 
 
 def _spss_dictionary(file: _Bytes) -> tuple[int, int]:
-    """Return the values of a record, 8 bytes each, and the records stated, or -1."""
+    """Return the number of 8-byte values of a record, and of records stated, or -1."""
     width, records = 0, -1
     while True:
         (kind,) = file.numbers("i")
@@ -185,9 +178,9 @@ def _spss_dictionary(file: _Bytes) -> tuple[int, int]:
 
 
 def _packed_values(file: _Bytes, parts: Iterable[bytes]) -> tuple[int, bool]:
-    """Return the number of values in packed data, and whether their end is marked.
+    """Return the number of values in compressed data, and whether the end is marked.
 
-    Eight commands of a byte are followed by eight bytes for each that announces them.
+    Eight bytes are eight commands; eight more bytes follow for each literal command.
     """
     values = begin = 0
     rest, ended = b"", False
@@ -227,17 +220,17 @@ def _inflated(file: _Bytes) -> Iterator[bytes]:
         file.refuse(
             f"its data end at byte {trailer + length:,}, the file has {file.size:,}"
         )
-    file.to(trailer)
+    file.seek(trailer)
     *_, count = file.numbers("2q2i")
     if length != 24 + 24 * count:
-        file.refuse("its trailer has another number of blocks than its header")
+        file.refuse("its trailer and its header state different numbers of blocks")
     blocks = [file.numbers("2q2i") for _ in range(count)]
     end, plain_end = header + 24, header
     for plain, packed, plain_size, packed_size in blocks:
         if (plain, packed) != (plain_end, end):
             file.refuse(f"a block of its data does not begin at byte {end:,}")
         end, plain_end = end + packed_size, plain_end + plain_size
-        file.to(packed)
+        file.seek(packed)
         inflate = zlib.decompressobj()
         try:
             data = inflate.decompress(file.take(packed_size), plain_size + 1)
@@ -252,7 +245,6 @@ def _inflated(file: _Bytes) -> Iterator[bytes]:
 
 # --- Stata ---
 
-_TAGGED = 117
 _LONG = 118
 _WIDTHS_117 = {32768: 8, 65526: 8, 65527: 4, 65528: 4, 65529: 2, 65530: 1}
 _WIDTHS_111 = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}
@@ -265,7 +257,7 @@ def count_stata(path: Path) -> RecordCount:
     with _opened(path) as file:
         first = file.take(1)[0] if file.size else 0
         if first == ord("<"):
-            file.to(0)
+            file.seek(0)
             return RecordCount(_count_tagged(file), stated=True)
         return RecordCount(_count_untagged(file, first), stated=True)
 
@@ -275,7 +267,7 @@ def _count_tagged(file: _Bytes) -> int:
     file.expect(b"<stata_dta><header><release>")
     release = file.take(3)
     if not release.isdigit():
-        file.refuse(f"of the release {release!r}")
+        file.refuse(f"its release is {release!r}, not a number")
     file.expect(b"</release><byteorder>")
     file.order = ">" if file.take(3) == b"MSF" else "<"
     file.expect(b"</byteorder><K>")
@@ -288,24 +280,22 @@ def _count_tagged(file: _Bytes) -> int:
     file.skip(file.take(1)[0])
     file.expect(b"</timestamp></header><map>")
     places = file.numbers("14Q")
-    file.to(places[2])
+    file.seek(places[2])
     file.expect(b"<variable_types>")
     kinds = file.numbers(f"{columns}H")
     file.expect(b"</variable_types>")
     width = _width(file, kinds, _WIDTHS_117, _LONGEST_117, 0)
-    file.to(places[9])
+    file.seek(places[9])
     file.expect(b"<data>")
-    if file.left < records * width:
-        file.refuse(_stated(records, width, file.left))
-    file.skip(records * width)
+    _skip_data(file, records, width)
     file.expect(b"</data>")
     if file.file.tell() != places[10]:
         file.refuse(f"its map has the end of the data at byte {places[10]:,}")
     file.expect(b"<strls>")
-    file.to(places[11] - len("</strls>"))
+    file.seek(places[11] - len("</strls>"))
     file.expect(b"</strls><value_labels>")
     last = b"</value_labels></stata_dta>"
-    file.to(file.size - len(last))
+    file.seek(file.size - len(last))
     if file.take(len(last)) != last:
         file.refuse("it is cut, or other bytes follow its end")
     return int(records)
@@ -331,14 +321,12 @@ def _count_untagged(file: _Bytes, release: int) -> int:
         width = _width(file, kinds, _WIDTHS_OLD, 255, 127)
     else:
         width = _width(file, kinds, _WIDTHS_111, 244, 0)
-    if file.left < records * width:
-        file.refuse(_stated(records, width, file.left))
-    file.skip(records * width)
+    _skip_data(file, records, width)
     place = file.file.tell()
-    # What follows are labels, up to the end; those of Stata 4 have no known layout.
+    # Labels follow up to the end; in files of Stata 4 they have no known layout.
     names = (9, 33) if release < 110 else (33,)
     if release >= 105 and not any(_are_labels(file, place, one) for one in names):
-        file.refuse(f"other bytes than labels follow its {records:,} records")
+        file.refuse(f"bytes that are not labels follow its {records:,} records")
     return int(records)
 
 
@@ -349,23 +337,26 @@ def _width(
     longest: int,
     shift: int,
 ) -> int:
-    """Return the bytes of a record of Stata; text is as wide as its kind, shifted."""
+    """Return the bytes of a record of Stata; text is kind - shift bytes wide."""
     wrong = [one for one in kinds if one not in widths and not shift < one <= longest]
     if wrong or not kinds:
         file.refuse(f"variables of kind {wrong[0]}" if wrong else "it has no variables")
     return sum(widths.get(one, one - shift) for one in kinds)
 
 
-def _stated(records: int, width: int, left: int) -> str:
-    return (
-        f"its header states {records:,} records, its data hold no more than "
-        f"{left // width:,}"
-    )
+def _skip_data(file: _Bytes, records: int, width: int) -> None:
+    """Skip the records of Stata; refuse the file if it has fewer."""
+    if file.left < records * width:
+        file.refuse(
+            f"its header states {records:,} records, its data hold no more than "
+            f"{file.left // width:,}"
+        )
+    file.skip(records * width)
 
 
 def _are_labels(file: _Bytes, place: int, name: int) -> bool:
-    """Tell whether tables of labels fill a file of Stata from a place on."""
-    file.to(place)
+    """Tell whether tables of labels fill the rest of a file of Stata."""
+    file.seek(place)
     while file.left:
         if file.left < 4 + name + 3:
             return False
@@ -381,7 +372,7 @@ def _are_labels(file: _Bytes, place: int, name: int) -> bool:
 
 _LINE = 80
 _RECORD = b"HEADER RECORD*******"
-# Of the 140 bytes about a variable, its kind, length and place in a record.
+# The kind, length and place in a record, among the 140 bytes about a variable.
 _ABOUT = struct.Struct(">H2xH78xI52x")
 _TEXT = 2
 
@@ -401,8 +392,8 @@ def count_transport(path: Path) -> RecordCount:
         ]
         file.skip(-file.file.tell() % _LINE)
         width = sum(length for _, length, _ in about)
-        # In files of SAS itself the places are not those of the data, but also fill a
-        # record; some programs state none.
+        # In files of SAS itself the places are not those of the data, but they fill a
+        # record, too; some programs state no places.
         parts = sorted((place, length) for _, length, place in about)
         ends = [0, *(place + length for place, length in parts)]
         if any(place for place, _ in parts) and ends[:-1] != [at for at, _ in parts]:
@@ -419,7 +410,7 @@ def count_transport(path: Path) -> RecordCount:
 
 
 def _header(file: _Bytes, *names: str) -> tuple[str, bytes]:
-    """Return the name in the next line, one of those given, and the numbers there."""
+    """Return the name in the next header, one of several, and the numbers in it."""
     place = file.file.tell()
     line = file.take(_LINE)
     name = line[20:28].decode("ascii", "replace").strip()
@@ -429,13 +420,14 @@ def _header(file: _Bytes, *names: str) -> tuple[str, bytes]:
 
 
 def _whole(file: _Bytes, text: bytes) -> int:
+    """Return the whole number in a header."""
     if not text.strip().isdigit():
         file.refuse(f"a header has {text!r} where a number stands")
     return int(text)
 
 
 def _stated_after_labels(file: _Bytes) -> int | None:
-    """Return the records that a file of version 8 states; some programs state none."""
+    """Return the number of records that a file of version 8 states, if it does."""
     name, numbers = _header(file, "OBSV8", "LABELV8", "LABELV9")
     if name != "OBSV8":
         for _ in range(_whole(file, numbers[:5])):
@@ -449,9 +441,9 @@ def _stated_after_labels(file: _Bytes) -> int | None:
 def _transport_records(
     file: _Bytes, width: int, stated: int | None, *, blank: bool
 ) -> RecordCount:
-    """Return the records, which blanks follow up to the end of a line.
+    """Count the records, which blanks follow up to the end of a line.
 
-    Only if all variables are text can a record be blank.
+    A record can be blank only if all variables are text.
     """
     size = file.left
     if size % _LINE:
@@ -460,7 +452,8 @@ def _transport_records(
     for part in file.parts():
         if _RECORD + b"MEMB" in part:
             raise ValueError(
-                f"{file.path}: several data sets in one file; write each to its own"
+                f"{file.path}: several data sets in one file; write each to a file of "
+                "its own"
             )
         filled = done + len(part.rstrip(b" ")) if part.strip(b" ") else filled
         done += len(part)
@@ -476,12 +469,12 @@ def _transport_records(
     if end > size:
         file.refuse(f"it ends within record {records:,}")
     file.refuse(
-        f"{size - end:,} blanks follow record {records:,}: records without any value, "
-        "or none"
+        f"{size - end:,} blanks follow record {records:,}: perhaps records without any "
+        "value"
     )
 
 
-# Places in the header of a .sas7bdat, and what its pages have.
+# Places in the header of a .sas7bdat, and marks on its pages.
 _WIDE, _SHIFTED, _ORDER, _SIZES = 32, 35, 37, 196
 _YES = 0x33
 _KINDS, _DATA, _MIXED, _NO_RECORDS = 0x0F00, 0x0100, 0x0200, 0x9000
@@ -503,7 +496,7 @@ def count_sas(path: Path) -> RecordCount:
                 f"its header states {pages:,} pages, {begin + size * pages:,} bytes in "
                 f"all, the file has {file.size:,}"
             )
-        file.to(begin)
+        file.seek(begin)
         records, stated = 0, None
         for _ in range(pages):
             found, said = _on_page(file, file.take(size), wide=wide)
@@ -517,7 +510,7 @@ def count_sas(path: Path) -> RecordCount:
 
 
 def _on_page(file: _Bytes, page: bytes, *, wide: bool) -> tuple[int, int | None]:
-    """Return the records on a page, and those of the file if the page states them."""
+    """Return the number of records on a page, and of the file if the page states it."""
     place, pointer = (40, "QQBB6x") if wide else (24, "IIBB2x")
     pointer = file.order + pointer
     kind, blocks, count = struct.unpack_from(f"{file.order}3H", page, place - 8)

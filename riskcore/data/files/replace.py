@@ -1,22 +1,22 @@
-"""Files that appear together or not at all, never more open than what they are made of.
+"""Files that appear together or not at all, never more readable than their sources.
 
-A run writes to hidden files beside the targets (``.riskcore-<16 hex>.part``, mode 0600)
-and renames them once all are complete. What is guaranteed:
+A run writes to hidden files next to the targets (``.riskcore-<16 hex>.part``, mode
+0600) and renames them once all are complete. The guarantees:
 
 - A single file is the old one or the new one, whole, at any moment.
-- Several files: an error or Ctrl-C leaves all as they were, and so does SIGTERM where
-  it raises, as the command sees to; by itself it kills as below. Between the first
-  and the last renaming, microseconds, others can see some of the new files beside
-  old ones. A process killed there (SIGKILL, power loss) leaves that state, with a
-  journal of what is lacking, to the next run of the same user that is to write into any
-  of the folders: it first completes what was killed, so that all files are new. If
-  another program has changed or removed one of these files meanwhile it leaves them all
-  as they are. A process killed while it undoes the renamings after an error leaves a
-  journal from which the next run makes all files old.
-- Hidden files of a killed process are removed by the next run of the same user that is
-  to write into their folder, those of a live process never: it holds a lock on them.
-  Where there are no such locks (Windows, some network file systems) nothing is removed
-  or completed.
+- Several files: an error or Ctrl-C leaves all as they were, and so does SIGTERM if it
+  raises, as it does in the command; otherwise it kills. For the microseconds between
+  the first and the last renaming, others can see some of the new files next to old
+  ones. A process killed then (SIGKILL, power loss) leaves that state and a journal of
+  the remaining renamings. The next run of the same user that writes into any of the
+  folders completes them first, so that all files are new; if another program has
+  changed or removed one of the files, it leaves all as they are. A process killed while
+  it undoes renamings after an error leaves a journal from which the next run makes all
+  files old.
+- Hidden files of a killed process are removed by the next run of the same user that
+  writes into their folder; those of a live process, which holds a lock on them, never.
+  Without such locks (Windows, some network file systems) nothing is removed or
+  completed.
 
 Two runs that write the same files at the same time are not kept apart.
 """
@@ -34,7 +34,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
@@ -43,7 +43,7 @@ _LOCKS = find_spec("fcntl") is not None
 if _LOCKS:
     import fcntl
 
-# What `files.write` needs of the function that `replacing_all` gives.
+# The part of `Creating` that writers of files use.
 Create: TypeAlias = Callable[[Path], IO[bytes]]
 Identity: TypeAlias = tuple[int, ...]
 
@@ -53,37 +53,37 @@ _PRIVATE = 0o600
 _GROUP, _OTHERS = 0o070, 0o007
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _LONGEST_JOURNAL = 1 << 22
-# A folder that cannot be synchronised is no reason to refuse its files.
+# Errors of folders that cannot be synchronized, whose files are written all the same.
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 
-
-# Hidden files of this process that wait to take their places.
+# Hidden files of this process that wait to replace their targets.
 _waiting: set[Path] = set()
-# One entry while files take their places; whether the process ends instead. Each side
-# says what it is about to do before it looks at the other: no lock, which Ctrl-C could
-# leave taken.
+# One entry while files are renamed; one entry if the process is to end instead. Each
+# side announces what it is about to do before it looks at the other. A lock could be
+# left taken by Ctrl-C.
 _placing: list[None] = []
 _abandoned: list[None] = []
 _LOOK = 0.01  # seconds
-# For each block of `written_files` the files that took their places in it.
-_noting: list[list[Path]] = []
+# For each block of `written_files` the files that were written in it.
+_written: list[list[Path]] = []
 
 
 @contextmanager
 def written_files() -> Iterator[list[Path]]:
-    """Give a list that gets the files which take their places in this block."""
+    """Give a list to which the files written in this block are added."""
     found: list[Path] = []
-    _noting.append(found)
+    _written.append(found)
     try:
         yield found
     finally:
-        _noting.pop()
+        _written.pop()
 
 
 def abandon() -> bool:
     """Remove the hidden files of this process, which is to end at once.
 
-    For another thread than the one that writes. From then on no file takes its place.
+    Called by another thread than the one that writes. No file is written after that.
+    Return False if files are being renamed just now.
     """
     _abandoned.append(None)
     if _placing:
@@ -95,7 +95,7 @@ def abandon() -> bool:
 
 
 @contextmanager
-def _taking_places() -> Iterator[None]:
+def _renaming() -> Iterator[None]:
     """Keep `abandon` out, or wait for the end of the process."""
     _placing.append(None)
     try:
@@ -107,16 +107,16 @@ def _taking_places() -> Iterator[None]:
 
 
 class Creating(Protocol):
-    """What `replacing_all` gives."""
+    """The function that `replacing_all` gives."""
 
     def __call__(self, path: Path, private: bool = False) -> IO[bytes]:
-        """Open a temporary file for a path; a private one stays its owner's alone."""
+        """Open a temporary file for a path; only its owner may read a private one."""
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise unless a file may be written at ``path``, to be asked before long work.
+    """Raise unless a file may be written at a path: to be called before long work.
 
-    What a killed run left in the folder is completed or removed first.
+    Files that a killed run left in the folder are completed or removed first.
     """
     _refuse_name(path)
     _tidy(Path(os.path.realpath(path)).parent)
@@ -124,30 +124,31 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 
 def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
-    """Raise if a file to be written is one that is read, or two are the same.
+    """Raise if a file to be written is a source, or two are the same.
 
-    Two that are told apart by case alone are the same on some file systems.
+    Names that differ by case alone are the same on some file systems.
     """
     read = [source for source in sources if source.exists()]
     seen: set[str] = set()
     for target in targets:
         _refuse_name(target)
         if target.exists() and any(target.samefile(source) for source in read):
-            raise ValueError(f"{target}: is read from, and cannot be written too")
-        real = _name_in_any_case(target)
-        if real in seen:
+            raise ValueError(
+                f"{target}: is read from, and cannot be written too; "
+                "choose another name"
+            )
+        real = Path(os.path.realpath(target))
+        name = unicodedata.normalize("NFC", real.name).casefold()
+        if (known := str(real.with_name(name))) in seen:
             raise ValueError(f"{target}: two files of this name")
-        seen.add(real)
+        seen.add(known)
 
 
 @contextmanager
 def replacing(
     path: Path, overwrite: bool, sources: Iterable[str | Path] = ()
 ) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of ``path`` once it is complete.
-
-    Parameters and errors are those of `replacing_all`.
-    """
+    """Open a temporary file that replaces one as by `replacing_all`."""
     with replacing_all(overwrite, sources) as create:
         yield create(path)
 
@@ -158,13 +159,11 @@ def replacing_all(
 ) -> Iterator[Creating]:
     """Give a function that opens files, which appear together or not at all.
 
-    Until they take their places only their owner may read them. Then a file that
-    replaces another has its mode, owner and group; no rights of the group if that
-    cannot be kept. A new file has the mode that the umask gives. No file gives the
-    group or others a right that they do not have on every file of ``sources``.
+    Until they appear only their owner may read them. A file that replaces another then
+    has its mode, owner and group, and no rights of the group if that cannot be kept. A
+    new file has the mode that the umask gives. No file gives the group or others a
+    right that they do not have on every file of ``sources``.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing_all(overwrite=False) as create:
@@ -173,14 +172,14 @@ def replacing_all(
     ...     sorted(os.listdir(folder))
     ['a.txt', 'b.txt']
     """
-    limits = [_limit(source) for source in sources]
+    limits = [_Limit.of(source) for source in sources]
     opened: dict[Path, tuple[IO[bytes], bool]] = {}
     tidied: set[Path] = set()
     with ExitStack() as leftovers, ExitStack() as closing:
 
         def create(path: Path, private: bool = False) -> IO[bytes]:
             _refuse_name(path)
-            target = Path(os.path.realpath(path))  # of a link, what it points to
+            target = Path(os.path.realpath(path))  # of a link, its destination
             if target.parent not in tidied:
                 _tidy(target.parent)
                 tidied.add(target.parent)
@@ -203,8 +202,8 @@ def replacing_all(
         ]
         if not _LOCKS:
             closing.close()  # Windows renames no open file
-        with _taking_places():
-            # From here on parts may be needed to complete what is killed.
+        with _renaming():
+            # From here on parts may be needed to complete a run that is killed.
             leftovers.pop_all()
             if moves:
                 _place(moves)
@@ -219,12 +218,8 @@ def _refuse_name(path: Path) -> None:
         raise ValueError(f"{str(path)!r}: a file name cannot have a NUL character")
 
 
-def _name_in_any_case(path: Path) -> str:
-    real = Path(os.path.realpath(path))
-    return str(real.with_name(unicodedata.normalize("NFC", real.name).casefold()))
-
-
 def _refuse(path: Path, overwrite: bool) -> None:
+    """Raise unless a file may be written at a path."""
     found = _found(path)
     if found is None and path.is_symlink():
         raise FileNotFoundError(
@@ -240,7 +235,7 @@ def _refuse(path: Path, overwrite: bool) -> None:
 
 
 def _found(path: Path) -> os.stat_result | None:
-    """Return what is known of a file, None if there is none."""
+    """Return the status of a file, None if there is no file."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -252,6 +247,7 @@ def _found(path: Path) -> os.stat_result | None:
 
 
 def _refuse_folder(folder: Path) -> None:
+    """Raise unless files may be written into a folder."""
     if not folder.is_dir():
         if folder.exists():
             raise NotADirectoryError(f"{folder}: not a directory")
@@ -266,50 +262,46 @@ def _refuse_folder(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """The rights on a source, and the group that has those of the group."""
+    """The mode of a source, and its group; None if it cannot be read."""
 
     mode: int
     group: int | None
 
-    def narrowed(self, mode: int, group: int) -> int:
-        """Return a mode without rights that there are not on the source."""
+    @classmethod
+    def of(cls, source: str | Path) -> _Limit:
+        """Return the limit that a source sets to files made from it."""
+        try:
+            found = os.stat(source)
+        except OSError:
+            return cls(_PRIVATE, None)
+        return cls(stat.S_IMODE(found.st_mode), found.st_gid)
+
+    def narrow(self, mode: int, group: int) -> int:
+        """Return the mode of a file without rights that the source does not give."""
         mode &= self.mode
         if group != self.group:
-            # To the source the members of another group are others.
+            # For the source, members of another group are others.
             mode &= ~_GROUP | (self.mode & _OTHERS) << 3
         return mode
-
-
-def _limit(source: str | Path) -> _Limit:
-    try:
-        found = os.stat(source)
-    except OSError:
-        return _Limit(_PRIVATE, None)
-    return _Limit(stat.S_IMODE(found.st_mode), found.st_gid)
 
 
 def _mode(
     before: os.stat_result | None, group: int, limits: Iterable[_Limit], private: bool
 ) -> int:
-    """Return the mode of a file of this group in the place of another, if any."""
+    """Return the mode of a file of a group that replaces another, if any."""
     if private:
         return _PRIVATE
     if before is None:
-        mode = 0o666 & ~_umask()
+        mask = os.umask(0o077)  # can only be read by setting it; other threads see this
+        os.umask(mask)
+        mode = 0o666 & ~mask
     else:
         mode = stat.S_IMODE(before.st_mode) & 0o777
         if group != before.st_gid:
             mode &= ~_GROUP
     for limit in limits:
-        mode = limit.narrowed(mode, group)
+        mode = limit.narrow(mode, group)
     return mode | stat.S_IRUSR  # else its owner could not even remove its leftovers
-
-
-def _umask() -> int:
-    # It can only be read by setting it: strictly, for other threads.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 # Hidden files
@@ -320,7 +312,7 @@ def _hidden_name(ending: str) -> str:
 
 
 def _open_hidden(folder: Path, leftovers: ExitStack) -> IO[bytes]:
-    """Open a new hidden file that is locked and that its owner alone may read."""
+    """Open a new hidden file, locked, which only its owner may read."""
     while True:
         path = folder / _hidden_name(_PART)
         leftovers.callback(_remove, path)
@@ -328,24 +320,25 @@ def _open_hidden(folder: Path, leftovers: ExitStack) -> IO[bytes]:
         _waiting.add(path)
         file = open(path, "xb", opener=_private)  # noqa: SIM115
         try:
-            held = _hold(file.fileno(), path)
+            locked = _lock(file.fileno(), path)
         except BaseException:
             file.close()
             raise
-        if held:
+        if locked:
             return file
         file.close()
         _remove(path)
 
 
 def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read: an opener for `open`."""
     return os.open(path, flags | _NOFOLLOW, _PRIVATE)
 
 
-def _hold(file: int, path: Path) -> bool:
-    """Lock a new file; False if it was taken for a leftover before that."""
+def _lock(file: int, path: Path) -> bool:
+    """Lock a new file; return False if another run took it for a leftover before."""
     if hasattr(os, "fchmod"):
-        os.fchmod(file, _PRIVATE)  # the umask may have taken more
+        os.fchmod(file, _PRIVATE)  # the umask may have removed more
     if not _LOCKS:
         return True
     try:
@@ -353,12 +346,12 @@ def _hold(file: int, path: Path) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return True  # no locks here: others cannot take one either
+        return True  # no locks here: others cannot take one, either
     return _is_at(file, path)
 
 
 def _is_at(file: int, path: Path) -> bool:
-    """Whether an open file is the one at a path."""
+    """Return whether an open file is the one at a path."""
     try:
         there = path.lstat()
     except FileNotFoundError:
@@ -372,7 +365,7 @@ def _remove(path: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Let what was renamed or removed in a folder last through a loss of power."""
+    """Make renamings and removals in a folder survive a loss of power."""
     if not _LOCKS:
         return
     try:
@@ -393,25 +386,20 @@ def _sync(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """What is to take the place of a target, and the old file that is kept for undoing.
-
-    ``identity`` tells the part from other files, wherever it is, and ``before`` the
-    file at the target; it and ``old`` are None if there is none. ``owner`` is given if
-    it is not whoever writes.
-    """
+    """The renaming of a part to its target, and the old file kept to undo it."""
 
     target: Path
     part: Path
-    identity: Identity
-    before: Identity | None
+    identity: Identity  # of the part, wherever it is
+    before: Identity | None  # of the file at the target, if any
     mode: int
-    owner: int | None
-    old: Path | None
+    owner: int | None  # if it is not the user who writes
+    old: Path | None  # where the file at the target, if any, is kept
     old_mode: int
 
     @property
     def waits(self) -> bool:
-        """Whether the new file can still take the place of what there was."""
+        """Whether the new file can still replace what was at the target."""
         return (
             _identity_at(self.part) == self.identity
             and _identity_at(self.target) == self.before
@@ -423,7 +411,7 @@ class _Move:
         return _identity_at(self.target) == self.identity
 
     def keep(self) -> None:
-        """Keep what is at the target."""
+        """Keep the file at the target."""
         if self.old is None:
             return
         try:
@@ -432,7 +420,7 @@ class _Move:
             _copy(self.target, self.old)
 
     def place(self) -> None:
-        """Give the new file its owner and mode, and put it at the target."""
+        """Give the new file its owner and mode, and move it to the target."""
         if hasattr(os, "fchmod"):
             opened = os.open(self.part, os.O_RDONLY | _NOFOLLOW)
             try:
@@ -445,7 +433,7 @@ class _Move:
         os.replace(self.part, self.target)
 
     def take_back(self) -> None:
-        """Put what was kept at the target again."""
+        """Move the file that was kept back to the target."""
         if self.old is None:
             self.target.unlink(missing_ok=True)
             return
@@ -456,19 +444,15 @@ class _Move:
     def to_dict(self, folder: Path) -> dict[str, Any]:
         """Return plain data for a journal in a folder."""
         return {
+            **{field.name: getattr(self, field.name) for field in fields(self)},
             "target": os.path.relpath(self.target, folder),
             "part": self.part.name,
-            "identity": self.identity,
-            "before": self.before,
-            "mode": self.mode,
-            "owner": self.owner,
             "old": self.old and self.old.name,
-            "old_mode": self.old_mode,
         }
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], folder: Path) -> _Move:
-        """Return the move that a journal in a folder says; refuse what is none."""
+        """Return the move of an entry of a journal in a folder; refuse invalid ones."""
         target = folder / entry["target"]
         part, old = entry["part"], entry["old"]
         identity, before = tuple(entry["identity"]), entry["before"]
@@ -479,7 +463,7 @@ class _Move:
             or not all(isinstance(number, int) for number in numbers)
             or not isinstance(entry["owner"], int | None)
         ):
-            raise ValueError("no entry of a journal")
+            raise ValueError("not an entry of a journal")
         return cls(
             target,
             target.with_name(part),
@@ -493,12 +477,12 @@ class _Move:
 
 
 def identity(found: os.stat_result) -> Identity:
-    """Return what tells a file from others; neither renaming nor chmod changes it."""
+    """Return the identity of a file, which neither renaming nor chmod changes."""
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _identity_at(path: Path) -> Identity | None:
-    """Return what tells the file at a path from others, None if there is none."""
+    """Return the identity of the file at a path, None if there is no file."""
     try:
         return identity(path.lstat())
     except FileNotFoundError:
@@ -508,7 +492,7 @@ def _identity_at(path: Path) -> Identity | None:
 def _move(
     target: Path, file: IO[bytes], limits: Iterable[_Limit], private: bool
 ) -> _Move:
-    """Return how a file that is complete takes its place."""
+    """Return the renaming of a complete file to its target."""
     before = target.stat() if target.exists() else None
     if before is not None and hasattr(os, "fchown"):
         with suppress(OSError):
@@ -543,32 +527,32 @@ def _copy(path: Path, copy: Path) -> None:
 
 
 def _place(moves: Sequence[_Move]) -> None:
-    """Put all new files at their targets; on an error none."""
+    """Move all new files to their targets; on an error none."""
     with ExitStack() as closing:
         journal = None
         try:
-            # One renaming is whole by itself. What is given to another owner cannot
-            # be told later for a file of ours but by a journal.
+            # A single renaming is atomic. But only a journal shows later that a file
+            # that was given to another owner was ours.
             alone = len(moves) == 1 and moves[0].owner is None
             if not alone:
                 if _LOCKS:
-                    journal = _journal_path(moves)
+                    journal = moves[0].target.with_name(_hidden_name(_JOURNAL))
                     _write_journal(journal, moves, closing)
                 for move in moves:
                     move.keep()
             for move in moves:
                 move.place()
-                for found in _noting:
+                for found in _written:
                     found.append(move.target)
         except BaseException:
             placed = [move for move in moves if not os.path.lexists(move.part)]
-            # An interrupt may come after the last one.
+            # An interrupt may come after the last renaming.
             if len(placed) < len(moves):
                 if placed and journal is not None:
-                    journal = _turn_back(journal)
+                    journal = _mark_undo(journal)
                 for move in placed:
                     move.take_back()
-                    for found in _noting:
+                    for found in _written:
                         found[:] = [path for path in found if path != move.target]
                 for move in moves:
                     _remove(move.part)
@@ -578,12 +562,12 @@ def _place(moves: Sequence[_Move]) -> None:
 
 
 def _clear(moves: Sequence[_Move], journal: Path | None) -> None:
-    """Remove what was kept and the journal, once all targets are old or all new."""
+    """Remove old files and the journal, once all targets are old or all are new."""
     folders = _folders(moves)
     for move in moves:
         if move.old is not None:
             _remove(move.old)
-    # Before the journal goes, all else must last.
+    # Before the journal is removed, all else must be on disk.
     _try_to_sync(folders)
     if journal is not None:
         _remove(journal)
@@ -605,15 +589,11 @@ def _folders(moves: Iterable[_Move]) -> list[Path]:
 # The journal
 
 
-def _journal_path(moves: Sequence[_Move]) -> Path:
-    return moves[0].target.with_name(_hidden_name(_JOURNAL))
-
-
 def _write_journal(journal: Path, moves: Sequence[_Move], closing: ExitStack) -> None:
-    """Write down what is to be renamed, locked until ``closing``.
+    """Write a journal of the renamings, locked until ``closing``.
 
-    The journal is in the folder of the first target. In other folders a file of the
-    same name says where it is.
+    It is in the folder of the first target; in other folders a note of the same name
+    says where it is.
     """
     first, *others = _folders(moves)
     for folder in others:
@@ -635,19 +615,19 @@ def _write_hidden(path: Path, content: Any, closing: ExitStack) -> None:
         os.replace(file.name, path)
 
 
-def _turn_back(journal: Path) -> Path:
-    """Let the journal say that what was renamed is to be undone."""
+def _mark_undo(journal: Path) -> Path:
+    """Mark a journal as one whose renamings are to be undone; return its new path."""
     undo = journal.with_suffix(_UNDO)
     os.replace(journal, undo)
     _try_to_sync([undo.parent])
     return undo
 
 
-# What killed runs left
+# Leftovers of killed runs
 
 
 def _tidy(folder: Path) -> None:
-    """Complete what killed runs left half done in a folder, and remove the rest."""
+    """Complete the journals of killed runs in a folder, and remove other leftovers."""
     if not _LOCKS:
         return
     try:
@@ -668,11 +648,11 @@ def _tidy(folder: Path) -> None:
 def _taken(path: Path) -> Iterator[int]:
     """Open and lock a hidden file that is ours and that nobody uses."""
     if not _is_ours(path.lstat()):
-        raise PermissionError(f"{path}: of somebody else")
+        raise PermissionError(f"{path}: of another user")
     flags = os.O_NONBLOCK | _NOFOLLOW
     try:
         file = os.open(path, os.O_RDWR | flags)
-    except PermissionError:  # it has the mode of a target already
+    except PermissionError:  # it already has the mode of a target
         file = os.open(path, os.O_RDONLY | flags)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -688,32 +668,32 @@ def _is_ours(found: os.stat_result) -> bool:
 
 
 def _completed(path: Path) -> bool:
-    """Complete what a journal says; False if it is in use, or that fails."""
+    """Complete the renamings of a journal; return False if it is in use or fails."""
     if path.suffix == _OLD:
         return True  # removed with its journal
     try:
         with _taken(path) as file:
-            said = _said(file)
-            if said is None:
+            content = _content(file)
+            if content is None:
                 return True
-            if "moves" not in said:
-                return _noted(path, path.parent / said["journal"])
-            moves = [_Move.of(entry, path.parent) for entry in said["moves"]]
+            if "moves" not in content:
+                return _completed_by_note(path, path.parent / content["journal"])
+            moves = [_Move.of(entry, path.parent) for entry in content["moves"]]
             if path.suffix == _UNDO:
                 _undo(moves)
             else:
                 _redo(moves)
             _clear(moves, path)
     except (ValueError, TypeError, KeyError):
-        return True  # no journal of ours
+        return True  # not a journal of ours
     except OSError:
         with suppress(OSError):
             return not _is_ours(path.lstat())
     return True
 
 
-def _noted(note: Path, journal: Path) -> bool:
-    """Complete the journal of which there is a note; remove a note of none."""
+def _completed_by_note(note: Path, journal: Path) -> bool:
+    """Complete the journal that a note names; remove the note if there is none."""
     if not _HIDDEN.fullmatch(journal.name) or journal.name != note.name:
         return True
     for ending in (_JOURNAL, _UNDO):
@@ -724,8 +704,8 @@ def _noted(note: Path, journal: Path) -> bool:
     return True
 
 
-def _said(file: int) -> dict[str, Any] | None:
-    """Return what is in a journal, None if it cannot be trusted."""
+def _content(file: int) -> dict[str, Any] | None:
+    """Return the content of a journal, None if it cannot be trusted."""
     if stat.S_IMODE(os.fstat(file).st_mode) != _PRIVATE:
         return None
     content = json.loads(os.read(file, _LONGEST_JOURNAL))
@@ -733,7 +713,7 @@ def _said(file: int) -> dict[str, Any] | None:
 
 
 def _redo(moves: Sequence[_Move]) -> None:
-    """Make all targets new, if all that takes is still there."""
+    """Make all targets new, if all files for it are still there."""
     waiting = [move for move in moves if move.waits]
     if all(move in waiting or move.is_placed for move in moves):
         for move in waiting:

@@ -1,17 +1,17 @@
-"""Files of SAS, which are read only.
+"""Files of SAS, which are only read.
 
-pyreadstat writes no ``.sas7bdat`` that SAS opens, and in ``.xpt`` numbers beyond 7e75
-become infinite and those below 5e-79 zero without a word.
+pyreadstat writes no ``.sas7bdat`` that SAS opens, and in ``.xpt`` it silently turns
+numbers beyond 7e75 into infinity and numbers below 5e-79 into zero.
 
 The labels of codes are not in a ``.sas7bdat`` but in a catalog of formats: a file with
 the suffix ``.sas7bcat`` and the name of the data, or ``formats.sas7bcat``, which SAS
-makes in the folder of the data unless told otherwise.
+makes in the folder of the data by default.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,70 +26,59 @@ from riskcore.data.files.record_count import (
 )
 
 _CATALOG = ".sas7bcat"
-# Of ``SEX8.`` or ``AMOUNT8.2``, how wide it shows; no name of a format ends in a digit.
+# The width in ``SEX8.`` or ``AMOUNT8.2``; no name of a format ends in a digit.
 _WIDTH = re.compile(r"\d*\.?\d*$")
 
 
 class SasFile(LabelledFile):
-    """A file of SAS, its own or for transport."""
+    """A file of SAS, in its own format or for transport."""
 
     kind = "sas"
     title = "SAS"
     suffixes = (".sas7bdat", ".xpt")
     epoch = -3653  # 1960-01-01
     ticks, day = 1, 1
-    dates = frozenset(
-        (
-            "DATE",
-            "DDMMYY",
-            "MMDDYY",
-            "YYMMDD",
-            "E8601DA",
-            "B8601DA",
-            "WEEKDATE",
-            "WEEKDATX",
-            "WORDDATE",
-            "WORDDATX",
-            "JULIAN",
-        )
-    )
+    dates = frozenset((
+        "DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "B8601DA",
+        "WEEKDATE", "WEEKDATX", "WORDDATE", "WORDDATX", "JULIAN",
+    ))  # fmt: skip
     times = frozenset(["DATETIME", "E8601DT", "B8601DT"])
 
     @property
-    def how(self) -> dict[str, Any]:
-        """How the function reads special missing values; in transport it cannot."""
-        return {} if suffix_of(self.path)[0] == ".xpt" else super().how
+    def is_transport(self) -> bool:
+        """Whether the file is one for transport."""
+        return suffix_of(self.path)[0] == ".xpt"
 
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
-        import pyreadstat
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options to read special missing values, which transport files cannot have."""
+        return {} if self.is_transport else super().options
 
-        if suffix_of(self.path)[0] == ".xpt":
-            return pyreadstat.read_xport
-        return pyreadstat.read_sas7bdat
+    @property
+    def reader(self) -> str:
+        """Name of the function of pyreadstat that reads such files."""
+        return "read_xport" if self.is_transport else "read_sas7bdat"
 
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file."""
-        if suffix_of(self.path)[0] == ".xpt":
-            return count_transport(self.path)
-        return count_sas(self.path)
+        return (count_transport if self.is_transport else count_sas)(self.path)
 
     @cached_property
     def catalog(self) -> Path | None:
-        """The catalog of formats beside the file."""
-        if suffix_of(self.path)[0] == ".xpt":
+        """The catalog of formats next to the file."""
+        if self.is_transport:
             return None
         own = self.path.with_suffix(_CATALOG)
-        beside = (own, own.with_name(f"formats{_CATALOG}"))
-        return next((path for path in beside if path.is_file()), None)
+        paths = (own, own.with_name(f"formats{_CATALOG}"))
+        return next((path for path in paths if path.is_file()), None)
 
     def format(self) -> Format:
-        """Return how the file is written; the catalog is read, too."""
+        """Return how the file is written; the catalog is one of its files."""
         files = () if self.catalog is None else (self.path, self.catalog)
         return replace(super().format(), files=files)
 
     def value_labels(self, about: Any) -> Mapping[str, Mapping[Any, str]]:
-        """Return the labels of the codes of each column, by the catalog."""
+        """Return the labels of the codes of each column, from the catalog."""
         if self.catalog is None:
             return super().value_labels(about)
         from pyreadstat import read_sas7bcat
@@ -105,13 +94,9 @@ class SasFile(LabelledFile):
                 found[name] = labels
         return found
 
-    def code(self, code: Any) -> str:
-        """Return a labelled code as text; those of missing values have a dot."""
-        return f".{code.lower()}" if isinstance(code, str) else super().code(code)
-
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:
-        """Refuse files of SAS: what can be written is said."""
+        """Refuse files of SAS, and name the formats that can be written."""
         if cls.is_named(path):
             raise ValueError(
                 f"{path}: files of SAS are read, not written; write .dta or .sav, "

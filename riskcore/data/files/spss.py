@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,17 +18,17 @@ _NAME = re.compile(r"[^\W\d_][\w.$#@]*")
 _RESERVED = frozenset(
     ("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")
 )
-# Where the header of a file has its date and time.
-_TIME = 92, b"01 Jan 7000:00:00"
+_TIME = 92, b"01 Jan 7000:00:00"  # the place of date and time in the header
 
 
 class SpssFile(LabelledFile):
-    """A file of SPSS, packed or not."""
+    """A file of SPSS, compressed or not."""
 
     kind = "spss"
     title = "SPSS"
     suffixes = (".sav", ".zsav")
     targets = (".sav", ".zsav")
+    reader, writer = "read_sav", "write_sav"
     epoch = -141_428  # 1582-10-14
     ticks, day = 1, 86_400
     dates = frozenset(
@@ -39,39 +39,26 @@ class SpssFile(LabelledFile):
     # The least double is SPSS's own missing value, the next its LOWEST.
     largest = float.fromhex("0x1.ffffffffffffdp+1023")
 
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
-        import pyreadstat
-
-        return pyreadstat.read_sav
-
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file."""
         return count_spss(self.path)
 
     @classmethod
-    def writer(cls) -> Callable[..., Any]:
-        """Return the function of pyreadstat that writes such files."""
-        import pyreadstat
-
-        return pyreadstat.write_sav
-
-    @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
-        """Return the options of the writer that say how a file there is packed."""
+        """Return the options of the writer that say how a file is compressed."""
         zipped = suffix_of(path)[0] == ".zsav"
         return {"compress": True} if zipped else {"row_compress": True}
 
     @classmethod
     def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
-        """Refuse names that SPSS has not, and names that differ by case alone."""
+        """Refuse names that are invalid in SPSS, or differ by case alone."""
         seen: dict[str, str] = {}
         for name in names:
             other = seen.setdefault(name.upper(), name)
             if other != name:
                 raise ValueError(
-                    f"{path}: columns {other!r} and {name!r} differ by case alone, and "
-                    "to SPSS are one; rename one, or write .parquet"
+                    f"{path}: columns {other!r} and {name!r} differ by case alone, "
+                    "which SPSS ignores; rename one, or write .parquet"
                 )
             if own:
                 continue
@@ -83,7 +70,7 @@ class SpssFile(LabelledFile):
                 raise ValueError(
                     f"{path}: column {name!r}: a name in SPSS is a letter and then "
                     f"letters, digits and any of . _ $ # @, of {_LONGEST_NAME} bytes "
-                    "at most, and no word of its language; rename it, or write .parquet"
+                    "at most, not a reserved word; rename it, or write .parquet"
                 )
 
     @classmethod
@@ -92,32 +79,31 @@ class SpssFile(LabelledFile):
         super().check_text(text)
         if text.endswith(" "):
             raise ValueError(
-                "has text that ends with a blank, which SPSS takes away; recode it, or "
+                "has text that ends with a blank, which SPSS removes; recode it, or "
                 "write .parquet"
             )
         if len(text.encode()) > _LONGEST_TEXT:
             raise ValueError(f"has text of more than {_LONGEST_TEXT:,} bytes")
 
     @classmethod
-    def described(
+    def describe(
         cls,
         labels: Labels,
         formats: Mapping[str, str],
         values: Mapping[str, Mapping[Any, str]],
     ) -> dict[str, Any]:
-        """Return the options of the writer that say what the columns are."""
+        """Return the options of the writer that describe the columns."""
+
+        def code_of(code: Any) -> Any:
+            return code if isinstance(code, str) else float(code)
+
         return {
-            "column_labels": {
-                name: _cut(text, _LONGEST_LABEL)
-                for name, text in labels.variables.items()
-            },
+            "column_labels": _cut(labels.variables, _LONGEST_LABEL),
             "variable_value_labels": {
-                name: {
-                    code if isinstance(code, str) else float(code): _cut(
-                        text, _LONGEST_VALUE_LABEL
-                    )
-                    for code, text in own.items()
-                }
+                name: _cut(
+                    {code_of(code): text for code, text in own.items()},
+                    _LONGEST_VALUE_LABEL,
+                )
                 for name, own in values.items()
                 if own
             },
@@ -133,7 +119,7 @@ class SpssFile(LabelledFile):
         }
 
     @classmethod
-    def without_time(cls, file: IO[bytes]) -> None:
+    def reset_time(cls, file: IO[bytes]) -> None:
         """Put the same time into every file."""
         place, time = _TIME
         file.seek(place)
@@ -142,6 +128,9 @@ class SpssFile(LabelledFile):
         file.seek(0, 2)
 
 
-def _cut(text: str, longest: int) -> str:
-    """Return a label of so many bytes at most, whole letters."""
-    return text.encode()[:longest].decode(errors="ignore")
+def _cut(labels: Mapping[Any, str], longest: int) -> dict[Any, str]:
+    """Return labels cut to a number of bytes, between letters."""
+    return {
+        name: text.encode()[:longest].decode(errors="ignore")
+        for name, text in labels.items()
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,31 +13,11 @@ from riskcore.data.files.record_count import RecordCount, count_stata
 
 _LONGEST_NAME, _LONGEST_LABEL = 32, 80
 _NAME = re.compile(r"[^\W\d]\w*")
-_RESERVED = frozenset(
-    (
-        "_all",
-        "_b",
-        "byte",
-        "_coef",
-        "_cons",
-        "double",
-        "float",
-        "if",
-        "in",
-        "int",
-        "long",
-        "_n",
-        "_N",
-        "_pi",
-        "_pred",
-        "_rc",
-        "_skip",
-        "strL",
-        "using",
-        "with",
-    )
-)
-_LABELLED = 2_147_483_620
+_RESERVED = frozenset((
+    "_all", "_b", "byte", "_coef", "_cons", "double", "float", "if", "in", "int",
+    "long", "_n", "_N", "_pi", "_pred", "_rc", "_skip", "strL", "using", "with",
+))  # fmt: skip
+_LABELLED = 2_147_483_620  # the largest whole number that may have a label
 _TIME = b"01 Jan 1970 00:00"
 
 
@@ -48,6 +28,7 @@ class StataFile(LabelledFile):
     title = "Stata"
     suffixes = (".dta",)
     targets = (".dta",)
+    reader, writer = "read_dta", "write_dta"
     epoch = -3653  # 1960-01-01
     ticks, day = 1000, 1
     dates = frozenset(("%td", "%d"))
@@ -56,30 +37,13 @@ class StataFile(LabelledFile):
     # Larger numbers are missing values: 2^1023 is ".".
     largest = float.fromhex("0x1.fffffffffffffp+1022")
 
-    def reader(self) -> Callable[..., Any]:
-        """Return the function of pyreadstat that reads such files."""
-        import pyreadstat
-
-        return pyreadstat.read_dta
-
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file."""
         return count_stata(self.path)
 
-    def code(self, code: Any) -> str:
-        """Return a labelled code as text; those of missing values have a dot."""
-        return f".{code}" if isinstance(code, str) else super().code(code)
-
-    @classmethod
-    def writer(cls) -> Callable[..., Any]:
-        """Return the function of pyreadstat that writes such files."""
-        import pyreadstat
-
-        return pyreadstat.write_dta
-
     @classmethod
     def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
-        """Refuse names that Stata has not."""
+        """Refuse names that are invalid in Stata."""
         for name in () if own else names:
             if (
                 not _NAME.fullmatch(name)
@@ -90,46 +54,43 @@ class StataFile(LabelledFile):
                 raise ValueError(
                     f"{path}: column {name!r}: a name in Stata is a letter or _ and "
                     f"then letters, digits and _, of {_LONGEST_NAME} characters at "
-                    "most, and no word of its language; rename it, or write .parquet"
+                    "most, not a reserved word; rename it, or write .parquet"
                 )
 
     @classmethod
-    def described(
+    def describe(
         cls,
         labels: Labels,
         formats: Mapping[str, str],
         values: Mapping[str, Mapping[Any, str]],
     ) -> dict[str, Any]:
-        """Return the options of the writer that say what the columns are."""
+        """Return the options of the writer that describe the columns."""
+
+        def can_have_label(code: Any) -> bool:
+            is_number = not isinstance(code, str)
+            return is_number and code == int(code) and abs(code) <= _LABELLED
+
+        whole = {
+            name: {int(code): own[code] for code in own if can_have_label(code)}
+            for name, own in values.items()
+        }
         return {
             "column_labels": {
                 name: text[:_LONGEST_LABEL] for name, text in labels.variables.items()
             },
-            "variable_value_labels": {
-                name: whole
-                for name, own in values.items()
-                if (
-                    whole := {
-                        int(code): text
-                        for code, text in own.items()
-                        if not isinstance(code, str)
-                        and code == int(code)
-                        and abs(code) <= _LABELLED
-                    }
-                )
-            },
+            "variable_value_labels": {name: own for name, own in whole.items() if own},
             "variable_format": dict(formats),
         }
 
     @classmethod
-    def without_time(cls, file: IO[bytes]) -> None:
+    def reset_time(cls, file: IO[bytes]) -> None:
         """Put the same time into every file."""
         with open(file.name, "rb") as written:
             begin = written.read(1024)
         mark = b"<timestamp>"
         place = begin.index(mark) + len(mark)
         if begin[place] != len(_TIME):
-            raise ValueError("the header of a file of Stata has another time")
+            raise ValueError("the header of the Stata file has an odd time")
         file.seek(place + 1)
         file.write(_TIME)
         file.flush()

@@ -1,4 +1,4 @@
-"""Engines to hold data, each with what makes its data and what collects them."""
+"""Engines that hold data, with functions that give them data and collect results."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Cells stay with their engine until somebody looks at a single one."""
+"""Cells stay with their engine until a single one is needed."""
 
 import dataclasses
 import math
@@ -152,14 +152,9 @@ def test_data_that_change(engine, monkeypatch):
         return dataclasses.replace(counted, weighed=known)
 
     monkeypatch.setattr(base.Engine, "count", one_more)
-    with pytest.raises(
-        ValueError, match="the cells have 4,000 records, the data 4,001"
-    ):
-        riskcore.assess(data, ["id"])
-    with pytest.raises(
-        ValueError, match="the cells have 4,000 records, the data 4,001"
-    ):
-        riskcore.tabulate(data, ["id"])
+    for function in (riskcore.assess, riskcore.tabulate):
+        with pytest.raises(ValueError, match=r"the cells have 4,000 .* data 4,001"):
+            function(data, ["id"])
     monkeypatch.undo()
     # The engine takes further questions.
     assert riskcore.assess(data, ["id"]).cells.n == 4000
@@ -210,7 +205,7 @@ def test_records_that_were_not_counted_have_no_risk(engine):
     question = Question(("k",))
     cells = held.cells(question).select(*question.key_columns)
     one = cells.filter(nw.col(question.key_columns[0]) == 1)
-    data = held.joined(question, one, {"sample_frequency": np.array([2])})
+    data = held.join_results(question, one, {"sample_frequency": np.array([2])})
     if engine.name == "ibis":  # whose backends have no error in common
         assert engine.collect(data)["sample_frequency"].null_count == 1
         return

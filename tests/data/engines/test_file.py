@@ -1,4 +1,4 @@
-"""Large files counted in batches: the command says what it says in memory."""
+"""Large files counted in batches: the command prints the same as in memory."""
 
 import datetime
 import json
@@ -203,7 +203,7 @@ def test_households_and_reports_need_records(run, path):
     ("weight", "fault"),
     [(0.0, "1 zero or negative"), (np.nan, "1 missing"), (np.inf, "1 infinite")],
 )
-def test_weights_that_are_none(run, path, weight, fault):
+def test_invalid_weights(run, path, weight, fault):
     pq.write_table(pa.table({"a": [1, 2, 3], "w": [1.0, weight, 2.0]}), path)
     status, _, err = run("assess", path, "--keys", "a", "--weight", "w")
     assert status == 2
@@ -211,7 +211,7 @@ def test_weights_that_are_none(run, path, weight, fault):
 
 
 @pytest.mark.usefixtures("always")
-def test_a_column_that_there_is_not(run, path):
+def test_a_missing_column(run, path):
     status, _, err = run("check", path, "--keys", "agee", "--k", "3")
     assert status == 2
     assert "age" in err

@@ -1,4 +1,4 @@
-"""Rows that stand for many records: their sums have the bits of these."""
+"""Rows that stand for many records: their sums have the bits of the records' sums."""
 
 import math
 
@@ -8,6 +8,8 @@ import polars as pl
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.sums import WholeSums
 from riskcore.data.engines.which import engine_of
+
+ENGINE = engine_of(pl.LazyFrame({"a": [1]}))
 
 
 def test_sums_of_rows_are_those_of_their_records():
@@ -23,23 +25,17 @@ def test_sums_of_rows_are_those_of_their_records():
         np.add.at(total, row, piece.to_numpy().astype(np.int64))
         exact.append(total)
     records = np.bincount(row, minlength=700)
-    engine = engine_of(pl.LazyFrame({"a": [1]}))
-    groups = Groups(engine, records, whole, exact)
+    groups = Groups(ENGINE, records, whole, exact)
     want = [math.fsum(weights[group[row] == one]) for one in range(40)]
     assert groups.weight_sum(group, 40).tolist() == want
     assert groups.n == 4000
     # Sums of rounded sums are others.
-    rounded = whole.joined(exact)
+    rounded = whole.join(exact)
     assert [math.fsum(rounded[group == one]) for one in range(40)] != want
 
 
-def test_without_weights_records_are_counted():
-    engine = engine_of(pl.LazyFrame({"a": [1]}))
-    groups = Groups(engine, np.array([3, 1, 2]), None, [])
+def test_without_whole_sums_records_are_counted_or_doubles_added():
+    groups = Groups(ENGINE, np.array([3, 1, 2]), None, [])
     assert groups.weight_sum(np.array([1, 0, 1]), 2).tolist() == [1.0, 5.0]
-
-
-def test_doubles_are_added_as_they_are():
-    engine = engine_of(pl.LazyFrame({"a": [1]}))
-    groups = Groups(engine, np.array([1, 1]), None, [np.array([1e-40, 1e40])])
+    groups = Groups(ENGINE, np.array([1, 1]), None, [np.array([1e-40, 1e40])])
     assert groups.weight_sum(np.array([1, 0]), 2).tolist() == [1e40, 1e-40]

@@ -1,4 +1,4 @@
-"""Data frames of dask and datasets of pyarrow give what they give in memory."""
+"""Data frames of dask and datasets of pyarrow give the same results as in memory."""
 
 import copy
 import datetime as dt
@@ -271,7 +271,7 @@ def test_a_dataset_goes_to_duckdb_without_polars():
         riskcore.assess(twice, ["Age"])
 
 
-def test_what_is_to_be_installed_is_told(hold, no_polars, monkeypatch):
+def test_the_message_names_what_to_install(hold, no_polars, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     data = hold(pa.table({"k": [1, 2]}))
     with pytest.raises(ImportError, match=r'pip install "riskcore\[engines\]"'):
@@ -350,13 +350,13 @@ def test_partitions_may_have_lists_of_their_own(known):
 
 
 @DASK
-def test_what_is_not_of_the_type_told_is_refused():
+def test_values_of_another_type_than_declared_are_refused():
     config, frames = import_module("dask").config, import_module("dask.dataframe")
     pandas = import_module("pandas")
     with config.set({"dataframe.convert-string": False}):
         days = pandas.Series([dt.date(2024, 1, 1)] * 3, dtype=object)
         data = frames.from_pandas(pandas.DataFrame({"k": days}), npartitions=1)
-        with pytest.raises(Exception, match="not of the type which the frame tells"):
+        with pytest.raises(Exception, match="not of the type that the frame declares"):
             riskcore.assess(data, ["k"])
         texts = pandas.Series(["a", None, "a"], dtype=object)
         data = frames.from_pandas(pandas.DataFrame({"k": texts}), npartitions=1)
@@ -364,7 +364,7 @@ def test_what_is_not_of_the_type_told_is_refused():
     numbers = pandas.DataFrame({"k": pandas.Categorical([1, 2, 2])})
     data = frames.from_pandas(numbers, npartitions=1)
     data["k"] = data["k"].cat.as_unknown()
-    with pytest.raises(Exception, match="not of the type which the frame tells"):
+    with pytest.raises(Exception, match="not of the type that the frame declares"):
         riskcore.assess(data, ["k"])
 
 

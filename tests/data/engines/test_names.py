@@ -1,4 +1,4 @@
-"""Columns of any name: each is the one that is called so, and ours are none of them."""
+"""Columns of any name are found by it, and never confused with our own."""
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ GROUPS = [[*READ, *OURS][i : i + 4] for i in range(0, 16, 4)]
 
 
 def survey(names=(), weight="w"):
-    """Return records whose keys have names, beside columns that may be taken for them.
+    """Return records whose keys have names, with columns that may be taken for them.
 
     Of each name, also if it is a pattern, there is a column called by it.
     """
@@ -129,7 +129,7 @@ def test_columns_of_one_name_are_refused(engine):
 
 
 @needs.engine("duckdb")
-def test_columns_that_are_no_keys_and_differ_by_case():
+def test_columns_other_than_keys_that_differ_by_case():
     import duckdb
 
     data = duckdb.connect().sql('SELECT 1 AS k, 2 AS "Age", 3 AS "age"')

@@ -17,9 +17,7 @@ class Column(np.ndarray):
 
 def added(sums, weights):
     pieces = sums.cut(np.asarray(weights).view(Column))
-    return sums.joined(
-        [np.array([np.asarray(p).astype(np.int64).sum()]) for p in pieces]
-    )
+    return sums.join([np.array([np.asarray(p).astype(np.int64).sum()]) for p in pieces])
 
 
 @pytest.mark.parametrize("n", [1, 2, 1000, 10_000])
@@ -67,4 +65,4 @@ def test_a_sum_that_overflows_is_infinite():
     sums = WholeSums.of(4, 1e300, 1e300, whole=False)
     assert added(sums, np.full(4, 1e300)) == [4e300]
     sums = WholeSums(bits=50, power=1024, pieces=2)
-    assert sums.joined([np.array([2**51]), np.array([0])]) == [np.inf]
+    assert sums.join([np.array([2**51]), np.array([0])]) == [np.inf]

@@ -1,4 +1,4 @@
-"""Cells are one where their values are: whatever an engine compares them by."""
+"""Values are equal if they are the same, however an engine compares them."""
 
 import pyarrow as pa
 import pytest
@@ -21,9 +21,6 @@ def of_duckdb(kind, values):
         "INSERT INTO s SELECT ?, ?", [[i, v] for i, v in enumerate(values)]
     )
     return connection.table("s")
-
-
-DUCKDB = needs.engine("duckdb")
 
 
 @needs.engine("duckdb")
@@ -126,7 +123,9 @@ TIMES = {
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("name", [pytest.param("duckdb", marks=DUCKDB), "polars"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("duckdb", marks=needs.engine("duckdb")), "polars"]
+)
 def test_the_last_of_two_times_that_python_takes_for_one(name, turned):
     first, second, other = TIMES[name]
     kept, lone = (second, first) if turned else (first, second)

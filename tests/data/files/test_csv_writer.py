@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from riskcore.data.files import csv_writer, formats
 from riskcore.data.files.reading import Reading
+from tests.data.files.conftest import written
 
 names = st.text(min_size=1).filter(lambda name: not set(name) & set("\r\n\0"))
 texts = st.one_of(
@@ -19,12 +20,6 @@ texts = st.one_of(
 line_breaks = pytest.mark.filterwarnings(
     "ignore::riskcore.data.files.formats.LineBreaksInFields"
 )
-
-
-def written(folder, text, name="a.csv"):
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 @line_breaks

@@ -1,4 +1,4 @@
-"""Every line is accounted for: what was lost in reading is refused."""
+"""Every line is accounted for: files are refused if records are lost."""
 
 from pathlib import Path
 

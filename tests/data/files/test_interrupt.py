@@ -1,4 +1,4 @@
-"""Files are read in parts: progress is told, and Ctrl-C in between leaves nothing."""
+"""Files are read in parts: progress is reported, and Ctrl-C leaves nothing behind."""
 
 import os
 import threading
@@ -43,7 +43,7 @@ NAMES = ["a.csv", "a.csv.gz", "a.parquet", "a.feather", "a.sav", "a.dta", "set"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_progress_is_told_from_the_begin_to_the_end(tmp_path, name):
+def test_progress_is_reported_from_beginning_to_end(tmp_path, name):
     parts = []
     path = source(tmp_path, name)
     table = formats.read(path, progress=lambda *one: parts.append(one))

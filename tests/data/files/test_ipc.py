@@ -79,7 +79,7 @@ def test_no_records(tmp_path, rows):
         formats.read(path)
 
 
-def test_what_is_no_arrow_file_is_refused(tmp_path):
+def test_other_files_than_arrow_are_refused(tmp_path):
     path = tmp_path / "a.feather"
     table = pa.table({"a": ["x", "y"] * 9})
     path.write_text("a,b\n1,2\n")

@@ -32,7 +32,7 @@ CODES = Reading(user_missing="codes")
 SEX = {1: "male", 2: "female", 9: "refused"}
 
 
-# What pyreadstat tells of files that nothing but SAS can write.
+# What pyreadstat returns for files that only SAS can write.
 CATALOG = SimpleNamespace(
     column_names=["sex", "region"],
     column_names_to_labels={"sex": "Sex", "region": None},
@@ -280,7 +280,7 @@ def test_without_pyreadstat_it_is_named(tmp_path, monkeypatch, spss):
         formats.check_writable(tmp_path / "b.dta")
 
 
-def test_what_is_no_such_file_is_refused(tmp_path):
+def test_other_files_than_labelled_ones_are_refused(tmp_path):
     for name in ("a.sav", "a.zsav", "a.dta", "a.sas7bdat", "a.xpt"):
         (tmp_path / name).write_text("a,b\n1,2\n")
         with pytest.raises(ValueError, match=name):
@@ -294,7 +294,7 @@ def test_what_is_no_such_file_is_refused(tmp_path):
         formats.read(tmp_path / "e.sav")
 
 
-def test_numbers_that_are_no_codes_stay_as_they_are(tmp_path):
+def test_numbers_that_are_not_codes_are_unchanged(tmp_path):
     frame = pd.DataFrame(
         {
             "large": [2.0**53, 2.0**53 + 2],
@@ -351,7 +351,7 @@ def test_a_safe_file_of_spss(spss, name):
     forms = after.original_variable_types
     for same in ("sex", "born", "at", "w", "age"):
         assert forms[same] == before.original_variable_types[same]
-    # Of codes that are not there any more nothing is told.
+    # Codes that no longer occur lose their labels.
     assert after.variable_value_labels == {
         "sex": {1.0: "male", 2.0: "female"},
         "region": {"N": "North"},
@@ -416,7 +416,7 @@ def test_files_have_no_time_of_their_own(tmp_path, name):
     assert about.creation_time == about.modification_time == datetime(1970, 1, 1)
 
 
-def test_recoded_and_renumbered_columns_lose_what_is_said_of_codes(tmp_path):
+def test_recoded_and_renumbered_columns_lose_labels_of_codes(tmp_path):
     frame = pd.DataFrame({"age": [30.0, 41.0, 50.0, 99.0] * 9, "hh": [1.0, 2.0] * 18})
     pyreadstat.write_sav(
         frame,
@@ -450,7 +450,7 @@ LIMITS = {
     "SPSS: infinite": ("a.sav", {"a": [math.inf]}, "'a' has numbers beyond"),
     "SPSS: own missing": ("a.sav", {"a": [-sys.float_info.max]}, "numbers beyond"),
     "whole": ("a.sav", {"a": [2**53 + 1]}, "'a' has whole numbers beyond 2\\^53"),
-    "empty": ("a.dta", {"a": [""]}, "'a' has empty text, which in Stata is missing"),
+    "empty": ("a.dta", {"a": [""]}, "'a' has empty text, which is missing in Stata"),
     "zero byte": ("a.dta", {"a": ["x\0y"]}, "'a' has zero bytes"),
     "Stata: name": ("a.dta", {"x" * 33: [1]}, "a name in Stata"),
     "Stata: word": ("a.dta", {"if": [1]}, "a name in Stata"),
@@ -561,15 +561,15 @@ def test_damage_is_seen_when_a_file_is_read_back(spss, monkeypatch, suffix):
     result = protect(spss, ["sex"], "w", threshold=0.9)
     path = spss.parent / f"safe{suffix}"
     of = formats.written_as(path)
-    held = of.held.__func__
+    convert = of.convert.__func__
 
     def damaged(cls, column):
-        values, form = held(cls, column)
+        values, form = convert(cls, column)
         values = values.copy()
         values[5] = "x" if values.dtype == object else values[5] + 1
         return values, form
 
-    monkeypatch.setattr(of, "held", classmethod(damaged))
+    monkeypatch.setattr(of, "convert", classmethod(damaged))
     with pytest.raises(ReadBackError, match=r"'sex' in 1 records, first in record 6"):
         result.write(path)
     assert not path.exists()

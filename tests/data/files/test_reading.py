@@ -6,7 +6,7 @@ from riskcore.data.files.reading import Reading, numbers_among
 
 
 @pytest.mark.parametrize("delimiter", ["", ",,", '"', "\n", "§", "\0"])
-def test_delimiters_that_are_none(delimiter):
+def test_invalid_delimiters(delimiter):
     with pytest.raises(ValueError, match="give one ASCII character"):
         Reading(delimiter=delimiter)
 

@@ -20,7 +20,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "t": ["x", "yy", ""]})
 
 
 def with_counts(data, header, extension):
-    """Return a file of SPSS with other numbers of cases, of which there are two."""
+    """Return a file of SPSS with its two numbers of cases changed."""
     place = data.index(struct.pack("<4i", 7, 16, 8, 2)) + 24
     number = struct.pack("<q", extension)
     data = data[:place] + number + data[place + 8 :]
@@ -43,7 +43,7 @@ def test_spss_states_the_number_of_cases_twice(tmp_path, packing):
     assert count_spss(path) == RecordCount(3, stated=bool(packing))
 
 
-def test_a_number_that_is_not_stated_is_said(tmp_path):
+def test_a_number_that_is_not_stated_is_warned_of(tmp_path):
     path = tmp_path / "a.sav"
     pyreadstat.write_sav(FRAME, path)
     path.write_bytes(with_counts(path.read_bytes(), -1, -1))
@@ -110,7 +110,7 @@ DATA, META, MIXED = 0x0100, 0x0000, 0x0200
 
 
 def sas(pages, *, wide, order, stated, shift=0):
-    """Return a file of pages, each of a kind and with so many records."""
+    """Return a file of pages of given kinds and numbers of records."""
     size = 1024
     head = bytearray(1024)
     head[32], head[35] = 0x33 if wide else 0x22, 0x33 if shift else 0x22

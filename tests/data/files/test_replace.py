@@ -1,4 +1,4 @@
-"""Files that take their places together: modes, leftovers, kills, odd targets."""
+"""Files that appear together: modes, leftovers, kills, odd targets."""
 
 import errno
 import json
@@ -380,7 +380,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
 
 
 def odd(tmp_path, kind):
-    """Return a path where no file can be written, and what is said of it."""
+    """Return a path where a file cannot be written, and the error."""
     made(tmp_path / "file")
     (tmp_path / "folder").mkdir()
     for name, there in [("a", "b"), ("b", "a"), ("nowhere", "absent")]:
@@ -598,7 +598,6 @@ def test_a_journal_is_followed(tmp_path):
     assert mode(tmp_path / "a") == 0o640
 
 
-@needs.posix
 @needs.posix
 @pytest.mark.parametrize(
     "change",

@@ -1,8 +1,8 @@
-"""mu-Argus files: data and their metadata, in fixed or free format."""
+"""The file format of mu-Argus: data and their metadata, in fixed or free format."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from riskcore.data.files.base_format import (
     FileFormat,
     Format,
     Header,
-    Recoded,
+    Writing,
     suffix_of,
 )
 from riskcore.data.files.intake import Intake
@@ -30,7 +30,7 @@ from riskcore.data.files.replace import Create
 
 
 class ArgusFile(FileFormat):
-    """A data file of mu-Argus. Its metadata are given, or stand beside it."""
+    """A data file of mu-Argus, whose metadata are given or next to it."""
 
     kind = "argus"
     title = "mu-Argus"
@@ -40,25 +40,22 @@ class ArgusFile(FileFormat):
 
     @classmethod
     def is_meant(cls, reading: Reading) -> bool:
-        """Tell whether metadata are given: they make any file one of mu-Argus."""
+        """Tell whether metadata are given: they make any file a mu-Argus file."""
         return reading.metadata is not None
 
     @classmethod
     def is_named(cls, path: Path) -> bool:
-        """Tell whether the suffix is that of mu-Argus."""
+        """Tell whether the suffix is one of mu-Argus."""
         return suffix_of(path)[0] in cls.suffixes
 
     @classmethod
     def is_likely(cls, path: Path) -> bool:
-        """Tell whether metadata stand beside the file.
-
-        Nobody asks this of CSV, for R's own data files are called ``.rda`` too.
-        """
+        """Tell whether there are metadata next to the file, which is not one of R."""
         return suffix_of(path)[0] != ".rda" and metadata_beside(path) is not None
 
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:
-        """Tell whether a file there is to be of mu-Argus."""
+        """Tell whether a file is to be written as mu-Argus."""
         suffix, gzipped = suffix_of(path)
         if suffix not in cls.suffixes or gzipped:
             return False
@@ -68,7 +65,7 @@ class ArgusFile(FileFormat):
 
     @cached_property
     def metadata(self) -> Metadata:
-        """The metadata given, else those beside the file."""
+        """The metadata given, else those next to the file."""
         return metadata_of(self.path, self.reading.metadata)
 
     def read_header(self) -> Header:
@@ -97,27 +94,22 @@ class ArgusFile(FileFormat):
             text=text,
             progress=progress,
         )
-        return self._without_codes(data), intake
+        return {name: self._without_codes(name, data[name]) for name in data}, intake
 
-    def _without_codes(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the columns with missing codes, of those the reading gives, masked."""
-        changed = {}
-        for name, values in data.items():
-            own = self.reading.codes(name)
-            codes = (*self.reading.codes(), *own)
-            numbers = values.dtype.kind == "f"
-            wanted = numbers_among(codes) if numbers else list(codes)
-            found = np.isin(np.ma.getdata(values), wanted) if wanted else np.False_
-            if own and not np.any(found):
+    def _without_codes(self, name: str, values: Any) -> Any:
+        """Return a column with the missing codes of the reading masked."""
+        own = self.reading.codes(name)
+        codes = (*self.reading.codes(), *own)
+        numbers = values.dtype.kind == "f"
+        wanted = numbers_among(codes) if numbers else list(codes)
+        found = np.isin(np.ma.getdata(values), wanted) if wanted else np.False_
+        if not np.any(found):
+            if own:
                 warn_of_idle_codes(self.path, name, own)
-            if not np.any(found):
-                continue
-            changed[name] = (
-                np.where(found, np.nan, values)
-                if numbers
-                else np.ma.MaskedArray(values.data, np.ma.getmaskarray(values) | found)
-            )
-        return {**data, **changed}
+            return values
+        if numbers:
+            return np.where(found, np.nan, values)
+        return np.ma.MaskedArray(values.data, np.ma.getmaskarray(values) | found)
 
     @classmethod
     def files_written(cls, path: Path) -> tuple[Path, ...]:
@@ -126,7 +118,7 @@ class ArgusFile(FileFormat):
 
     @classmethod
     def check_target(cls, path: Path) -> None:
-        """Refuse a path where data would be read by metadata that are not theirs."""
+        """Refuse a path where the data would be read by the metadata of other data."""
         found = metadata_beside(path)
         if path.suffix.lower() != ".saf" and found and found.suffix.lower() != ".rds":
             raise ValueError(
@@ -135,18 +127,9 @@ class ArgusFile(FileFormat):
             )
 
     @classmethod
-    def write(
-        cls,
-        path: Path,
-        columns: Any,
-        create: Create,
-        *,
-        like: Format | None,
-        recodings: Mapping[str, Recoded] | None,
-        progress: Parts | None,
-        renumbered: Collection[str],
-    ) -> None:
-        """Write data beside their source, and their metadata."""
+    def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
+        """Write data in the format of their source, and their metadata."""
+        like, recodings, progress, renumbered = how
         if like is None or like.path is None or like.metadata is None:
             raise ValueError(f"{path}: mu-Argus data need a source and its metadata")
         data, metadata = (create(target) for target in cls.files_written(path))

@@ -1,4 +1,4 @@
-"""The metadata of mu-Argus: variables, codelists, missing codes."""
+"""The metadata files of mu-Argus: variables and missing codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from riskcore.data.files.argus.text import ignoring_case, text_lines
 
-# Rest of a line up to and with its next token; a comment ends the line.
+# The rest of a line up to the end of its next token; a comment ends the line.
 _TOKEN = re.compile(r'[ \t]*(?://.*|("[^"]*"?|[,|()]|[^ \t]+))')
 
 _FLAGS = {
@@ -28,7 +28,7 @@ _NUMBERS = {
     "<SUPPRESSPRIORITY>": "suppress_weight",
 }
 
-# Of other files not ".rds": R's data files are called so too.
+# Suffixes of metadata by that of the data. R's own data files are called ".rds", too.
 _METADATA = {
     ".asc": (".rda", ".rds"),
     ".dat": (".rda", ".rds"),
@@ -38,74 +38,36 @@ _METADATA = {
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable of a mu-Argus file.
-
-    Attributes
-    ----------
-    name : str
-    start : int or None
-        Position of its first character in the record, counted from 0 (the file counts
-        from 1); None in free format.
-    width : int
-        Characters in the record, or the longest code in free format.
-    missing : tuple of str
-        At most two codes that stand for a missing value; a blank field always does.
-    recodable, truncable, numeric : bool
-    codelist : pathlib.Path or None
-        File with the labels of the codes; it need not exist.
-    id_level : int
-        Identification level: 0 is not identifying, 1 the most.
-    decimals : int
-        Decimals to print; the data carry their own decimal points.
-    weight, household_id : bool
-        Whether it is the sampling weight or the household's number.
-    household : bool
-        Whether it is equal for all members of a household.
-    suppress_weight : int
-        Priority in local suppression, 0 to 100; higher means keep.
-    related : str or None
-        Variable suppressed together with this one.
-    """
+    """One variable of a mu-Argus file."""
 
     name: str
+    # Position of its first character in the record, counted from 0 (the file counts
+    # from 1); None in free format.
     start: int | None
-    width: int
-    missing: tuple[str, ...] = ()
+    width: int  # characters in the record, or of the longest code in free format
+    missing: tuple[str, ...] = ()  # at most two codes; a blank field is always missing
     recodable: bool = False
-    codelist: Path | None = None
-    id_level: int = 0
+    codelist: Path | None = None  # with the labels of the codes; it need not exist
+    id_level: int = 0  # identification level: 0 not identifying, 1 most identifying
     truncable: bool = False
     numeric: bool = False
-    decimals: int = 0
-    weight: bool = False
-    household_id: bool = False
-    household: bool = False
-    suppress_weight: int = 50
-    related: str | None = None
+    decimals: int = 0  # to print; the data carry their own decimal points
+    weight: bool = False  # whether it is the sampling weight
+    household_id: bool = False  # whether it is the household's number
+    household: bool = False  # whether it is equal for all members of a household
+    suppress_weight: int = 50  # priority in local suppression, 0 to 100 for keep
+    related: str | None = None  # variable suppressed together with this one
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a mu-Argus metadata file says of its data file.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    variables : tuple of Variable
-        In the order of the file.
-    separator : str or None
-        The character between fields in free format; None is fixed format.
-    names_in_front : bool
-        Whether the first line of the data holds the names.
-    spss : bool
-        Whether the data are in an SPSS system file.
-    """
+    """The content of a metadata file of mu-Argus."""
 
     path: Path
-    variables: tuple[Variable, ...]
-    separator: str | None = None
-    names_in_front: bool = False
-    spss: bool = False
+    variables: tuple[Variable, ...]  # in the order of the file
+    separator: str | None = None  # between fields in free format; None if fixed
+    names_in_front: bool = False  # whether the first line of the data has the names
+    spss: bool = False  # whether the data are in an SPSS system file
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -124,10 +86,10 @@ class Metadata:
 
 
 def metadata_beside(path: str | Path) -> Path | None:
-    """Return the metadata of the same name beside a data file, whatever its case.
+    """Return the metadata of the same name next to a data file, in any case.
 
-    They are the ``.rda``; of ``.asc`` and ``.dat`` else the ``.rds``, as mu-Argus calls
-    those of a safe file; of a safe file itself, ``.saf``, first the ``.rds``.
+    They are the ``.rda``; for ``.asc`` and ``.dat`` otherwise the ``.rds``, which
+    mu-Argus writes for safe files; for a safe file, ``.saf``, first the ``.rds``.
     """
     path = Path(path)
     suffixes = _METADATA.get(path.suffix.lower(), (".rda",))
@@ -138,20 +100,18 @@ def metadata_beside(path: str | Path) -> Path | None:
 def metadata_of(
     path: str | Path, metadata: Metadata | str | Path | None = None
 ) -> Metadata:
-    """Return the metadata of a data file: those given, else those beside it."""
+    """Return the metadata of a data file: those given, else those next to it."""
     if isinstance(metadata, Metadata):
         return metadata
     found = metadata or metadata_beside(path)
     if found is None:
-        raise FileNotFoundError(f"{path}: no metadata {Path(path).stem}.rda beside it")
+        raise FileNotFoundError(f"{path}: no metadata {Path(path).stem}.rda next to it")
     return read_metadata(found)
 
 
 def read_metadata(path: str | Path) -> Metadata:
     r"""Read a mu-Argus metadata file (``.rda``, ``.rds``).
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "survey.rda"
@@ -189,12 +149,12 @@ def line_tokens(line: str) -> list[str]:
 
 
 def unquoted(token: str) -> str:
-    """Return a token without its quotes, the last of which may be lacking."""
+    """Return a token without its quotes; the closing one may be missing."""
     return token[1:].removesuffix('"') if token.startswith('"') else token
 
 
 def _header(tag: str, tokens: list[str]) -> dict[str, Any]:
-    """Read a tag that stands before the first variable."""
+    """Read a tag before the first variable."""
     if tag == "<SPSS>":
         return {"spss": True}
     if tag == "<NAMESINFRONT>":
@@ -211,7 +171,7 @@ def _variable(tokens: list[str], *, free: bool) -> Variable:
     """Read ``name [start] width [missing [missing]]``, the start in fixed format."""
     name = unquoted(tokens[0])
     if not name:
-        raise ValueError("a variable without a name")
+        raise ValueError("a variable needs a name")
     begin = None if free else _integer(tokens, 1, "start position", least=1) - 1
     width = _integer(tokens, 1 if free else 2, "width", least=1)
     missing = missing_codes(tokens[2 if free else 3 :])
@@ -219,7 +179,7 @@ def _variable(tokens: list[str], *, free: bool) -> Variable:
 
 
 def missing_codes(tokens: list[str]) -> tuple[str, ...]:
-    """Read missing codes; commas between them are met in practice."""
+    """Read missing codes, which in practice may have commas between them."""
     codes: list[str] = []
     for token in tokens:
         quoted = token.startswith('"')
@@ -231,25 +191,24 @@ def missing_codes(tokens: list[str]) -> tuple[str, ...]:
 
 
 def _tagged(variable: Variable, tag: str, tokens: list[str], folder: Path) -> Variable:
-    """Return the variable with what one tag says of it."""
-    change: dict[str, Any]
+    """Return the variable as one tag changes it."""
+    change: dict[str, Any] = {}
     if tag in _FLAGS:
         change = {_FLAGS[tag]: True}
-        return replace(variable, **change)
-    if tag in _NUMBERS:
+    elif tag in _NUMBERS:
         change = {_NUMBERS[tag]: _integer(tokens, 0, tag)}
-        return replace(variable, **change)
-    if tag not in ("<CODELIST>", "<RELATED>"):
-        return variable
-    if not tokens:
-        raise ValueError(f"{tag} needs a name")
-    name = unquoted(tokens[0])
-    if tag == "<RELATED>":
-        return replace(variable, related=name)
-    return replace(variable, codelist=folder / PureWindowsPath(name).as_posix())
+    elif tag in ("<CODELIST>", "<RELATED>"):
+        if not tokens:
+            raise ValueError(f"{tag} needs a name")
+        name = unquoted(tokens[0])
+        change = {"related": name}
+        if tag == "<CODELIST>":
+            change = {"codelist": folder / PureWindowsPath(name).as_posix()}
+    return replace(variable, **change)
 
 
 def _integer(tokens: list[str], position: int, what: str, least: int = 0) -> int:
+    """Return the whole number in a token."""
     text = unquoted(tokens[position]) if position < len(tokens) else ""
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
         raise ValueError(f"{what} must be a whole number of at least {least}")
@@ -276,27 +235,3 @@ def _check(metadata: Metadata) -> None:
     for problem, found in problems.items():
         if found:
             raise ValueError(f"{metadata.path}: {problem}")
-
-
-def read_codelist(path: str | Path) -> dict[str, str]:
-    r"""Read the labels of a variable's codes (``.cdl``).
-
-    One ``code,label`` per line; the label ends at the next comma, lines without a
-    comma are ignored, and the last line with a code wins.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "Sex.cdl"
-    ...     _ = path.write_text("1,male\n2,female\n")
-    ...     read_codelist(path)
-    {'1': 'male', '2': 'female'}
-    """
-    path = Path(path)
-    labels = {}
-    for line in text_lines(path):
-        fields = line.split(",")
-        if len(fields) > 1:
-            labels[fields[0].strip()] = unquoted(fields[1].strip())
-    return labels

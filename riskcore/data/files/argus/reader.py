@@ -1,9 +1,9 @@
-"""mu-Argus files: metadata (.rda), codelists (.cdl), fixed and free format data (.asc).
+"""Read the data files of mu-Argus, in fixed or free format.
 
-Tolerances are those of mu-Argus itself: tags in any case, tabs, any line ending,
-comment lines, quoted tokens, unknown tags ignored. A text file is UTF-8 if it can be
-read as such, else Windows-1252, which is what mu-Argus writes. Positions and widths
-count characters, which for Windows-1252 are the bytes mu-Argus counts.
+The reader is as tolerant as mu-Argus itself: tags in any case, tabs, any line ending,
+comment lines, quoted tokens, unknown tags ignored. A file is UTF-8 if it can be read as
+such, else Windows-1252, which mu-Argus writes. Positions and widths count characters,
+which for Windows-1252 are the bytes that mu-Argus counts.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from riskcore.data.files.argus.text import Array, characters_in, decoded
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import is_number, warn_of_open_end
 
-# Characters of data handled at a time: bounds the working memory.
-_BLOCK = 1 << 22
+_BLOCK = 1 << 22  # characters handled at a time, which bounds the working memory
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
 _LONGEST_FIELD = 1000
 _NEWLINE, _RETURN, _BLANK, _QUOTE, _END_OF_FILE = 10, 13, 32, 34, 26
@@ -40,10 +39,8 @@ def read_data(
     text: bool = False,
     progress: Parts | None = None,
 ) -> dict[str, Array]:
-    r"""Read a mu-Argus data file, fixed or free format.
+    r"""Read a mu-Argus data file, in fixed or free format.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "survey.asc"
@@ -69,7 +66,7 @@ def read_counted(
     text: bool = False,
     progress: Parts | None = None,
 ) -> tuple[dict[str, Array], Intake]:
-    """Return what `read_data` does, and the account of the file's lines."""
+    """Return the data as `read_data` does, and the account of the file's lines."""
     path = Path(path)
     metadata = metadata_of(path, metadata)
     if metadata.spss:
@@ -78,7 +75,7 @@ def read_counted(
     parts = [_Column(variable) for variable in chosen]
     characters = characters_in(path)
     read = 0
-    for lines, fields in _fields_of(path, characters, metadata, chosen, progress):
+    for lines, fields in fields_of(path, characters, metadata, chosen, progress):
         read += lines.size
         for column, values in zip(parts, fields, strict=True):
             column.add(stripped(values), lines)
@@ -98,43 +95,34 @@ def read_counted(
     return {column.variable.name: column.finish() for column in parts}, intake
 
 
-def read_fields(
-    path: Path,
-    metadata: Metadata,
-    variables: Sequence[Variable],
-    progress: Parts | None = None,
-) -> Iterator[tuple[Array, Iterable[Array]]]:
-    """Yield records part by part: their lines, and the text of each variable.
-
-    The text is as it stands in the file, with the blanks around it; see `stripped`.
-    """
-    return _fields_of(path, characters_in(path), metadata, variables, progress)
-
-
-def _fields_of(
+def fields_of(
     path: Path,
     characters: Array,
     metadata: Metadata,
     variables: Sequence[Variable],
     progress: Parts | None,
 ) -> Iterator[tuple[Array, Iterable[Array]]]:
-    fields_of: _Fixed | _Free = _Fixed(path, variables)
+    """Yield records part by part: their lines, and the text of each variable.
+
+    The text includes the blanks around it, as in the file; see `stripped`.
+    """
+    split: _Fixed | _Free = _Fixed(path, variables)
     first_line = 1
     if metadata.separator is not None:
         names = list(metadata.names)
         if metadata.names_in_front:
             names, characters = _split_names(path, characters, metadata.separator)
             first_line = 2
-        fields_of = _Free(path, variables, names, metadata.separator)
+        split = _Free(path, variables, names, metadata.separator)
     done = 0
     for block, starts, ends in _blocks(path, characters):
         lines = np.arange(first_line, first_line + starts.size)
-        yield fields_of(block, starts, ends, lines)
+        yield split(block, starts, ends, lines)
         first_line += starts.size
         done += block.size
         if progress:
             progress(done, characters.size)
-    for fault in fields_of.faults:
+    for fault in split.faults:
         fault.refuse(path)
 
 
@@ -164,7 +152,7 @@ def _choose(
 
 
 class _Fault:
-    """What is wrong with some records: how many, and the first."""
+    """A fault of some records: how many have it, and the first of them."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -184,7 +172,7 @@ class _Fault:
 
 
 class _Column:
-    """The values of one variable, gathered block by block."""
+    """The values of one variable, collected block by block."""
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
@@ -215,10 +203,9 @@ class _Column:
 
 
 def _numbers(text: Array) -> tuple[Array, Array]:
-    """Return text as float64 and a mask of what is not a finite decimal number."""
-    wrong = ~np.isin(characters_of(text), _DIGITS).all(
-        axis=1
-    )  # no nan, inf, underscore
+    """Return text as float64, and a mask of text that is not a finite number."""
+    allowed = np.isin(characters_of(text), _DIGITS)
+    wrong = ~allowed.all(axis=1)  # nan, inf, underscores
     plain = np.where(wrong, "0", text)
     try:
         numbers = plain.astype(np.float64)
@@ -279,7 +266,7 @@ def _aligned(block: Array, start: int, width: int, stride: int, count: int) -> A
 
 
 def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
-    """Copy one field of any records, nothing where the record has ended."""
+    """Copy one field of any records, zeros where the record has ended."""
     positions = begins[:, None] + np.arange(width)
     characters = block[np.minimum(positions, block.size - 1)].astype(np.uint32)
     characters[positions >= ends[:, None]] = 0
@@ -287,7 +274,7 @@ def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
 
 
 def _as_text(characters: Array) -> Array:
-    """Turn characters, shape (records, width), into text; zeros at the end are none."""
+    """Return characters, shape (records, width), as text without zeros at the end."""
     count, width = characters.shape
     text: Array = characters.view(f"U{width}").reshape(count)
     return text
@@ -300,7 +287,7 @@ def characters_of(text: Array) -> Array:
 
 
 def stripped(text: Array) -> Array:
-    """Take the blanks around text off, in place."""
+    """Remove the blanks around text in place, and return it."""
     characters = characters_of(text)
     width = characters.shape[1]
     blank = (characters == _BLANK) | (characters == 0)
@@ -338,15 +325,17 @@ class _Free:
     def __call__(
         self, block: Array, starts: Array, ends: Array, lines: Array
     ) -> tuple[Array, Iterable[Array]]:
-        """Return the line numbers of good records, and the text of each variable."""
+        """Return the line numbers of valid records, and the text of each variable."""
         if (block == _QUOTE).any():
-            good, fields = self._quoted(block, starts, ends)
+            good, fields = self._split_quoted(block, starts, ends)
         else:
-            good, fields = self._plain(block, starts, ends)
+            good, fields = self._split_at_marks(block, starts, ends)
         self.faults[0].add(lines[~good])
         return lines[good], fields
 
-    def _plain(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+    def _split_at_marks(
+        self, block: Array, starts: Array, ends: Array
+    ) -> tuple[Array, Any]:
         marks = np.flatnonzero(block == ord(self.separator))
         first, last = np.searchsorted(marks, starts), np.searchsorted(marks, ends)
         good = last - first == self.count - 1
@@ -363,7 +352,9 @@ class _Free:
         _check_width(self.path, width, f"the separator {self.separator!r}")
         return _as_text(_gathered(block, begins, stops, width))
 
-    def _quoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+    def _split_quoted(
+        self, block: Array, starts: Array, ends: Array
+    ) -> tuple[Array, Any]:
         text = decoded(block)
         rows = [
             _split(text[start:end], self.separator)
@@ -377,7 +368,7 @@ class _Free:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """Split one record; an open quote gives no fields."""
+    """Return the fields of one record; none if a quote is open."""
     try:
         return next(csv.reader([line], delimiter=separator, strict=True), [""])
     except csv.Error:
@@ -387,7 +378,7 @@ def _split(line: str, separator: str) -> list[str]:
 def _split_names(
     path: Path, characters: Array, separator: str
 ) -> tuple[list[str], Array]:
-    """Take the names off the first line of the data."""
+    """Return the names in the first line, and the characters after it."""
     block, starts, ends = next(_blocks(path, characters))
     line = decoded(block[starts[0] : ends[0]])
     names = [name.strip() for name in _split(line, separator)]
@@ -399,30 +390,17 @@ def _split_names(
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The lines of a file, counted by themselves.
+    """The lines of a file, counted without splitting its records."""
 
-    Attributes
-    ----------
-    newline : int
-        The character that ends them: LF, which CR may precede, or CR.
-    size : int
-        Characters up to the end of the last line that is not empty.
-    lines : int
-    empty : int
-        Empty lines at the end.
-    ended : bool
-        Whether a line end or the mark of the end of a file is behind the last line.
-    """
-
-    newline: int
-    size: int
+    newline: int  # the character that ends them: LF, which CR may precede, or CR
+    size: int  # characters up to the end of the last line that is not empty
     lines: int
-    empty: int
-    ended: bool
+    empty: int  # empty lines at the end
+    ended: bool  # whether a line end or an end-of-file mark follows the last line
 
     @classmethod
     def of(cls, path: Path, characters: Array) -> _Layout:
-        """Count the lines of a file, and refuse one whose lines end in two ways."""
+        """Count the lines of a file; refuse files with two kinds of line ends."""
         size = _size(characters)
         if not size:
             raise ValueError(f"{path}: no records")
@@ -437,7 +415,7 @@ class _Layout:
 
 
 def _parts(characters: Array) -> Iterator[tuple[int, Array]]:
-    """Yield parts of a text with their positions, to bound the working memory."""
+    """Yield the parts of a text with their positions, to bound the working memory."""
     for begin in range(0, characters.size, _BLOCK):
         yield begin, characters[begin : begin + _BLOCK]
 
@@ -449,7 +427,7 @@ def _count(characters: Array, character: int) -> int:
 
 
 def _size(characters: Array) -> int:
-    """Return the size of a text without the line ends and the end mark behind it."""
+    """Return the size of a text without the line ends and the end mark after it."""
     for begin, part in reversed(list(_parts(characters))):
         inner = np.flatnonzero(~np.isin(part, (_NEWLINE, _RETURN, _END_OF_FILE)))
         if inner.size:
@@ -458,7 +436,7 @@ def _size(characters: Array) -> int:
 
 
 def _refuse_lone_returns(path: Path, characters: Array) -> None:
-    """Raise if a CR stands within a line: another program would end it there."""
+    """Refuse a CR within a line: another program would end the line there."""
     lines = 1
     for begin, part in _parts(characters):
         returns = np.flatnonzero(part == _RETURN) + begin + 1

@@ -1,4 +1,4 @@
-"""The text of the files of mu-Argus: its bytes, encoding and lines."""
+"""Text of mu-Argus files: characters, encoding and lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def characters_in(path: Path) -> Array:
-    """Return the characters of a text file, bytes if it is plain ASCII."""
+    """Return the codes of the characters of a text file, its bytes if it is ASCII."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     if path.stat().st_size == 0:
@@ -33,7 +33,7 @@ def decoded(characters: Array) -> str:
 
 
 def text_lines(path: Path) -> list[str]:
-    """Return the lines of a text file, found whatever the case of its name."""
+    """Return the lines of a text file, found by its name in any case."""
     return LINE_END.split(_read_text(ignoring_case(path) or path))
 
 
@@ -51,7 +51,7 @@ def encoding_of(path: Path) -> str:
 
 
 def encodes(text: str, encoding: str) -> bool:
-    """Whether text can be written in an encoding."""
+    """Return whether text can be written in an encoding."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -78,7 +78,7 @@ def _read_text(path: Path) -> str:
 
 
 def ignoring_case(path: Path) -> Path | None:
-    """Return the file of that name, or of that name in another case, if any."""
+    """Return the file of this name, else one whose name differs by case, if any."""
     if path.exists():
         return path
     wanted = path.name.casefold()

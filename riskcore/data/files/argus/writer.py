@@ -1,7 +1,7 @@
-"""Safe files of mu-Argus: data in the format of their source, and their ``.rds``.
+"""Write safe files of mu-Argus: data in the format of their source, and their ``.rds``.
 
-Only declared variables are written: what else stands in the records of the source has
-not been assessed. What is unchanged comes back character by character.
+Only declared variables are written, because the rest of the source's records has not
+been assessed. Unchanged values are written character by character as in the source.
 """
 
 from __future__ import annotations
@@ -22,11 +22,16 @@ from riskcore.data.files.argus.metadata import (
     line_tokens,
     unquoted,
 )
-from riskcore.data.files.argus.text import Array, encodes, encoding_of
+from riskcore.data.files.argus.text import (
+    Array,
+    characters_in,
+    encodes,
+    encoding_of,
+)
 from riskcore.data.files.base_format import Recoded
 
 _BLANK = ord(" ")
-# What ends a line or a file.
+# Characters that end a line or a file.
 _CONTROLS = np.array([*map(ord, "\r\n\x1a")], np.uint32)
 
 
@@ -39,20 +44,18 @@ def write_data(
     progress: Parts | None = None,
     renumbered: Collection[str] = (),
 ) -> Metadata:
-    r"""Write a data file in the format of its source: layout, encoding, line ends.
+    r"""Write a data file in the layout, encoding and line ends of its source.
 
     In fixed format the fields follow each other without gaps. A variable keeps its
-    width unless longer text needs more; a recoded one gets that of its longest code,
-    missing codes among them, and shorter ones have blanks before them.
+    width unless longer text needs more; a recoded variable gets the width of its
+    longest code, missing codes included, and shorter codes are padded on the left.
 
-    A missing value keeps the code it has in the source: the second missing code stays
-    the second. If the variable is recoded with new missing codes, the first becomes the
-    first of these, the second the second if there is one. A value that was not missing
-    in the source gets the first missing code; if there is none, 99..9 or XX..X,
-    whichever is not a code of the variable, in full width or else one wider.
+    A missing value keeps its missing code, the first or the second. If the variable is
+    recoded with new missing codes, it gets the corresponding one, or the only one. A
+    value that was not missing in the source gets the first missing code; if there is
+    none, 99..9 or XX..X of full width, or 99..9 one wider, whichever is first not to be
+    a code of the variable.
 
-    Examples
-    --------
     >>> import io, tempfile
     >>> from riskcore.data.files.argus.metadata import read_metadata
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -73,12 +76,11 @@ def write_data(
     variables = [known[name] for name in metadata.names if name in columns]
     if not variables:
         raise ValueError("no columns to write")
-    recodings = recodings or {}
     fields = [
         _Field(
             variable,
             columns[variable.name],
-            recodings.get(variable.name),
+            (recodings or {}).get(variable.name),
             renumbered=variable.name in renumbered,
         )
         for variable in variables
@@ -86,36 +88,47 @@ def write_data(
     lengths = {field.variable.name: field.text.size for field in fields}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns of different length: {lengths}")
-    line_end, separator = _line_end(source), metadata.separator
     encoder = _Encoder(source)
-    if metadata.names_in_front and separator is not None:
-        names = [np.array([variable.name]) for variable in variables]
-        encoder.write(file, _free(names, separator, line_end), fields)
-    count, begin = fields[0].text.size, 0
-    for lines, raw in reader.read_fields(source, metadata, variables, progress):
-        if begin + lines.size > count:
-            break
-        pairs = zip(fields, raw, strict=True)
-        encoder.write(
-            file,
-            _fixed([field.fixed(text, begin) for field, text in pairs], line_end)
-            if separator is None
-            else _free([f.free(text, begin) for f, text in pairs], separator, line_end),
-            fields,
-        )
-        begin += lines.size
-    if begin != count:
-        raise ValueError(f"{source}: has not the {count} records of the columns given")
+    for characters in _records(source, metadata, fields, progress):
+        encoder.write(file, characters, fields)
     encoder.refuse_ambiguous()
     return replace(metadata, variables=tuple(_declared(fields, metadata)))
+
+
+def _records(
+    source: Path, metadata: Metadata, fields: list[_Field], progress: Parts | None
+) -> Iterator[Array]:
+    """Yield the characters of the names, if they are in front, and of the records."""
+    line_end, separator = _line_end(source), metadata.separator
+    variables = [field.variable for field in fields]
+    if metadata.names_in_front and separator is not None:
+        names = [np.array([variable.name]) for variable in variables]
+        yield _free(names, separator, line_end)
+    count, begin = fields[0].text.size, 0
+    characters = characters_in(source)
+    parts = reader.fields_of(source, characters, metadata, variables, progress)
+    for lines, raw in parts:
+        if begin + lines.size > count:
+            break
+        pairs = list(zip(fields, raw, strict=True))
+        if separator is None:
+            yield _fixed([field.fixed(text, begin) for field, text in pairs], line_end)
+        else:
+            texts = [field.free(text, begin) for field, text in pairs]
+            yield _free(texts, separator, line_end)
+        begin += lines.size
+    if begin != count:
+        raise ValueError(
+            f"{source}: does not have the {count} records of the columns given"
+        )
 
 
 def write_metadata(file: IO[bytes], metadata: Metadata) -> None:
     """Write the metadata of a safe file (``.rds``).
 
-    Identification levels and priorities of suppression are left out, as mu-Argus does.
-    Of a codelist the bare name is written, for the file is published and folders may
-    tell whose it is: it is found where it stands beside.
+    Identification levels and priorities of suppression are omitted, as by mu-Argus. A
+    codelist is written by its bare name: it is found next to the file, which is
+    published, and folders may show whose it is.
     """
     lines = []
     if metadata.separator is not None:
@@ -157,12 +170,12 @@ def _tags(variable: Variable) -> Iterator[str]:
 
 
 def _token(text: str) -> str:
-    """Return a name or code as a token that reads back, in quotes if need be."""
+    """Return a name or code as a token that reads back, in quotes if necessary."""
     bare = not text.startswith("<") and "," not in text
     for token in [text] * bare + [f'"{text}"']:
         if [*map(unquoted, line_tokens(f"_ {token}"))] == ["_", text]:
             return token
-    raise ValueError(f"{text!r} cannot stand in metadata of mu-Argus")
+    raise ValueError(f"{text!r} cannot be written in metadata of mu-Argus")
 
 
 def _line_end(path: Path) -> str:
@@ -171,7 +184,7 @@ def _line_end(path: Path) -> str:
 
 
 class _Field:
-    """One variable as it is written: its width, its missing codes, its text."""
+    """One variable to be written: its width, its missing codes, its text."""
 
     def __init__(
         self,
@@ -189,7 +202,7 @@ class _Field:
         if len(given) > 2:
             raise ValueError(f"{variable.name}: more than two missing codes")
         self.missing = given or variable.missing
-        # What is missing in the source, and what becomes of it.
+        # Codes that are missing in the source, and what is written for them.
         self.renamed = {"": given[0] if given else ""} | {
             code: given[min(i, len(given) - 1)] if given else code
             for i, code in enumerate(variable.missing)
@@ -198,7 +211,7 @@ class _Field:
         self.width = max(1, int(lengths.max(initial=0)), *map(len, self.missing))
         if recoding is None and not renumbered:
             self.width = max(self.width, variable.width)
-        # What becomes missing, and whether anything does.
+        # The code of values that become missing, and whether any does.
         self.new_code = self.missing[0] if self.missing else ""
         if self.absent.any() and not self.missing:
             self.new_code = self._free_code(text)
@@ -207,7 +220,7 @@ class _Field:
         self.text = text.astype(f"U{max(self.width, text.itemsize // 4)}")
 
     def _free_code(self, text: Array) -> str:
-        """Return a code that no value has."""
+        """Return a code that is not a value of the variable."""
         for mark in ("9" * self.width, "X" * self.width):
             if not (text[~self.absent] == mark).any():
                 return mark
@@ -216,7 +229,7 @@ class _Field:
     def fixed(self, raw: Array, begin: int) -> Array:
         """Return the characters of the field in some records, shape (records, width).
 
-        ``raw`` is the text in the source, ``begin`` the position of the first record.
+        ``raw`` is the text in the source, ``begin`` the number of the first record.
         """
         same, text = self._compared(raw, begin)
         unlike = self.renumbered or self.recoding is not None
@@ -225,7 +238,7 @@ class _Field:
             padded = np.strings.rjust(text, self.width).astype(f"U{self.width}")
             raw = np.where(same, raw, padded) if kept else padded
         characters = reader.characters_of(raw)
-        characters[characters == 0] = _BLANK  # where a record of the source has ended
+        characters[characters == 0] = _BLANK  # after the end of a record of the source
         return characters
 
     def free(self, raw: Array, begin: int) -> Array:
@@ -253,7 +266,7 @@ class _Field:
         return same, text
 
     def _refuse_unreadable(self, text: Array) -> None:
-        """Raise if one of some values would not read back as itself."""
+        """Refuse values that would not read back as themselves."""
         if not any(mask.any() for mask in self._unreadable(text).values()):
             return
         text = self.text[~self.absent]
@@ -276,7 +289,7 @@ class _Field:
         }
 
     def declared(self, start: int | None, related: bool, folder: Path) -> Variable:
-        """Return the variable as the metadata of the file written declare it."""
+        """Return the variable as the metadata of the safe file declare it."""
         codelist = None if self.renumbered else self.variable.codelist
         if self.recoding is not None:
             # The labels of the old codes are wrong for the new ones.
@@ -307,7 +320,7 @@ def _declared(fields: list[_Field], metadata: Metadata) -> Iterator[Variable]:
 
 
 def _text(name: str, values: Any) -> tuple[Array, Array]:
-    """Return values as text, and a mask of those that are missing."""
+    """Return values as text, and a mask of missing values."""
     plain = np.asarray(np.ma.getdata(values))
     absent = np.ma.getmaskarray(values)
     if plain.dtype == object:
@@ -348,7 +361,7 @@ def _quoted(text: Array, separator: str, *, alone: bool) -> Array:
     characters = reader.characters_of(text)
     needy = ((characters == ord(separator)) | (characters == ord('"'))).any(axis=1)
     if alone:
-        needy |= text == ""  # an empty line at the end would be no record
+        needy |= text == ""  # an empty line at the end would not be a record
     if not needy.any():
         return text
     quoted = ['"' + v.replace('"', '""') + '"' for v in text[needy].tolist()]
@@ -363,7 +376,7 @@ class _Encoder:
     def __init__(self, source: Path) -> None:
         self.source = source
         self.encoding = encoding_of(source)
-        # Whether what is written could be read in another encoding than its own.
+        # Whether the text could be read in another encoding than its own.
         self.ambiguous: bool | None = None
 
     def write(self, file: IO[bytes], characters: Array, fields: list[_Field]) -> None:

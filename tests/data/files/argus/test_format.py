@@ -1,4 +1,4 @@
-"""mu-Argus files: which are, and which are written."""
+"""mu-Argus files: how they are recognized, and which can be written."""
 
 import os
 
@@ -6,21 +6,16 @@ import pytest
 
 from riskcore.data.files import formats
 from riskcore.data.files.reading import LastLineOpen, Reading
+from tests.data.files.conftest import written
 
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
-
-
-def written(folder, text, name="a.csv"):
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 # Reading
 
 
 @pytest.mark.parametrize("name", ["a.asc", "a.dat", "a.txt", "a.data"])
-def test_metadata_beside_make_a_file_argus(tmp_path, name):
+def test_metadata_next_to_a_file_make_it_argus(tmp_path, name):
     path = written(tmp_path, "011.5\n 2  2\n", name)
     written(tmp_path, "A 1 2\n<HOUSE_ID>\nW 3 3\n<WEIGHT>\n", "A.RDA")
     data = formats.read(path, ["W", "A"])
@@ -30,7 +25,7 @@ def test_metadata_beside_make_a_file_argus(tmp_path, name):
     assert formats.columns_of(path) == formats.Header(("A", "W"), "W", "A")
 
 
-def test_metadata_beside_csv_are_not_taken_for_it(tmp_path):
+def test_metadata_next_to_csv_are_ignored(tmp_path):
     written(tmp_path, b"RDX3\0", "a.rda")
     assert formats.read(written(tmp_path, CSV)).num_rows == 2
 
@@ -54,7 +49,7 @@ def test_safe_files_have_their_own_metadata(tmp_path, name):
     assert formats.columns_of(path).names == (expected,)
 
 
-def test_data_of_r_beside_text_are_not_taken_for_metadata(tmp_path):
+def test_data_of_r_next_to_text_are_not_metadata(tmp_path):
     written(tmp_path, b"\x1f\x8b\0", "a.rds")
     assert formats.read(written(tmp_path, CSV, "a.txt")).num_rows == 2
 
@@ -88,7 +83,7 @@ def test_lines_of_mu_argus_files(tmp_path):
     path = argus(
         tmp_path, "A;B\n1;2\n3;4", '<SEPARATOR> ";"\n<NAMESINFRONT>\nA 1\nB 1\n'
     )
-    with pytest.warns(LastLineOpen, match="2 records, and no line end behind the last"):
+    with pytest.warns(LastLineOpen, match="2 records, and no line end after the last"):
         counted = formats.read_counted(path)[1]
     assert str(counted) == "3 lines: 1 of names, 2 records"
 

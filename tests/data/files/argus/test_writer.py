@@ -83,7 +83,7 @@ def blanked(column, *positions):
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("block", [1 << 22, 30])
-def test_what_is_unchanged_comes_back_as_it_stood(
+def test_unchanged_text_is_written_as_in_the_source(
     tmp_path, monkeypatch, line_end, block
 ):
     monkeypatch.setattr(reader, "_BLOCK", block)
@@ -147,7 +147,7 @@ def test_blanked_values_get_a_missing_code(tmp_path):
         (["99", "X", None], 2, "XX"),
     ],
 )
-def test_a_missing_code_is_found_where_there_is_none(tmp_path, values, width, code):
+def test_a_missing_code_is_made_if_there_is_none(tmp_path, values, width, code):
     like = survey(tmp_path, ["1", "2", "3"], "V 1 1\n")
     safe(tmp_path, like, {"V": values})
     (variable,) = read_metadata(tmp_path / "safe.rds").variables
@@ -211,7 +211,7 @@ def test_codelists_of_recoded_variables(tmp_path):
 
 
 def test_the_metadata_name_no_folder(tmp_path):
-    # The file is published, and its source may stand in a folder that tells of it.
+    # The file is published, and the folder of its source may show whose it is.
     inside = tmp_path / "client-Smith"
     inside.mkdir()
     (inside / "Region.cdl").write_text("1,north\n")
@@ -296,8 +296,8 @@ def test_text_that_the_encoding_lacks_is_refused(tmp_path):
         ([1.0, 2.0, 3.0], TypeError, "V: neither text nor whole numbers, but float64"),
         ([b"1", b"2", b"3"], TypeError, "V: neither text nor whole numbers"),
         ([1.5, "2", None], TypeError, "V: neither text nor whole numbers"),
-        (["1", "2"], ValueError, r"a\.asc: has not the 2 records"),
-        (["1", "2", "3", "4"], ValueError, r"a\.asc: has not the 4 records"),
+        (["1", "2"], ValueError, r"a\.asc: does not have the 2 records"),
+        (["1", "2", "3", "4"], ValueError, r"a\.asc: does not have the 4 records"),
     ],
 )
 @pytest.mark.parametrize("metadata", ["V 1 1 8\n", '<SEPARATOR> ","\nV 1 8\n'])
@@ -406,7 +406,7 @@ def test_free_format_reads_back(
         check_round_trip(like, data)
 
 
-def test_free_format_is_written_as_it_stood(tmp_path):
+def test_free_format_is_written_as_in_the_source(tmp_path):
     metadata = '<SEPARATOR> ","\n<NAMESINFRONT>\nA 3 9\nB 3\n"x y" 2\n'
     records = ["B,x y,?,A", "1, 2,u,  3", " 4 ,,u,9", '"a,b","""",u,1']
     like = survey(tmp_path, records, metadata, "\r\n")
@@ -460,7 +460,7 @@ def test_names_and_codes_of_metadata_read_back(tmp_path_factory, names):
 
 def test_names_that_no_token_can_hold_are_refused(tmp_path):
     metadata = Metadata(tmp_path / "a", (Variable('a "b', 0, 1),))
-    with pytest.raises(ValueError, match="cannot stand in metadata"):
+    with pytest.raises(ValueError, match="cannot be written in metadata"):
         writer.write_metadata(io.BytesIO(), metadata)
 
 

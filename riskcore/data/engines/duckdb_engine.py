@@ -1,0 +1,200 @@
+"""Relations of duckdb."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import secrets
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from importlib import import_module
+from inspect import Parameter, Signature
+from typing import Any
+
+from riskcore.data.engines import lazy
+from riskcore.data.engines.base import Compute, changed_meanwhile
+from riskcore.data.engines.counting import RECORDS, Question, frequencies
+from riskcore.data.engines.protecting import Blank, Change, Changes
+from riskcore.data.files.arrow import import_pyarrow
+
+# Types whose values are equal by one rule to duckdb and by another in Arrow.
+_MIXED_UP = {
+    "TIME WITH TIME ZONE": "which differ to duckdb by an offset that Arrow leaves out",
+    "INTERVAL": "whose months equal 30 days to duckdb, and nowhere else",
+    "UHUGEINT": "whose largest come as other numbers",
+    "BIGNUM": "which come as bytes",
+}
+
+
+class DuckDB(lazy.Lazy):
+    """A relation of duckdb."""
+
+    name = "duckdb"
+    packages = ("duckdb", "_duckdb")
+    case_blind = True
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__(frame)
+        types = zip(self.native.columns, self.native.types, strict=True)
+        self.types: dict[Any, Any] = dict(types)
+
+    def check(self, names: Sequence[Hashable]) -> None:
+        """Refuse columns as other engines do, and types that mix values up."""
+        super().check(names)
+        for name in names:
+            kind = str(self.types[name])
+            if kind in _MIXED_UP:
+                raise TypeError(
+                    f"column {name!r}: values of type {kind}, {_MIXED_UP[kind]}; give "
+                    "it as text, cast to VARCHAR"
+                )
+
+    def collect(self, asked: Any) -> Iterator[Any]:
+        """Yield the rows in batches, which duckdb does not keep."""
+        # An open reader keeps the connection from other queries.
+        with closing(asked.to_native().to_arrow_reader(lazy.BATCH)) as reader:
+            yield from lazy.frames_of(reader)
+
+    def select(self, names: Sequence[Any]) -> Any:
+        """Return columns under the names c0, c1, ..."""
+        columns = (f"{self.column(name)} AS c{i}" for i, name in enumerate(names))
+        return self.native.project(", ".join(columns))
+
+    def column(self, name: Any, table: str = "") -> str:
+        """Return a column in SQL; text without the collation that equates others."""
+        column = table + _quoted(name)
+        return f"{column} COLLATE C" if str(self.types[name]) == "VARCHAR" else column
+
+    def send(self, table: Any) -> Any:
+        """Return an eager narwhals frame as a relation of the same connection."""
+        return self.native._con.from_arrow(table.to_arrow())
+
+    def join(
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
+    ) -> Any:
+        """Return records with the columns added to them, in an order of duckdb's.
+
+        No table is called by a name, since users may have given it to one of theirs.
+        """
+        on = []
+        for key, name in zip(question.keys, question.key_columns, strict=True):
+            column = self.column(key, "riskcore_data.")
+            if self.is_float(key):
+                column = f"CASE WHEN NOT isnan({column}) THEN {column} END"
+            on.append(f"{column} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}")
+        found = "riskcore_cells.{0}"
+        if whole:
+            table = table.project("*, TRUE AS riskcore_known")
+            found = (
+                "CASE WHEN riskcore_cells.riskcore_known IS NULL "
+                f"THEN error('{changed_meanwhile()}') "
+                "ELSE riskcore_cells.{0} END AS {0}"
+            )
+        joined = data.set_alias("riskcore_data").join(
+            table.set_alias("riskcore_cells"), " AND ".join(on), how="left"
+        )
+        columns = [f"riskcore_data.{_quoted(name)}" for name in data.columns]
+        columns += [found.format(_quoted(name)) for name in added]
+        return joined.project(", ".join(columns))
+
+    def fold_case(self, name: str) -> str:
+        """Return a name with its ASCII letters in lower case, as duckdb compares it."""
+        return "".join(each.lower() if each.isascii() else each for each in name)
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the values of an ENUM, in their order."""
+        kind = self.types[name]
+        return list(dict(kind.children)["values"]) if kind.id == "enum" else None
+
+    def compute_results(self, question: Question, compute: Compute) -> Any:
+        """Return the data with results; duckdb counts again, within its memory limit.
+
+        The results come from a function that its connection is given.
+        """
+        added = lazy.result_types(compute, {"i": "BIGINT", "f": "DOUBLE"})
+        keys = ", ".join(question.key_columns)
+        counted = ", ".join([RECORDS, *question.sum_columns])
+        cells = self.lazy_cells(question).to_native()
+        # One column of structs: for several columns the function is called for each.
+        for function in _functions(self.native._con, question, compute, added):
+            with suppress(import_module("duckdb").CatalogException):
+                call = f"{function}({counted}) AS riskcore_results"
+                cells = cells.project(f"{keys}, {call}")
+                break
+        fields = (f"riskcore_results.{name} AS {name}" for name in added)
+        cells = cells.project(", ".join([keys, *fields]))
+        return self.join(self.native, question, cells, list(added), whole=True)
+
+    def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
+        """Return data with columns recoded and blanked; the lookups are dropped."""
+        columns = (
+            f"{_rewritten(name, changes[name])} AS {_quoted(name)}"
+            if name in changes
+            else _quoted(name)
+            for name in self.schema
+        )
+        return data.project(", ".join(columns))
+
+
+def _rewritten(name: Any, change: Change) -> str:
+    """Return the SQL of a column that is recoded, blanked or both."""
+    found = _quoted(change.recoded or name)
+    if change.blanked is None:
+        return found
+    found = f"CASE WHEN {_quoted(change.blanked)} THEN NULL ELSE {found} END"
+    if change.left is None:
+        return found
+    # A type of its own: the list of categories must not tell what was blanked.
+    texts = ", ".join("'" + str(one).replace("'", "''") + "'" for one in change.left)
+    found = f"CAST({found} AS VARCHAR)"
+    return f"CAST({found} AS ENUM ({texts}))" if texts else found
+
+
+def _quoted(name: Any) -> str:
+    """Return a name as SQL writes it."""
+    return '"' + str(name).replace('"', '""') + '"'
+
+
+def _functions(
+    connection: Any, question: Question, compute: Compute, added: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield names of a function of the counts, which a connection is given.
+
+    The first name says what is computed and for which connection, so that a function
+    that exists is used again. All connections of a database share the names, and a
+    function that a connection believes to have is gone if its transaction was rolled
+    back: then there is a second name.
+    """
+    duckdb = import_module("duckdb")
+    pyarrow = import_pyarrow()
+    about = pickle.dumps((question.weight is None, question.sums, compute))
+    digest = hashlib.sha256(about).hexdigest()[:16]
+    counted = [RECORDS, *question.sum_columns]
+
+    def results(*columns: Any) -> Any:
+        import narwhals.stable.v2 as nw
+
+        table = pyarrow.table(dict(zip(counted, columns, strict=True)))
+        found = compute(*frequencies(nw.from_native(table, eager_only=True), question))
+        arrays = [pyarrow.array(values) for values in found.values()]
+        return pyarrow.StructArray.from_arrays(arrays, names=list(found))
+
+    # duckdb counts the parameters by the signature.
+    results.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(each, Parameter.POSITIONAL_ONLY) for each in counted]
+    )
+    fields = ", ".join(f"{field} {kind}" for field, kind in added.items())
+    given = ["BIGINT"] * len(counted), f"STRUCT({fields})"
+    name = f"riskcore_results_{digest}_{id(connection):x}"
+    with suppress(duckdb.CatalogException):  # of a connection that is closed
+        with suppress(duckdb.NotImplementedException):  # of this one, perhaps
+            connection.create_function(name, results, *given, type="arrow")
+        yield name
+    name = f"riskcore_results_{digest}_{secrets.token_hex(8)}"
+    connection.create_function(name, results, *given, type="arrow")
+    yield name

@@ -1,0 +1,169 @@
+"""Tables of ibis."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from importlib import import_module
+from typing import Any
+
+from riskcore.data.engines import lazy
+from riskcore.data.engines.counting import Question, Weights
+from riskcore.data.engines.protecting import Blank, Change, Changes
+
+# Texts that some collations take for one another.
+_ALIKE = [("A", "a"), ("\u00e9", "e")]
+
+
+class Ibis(lazy.Lazy):
+    """A table of ibis."""
+
+    name = "ibis"
+    packages = ("ibis",)
+    case_blind = True
+
+    def check(self, names: Sequence[Any]) -> None:
+        """Refuse columns as other engines do, and columns that mix values up."""
+        super().check(names)
+        kinds = self.native.schema()
+        for name in names:
+            if kinds[name].is_interval():
+                raise TypeError(
+                    f"column {name!r}: values of type {kinds[name]}, which backends "
+                    "compare in their own ways; give it as text or a number"
+                )
+        texts = [name for name in names if kinds[name].is_string()]
+        if texts:
+            self._check_collations(texts)
+
+    def _check_collations(self, names: Sequence[Any]) -> None:
+        """Refuse columns of text whose collation takes two texts for one.
+
+        Two texts are compared by the column's collation in one record: a choice
+        between the first text and the column itself has it.
+        """
+        ibis = import_module("ibis")
+        record = self.native.limit(1)
+        asked = {}
+        for i, name in enumerate(names):
+            column = record[name]
+            always = column.isnull() | column.notnull()
+            for j, (one, other) in enumerate(_ALIKE):
+                chosen = ibis.ifelse(always, ibis.literal(one), column)
+                asked[f"c{i}_{j}"] = chosen == other
+        for row in record.select(**asked).to_pyarrow().to_pylist():
+            for key in (key for key, same in row.items() if same):
+                i, j = map(int, key[1:].split("_"))
+                one, other = _ALIKE[j]
+                raise TypeError(
+                    f"column {names[i]!r}: the database compares its texts by a "
+                    f"collation that takes {one!r} for {other!r}; give it with one "
+                    "that keeps texts apart"
+                )
+
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
+        """Return the facts about the weights, and how many records lack each key."""
+        with self._explained():
+            return super().weigh(weight, keys)
+
+    def cells(self, question: Question) -> Any:
+        """Return the cells, collected."""
+        with self._explained():
+            return super().cells(question)
+
+    def collect(self, asked: Any) -> Iterator[Any]:
+        """Yield the rows of a lazy frame in eager frames."""
+        with self._explained():
+            if self._backend == "polars":  # which holds all of it first, anyway
+                yield from super().collect(asked)
+                return
+            native = asked.to_native()
+            # ibis 12 asks duckdb 2 for batches by a name that it no longer has.
+            relation = getattr(native.get_backend(), "_to_duckdb_relation", None)
+            if relation is None:
+                batches = native.to_pyarrow_batches(chunk_size=lazy.BATCH)
+                yield from lazy.frames_of(batches)
+                return
+            with closing(relation(native).to_arrow_reader(lazy.BATCH)) as reader:
+                yield from lazy.frames_of(reader)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what to do if a backend lacks an operation."""
+        missing = import_module("ibis.common.exceptions").OperationNotDefinedError
+        try:
+            yield
+        except missing as error:
+            raise TypeError(
+                f"ibis on {self._backend}: {error}, which weights and keys that are "
+                "floats need; give them as whole numbers or text, or have another "
+                "backend read the data, such as duckdb"
+            ) from None
+
+    @property
+    def _backend(self) -> str:
+        return str(self.native.get_backend().name)
+
+    def passes(self, question: Question) -> int:
+        """Return the number of passes in which the cells are counted."""
+        return self.passes_by_hash(question) if self._backend == "duckdb" else 1
+
+    def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
+        """Return the records whose hash of the keys has one remainder."""
+        mixed = import_module("ibis").struct({key: data[key] for key in keys}).hash()
+        return data.filter((mixed % lazy.PRIME).abs() % parts == part)
+
+    def select(self, names: Sequence[Any]) -> Any:
+        """Return columns under the names c0, c1, ..."""
+        columns = {f"c{i}": self.native[name] for i, name in enumerate(names)}
+        return self.native.select(**columns)
+
+    def send(self, table: Any) -> Any:
+        """Return an eager narwhals frame as a table in memory that is never shown.
+
+        ibis prints a query with the first and last rows of its tables in memory.
+        """
+        given = import_module("ibis").memtable(table.to_arrow())
+        node = given.op()
+        kind = type(node.data)
+        silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
+        return node.copy(data=silent(node.data.obj)).to_expr()
+
+    def join(
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
+    ) -> Any:
+        """Return records with the columns added to them, in the engine's order."""
+        if self._backend == "polars":
+            raise TypeError(
+                "ibis on polars joins no table in memory by null, so the records "
+                "cannot be given back: give the lazy frame of polars itself"
+            )
+        ibis = import_module("ibis")
+        ours = {f"{self.prefix}{name}": name for name in question.key_columns}
+        table = table.rename(ours)
+        on = []
+        for key, name in zip(question.keys, ours, strict=True):
+            column = data[key]
+            if self.is_float(key):
+                column = ibis.ifelse(column.isnan(), ibis.null(), column)
+            on.append(column.identical_to(table[name]))
+        return data.left_join(table, on).select(
+            *(data[name] for name in data.columns), *(table[name] for name in added)
+        )
+
+    def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
+        """Return data with columns recoded and blanked; the lookups are dropped."""
+        ibis = import_module("ibis")
+        columns = {}
+        for name in self.schema:
+            change = changes.get(name, Change())
+            column = data[change.recoded or name]
+            if change.blanked is not None:
+                column = ibis.ifelse(data[change.blanked], ibis.null(), column)
+            columns[name] = column
+        return data.select(**columns)
