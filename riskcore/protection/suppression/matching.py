@@ -19,16 +19,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.protection.suppression.matching_kernels import (
+    Moves,
+    State,
     change_unit,
     count_units,
     exchange_units,
     put_back_units,
+    words,
 )
 
 Floats = NDArray[np.float64]
@@ -125,7 +127,7 @@ class Matching:
     >>> found = Matching(codes, ones, parts, [one], 1.0, False, blank, blank)
     >>> found.safe[0].tolist()
     [True, True, True]
-    >>> found.put_back([[(0, 2)]]).tolist(), found.blank.tolist()
+    >>> found.put_back(Moves.of([[(0, 2)]])).tolist(), found.blank.tolist()
     ([False], [2, 0, 0])
     """
 
@@ -151,7 +153,6 @@ class Matching:
         gives[:, 1] = parts.number
         gives[:, 2] = size * int(alpha * (1 << _F_BITS))
         gives[:, 3] = np.floor(alpha * parts.number).astype(np.int64)
-        self._gives = gives
         M = max(len(view.columns) for view in views)
         sets = len(views)
         code = np.full((sets, units, M), -1, np.int32)
@@ -179,20 +180,30 @@ class Matching:
             at = sum(each.size for each in tables)
             shape[v] = m, m > 1 and not blank_matches_complete, at, table.shape[1]
             tables.append(table)
-        self._least = np.concatenate([each.ravel() for each in tables])
-        self._fixed = (units, sets, M, _F_BITS - self._table_bits)
-        self._arrays = (code, key, after, order, bits, shape, gives)
-        self.f, self.F = (
-            np.zeros((sets, units), np.int64),
-            np.zeros((sets, units), np.int64),
+        self.f, self.F = np.zeros((2, sets, units), np.int64)
+        self._tally = np.zeros(2, np.int64)
+        self._state = State(
+            units,
+            sets,
+            M,
+            _F_BITS - self._table_bits,
+            code,
+            key,
+            after,
+            order,
+            bits,
+            shape,
+            gives,
+            self.limit,
+            np.concatenate([each.ravel() for each in tables]),
+            self.blank,
+            self.f,
+            self.F,
+            self._tally,
         )
-        self._tally = np.zeros(4, np.int64)
-        count_units(*self.state())
-
-    def state(self) -> tuple[Any, ...]:
-        """Return what kernels take first, see `matching_kernels.STATE`."""
-        state = (self.limit, self._least, self.blank, self.f, self.F, self._tally)
-        return (*self._fixed, *self._arrays, *state)
+        # The addresses of the arrays, which the state keeps alive.
+        self.words = words(self._state)
+        count_units(self.words)
 
     def _table_of(self, view: View) -> tuple[Integers, NDArray[np.int32]]:
         """Return the least F for each limit and f, and the limit of each unit."""
@@ -231,111 +242,55 @@ class Matching:
     @property
     def safe(self) -> NDArray[np.bool_]:
         """Whether each unit is safe from each view, shape (V, U)."""
-        shape = self._arrays[5]
+        state = self._state
         found = np.ones(self.f.shape, bool)
-        for v in range(len(self._views)):
+        for v in range(state.sets):
             at = self.limit[v] >= 0
-            most = shape[v, 3] - 1
-            f = np.minimum(self.f[v, at] >> self._fixed[3], most)
-            least = self._least[shape[v, 2] + self.limit[v, at] * (most + 1) + f]
-            found[v, at] = self.F[v, at] >= least
+            most = state.shape[v, 3] - 1
+            f = np.minimum(self.f[v, at] >> state.shift, most)
+            row = state.shape[v, 2] + self.limit[v, at] * (most + 1)
+            found[v, at] = self.F[v, at] >= state.least[row + f]
         return found
 
-    def put_back(
-        self, moves: Sequence[Sequence[tuple[int, int]]], most_work: int = 1 << 62
-    ) -> NDArray[np.bool_]:
+    def put_back(self, moves: Moves) -> NDArray[np.bool_]:
         """Put values back, one move after the other, where every unit stays safe."""
-        return self.try_moves(Moves.of(moves), most_work)
-
-    def try_moves(self, moves: Moves, most_work: int = 1 << 62) -> NDArray[np.bool_]:
-        """Do as `put_back` says, with moves in arrays."""
-        made = np.zeros(len(moves), np.uint8)
+        done = np.zeros(moves.number, np.uint8)
         self._tally[1] = 0
-        put_back_units(
-            *self.state(),
-            moves.begin,
-            moves.unit,
-            moves.columns,
-            len(moves),
-            most_work,
-            made,
-        )
+        put_back_units(self.words, words(moves), done)
         self.work += int(self._tally[1])
-        return made.astype(bool)
+        return done.astype(bool)
 
     def exchange(
-        self, moves: Moves, cost: Integers, made: NDArray[np.bool_], most_work: int
+        self, moves: Moves, cost: Integers, done: NDArray[np.bool_], most_work: int
     ) -> NDArray[np.bool_]:
-        """Blank what was put back if more can be put back for it."""
-        units = len(self.blank)
+        """Blank what was put back if more can be put back for it; return what is."""
         of_unit = np.argsort(moves.unit, kind="stable")
-        move_of = np.repeat(np.arange(len(moves)), np.diff(moves.begin))[of_unit]
-        first = np.searchsorted(moves.unit[of_unit], np.arange(units + 1))
-        now = made.astype(np.uint8)
+        first = np.searchsorted(moves.unit[of_unit], np.arange(self._state.units + 1))
+        now = done.astype(np.uint8)
         self._tally[1] = 0
         exchange_units(
-            *self.state(),
-            moves.begin,
-            moves.unit,
-            moves.columns,
-            len(moves),
+            self.words,
+            words(moves),
             most_work,
             now,
             cost,
             first.astype(np.int64),
-            move_of.astype(np.int64),
-            np.zeros(units, np.int32),
-            np.empty(units, np.int32),
-            np.empty(len(moves) + 1, np.int64),
-            np.zeros(len(moves), np.uint8),
+            moves.of_part[of_unit],
+            np.empty(moves.number + 1, np.int64),
+            np.zeros(moves.number, np.uint8),
         )
         self.work += int(self._tally[1])
         return now.astype(bool)
 
     def change(self, moves: Moves, blanked: NDArray[np.bool_]) -> None:
         """Blank some moves and put back the others, whatever becomes unsafe."""
-        taken = np.repeat(blanked, np.diff(moves.begin)).tolist()
+        taken = blanked[moves.of_part].tolist()
         parts = zip(moves.unit.tolist(), moves.columns.tolist(), taken, strict=True)
         for u, mask, take in parts:
             now = int(self.blank[u])
             new = now | mask if take else now & ~mask
             if new != now:
-                change_unit(*self.state(), u, np.uint64(new))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
-    """Values that are put back, or blanked, together.
-
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (J + 1,)
-        Where the parts of each move begin.
-    unit : int64 ndarray
-    columns : uint64 ndarray
-    """
-
-    begin: Integers
-    unit: Integers
-    columns: KeyMasks
-
-    def __len__(self) -> int:
-        return len(self.begin) - 1
-
-    @classmethod
-    def of(cls, moves: Sequence[Sequence[tuple[int, int]]]) -> Moves:
-        """Return moves that are given one by one."""
-        parts = [part for move in moves for part in move]
-        begin = np.cumsum([0, *(len(move) for move in moves)])
-        unit = np.array([u for u, _ in parts], np.int64)
-        return cls(begin, unit, np.array([c for _, c in parts], np.uint64))
-
-    def take(self, order: Integers) -> Moves:
-        """Return moves in another order."""
-        length = np.diff(self.begin)[order]
-        begin = np.concatenate([[0], np.cumsum(length)])
-        at = np.repeat(self.begin[order] - begin[:-1], length) + np.arange(begin[-1])
-        return Moves(begin, self.unit[at], self.columns[at])
+                change_unit(self.words, u, np.uint64(new))
 
 
 def _first(holds: Callable[[Floats], NDArray[np.bool_]], n: int) -> int:

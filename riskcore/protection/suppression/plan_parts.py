@@ -63,7 +63,7 @@ def in_parts(
         return plan, priced.value
     units = Units.of(file, may != 0)
     moves, cost = units.moves(file, np.where(frozen, np.uint64(0), may))
-    if not len(moves):
+    if not moves.number:
         return plan, priced.value
     part = _joined(priced.part[units.row], moves)
     number = int(part.max()) + 1
@@ -112,7 +112,7 @@ def in_parts(
             state.change(sub, now if found is None else found)
             if not state.safe.all():
                 state.change(sub, now)
-    state.try_moves(moves)
+    state.put_back(moves)
     return units.of_rows(state.blank, may), int(lower.sum())
 
 
@@ -126,7 +126,7 @@ def _searched(
     work: int,
 ) -> tuple[NDArray[np.bool_] | None, bool, int]:
     """Search a part as `cheapest` does, from a state in which some of it is blanked."""
-    state.change(moves, np.zeros(len(moves), bool))
+    state.change(moves, np.zeros(moves.number, bool))
     found = cheapest(state, moves, cost, most, _NODES, among, work)
     state.change(moves, now)
     return found
@@ -136,12 +136,11 @@ def _joined(part: Integers, moves: Moves) -> Integers:
     """Return parts of units, joined where values are blanked together."""
     number = int(part.max(initial=-1)) + 1
     label = np.where(part >= 0, part, number + np.arange(len(part)))
-    move = np.repeat(np.arange(len(moves)), np.diff(moves.begin))
-    at = label[moves.unit]
+    at, move = label[moves.unit], moves.of_part
     least = np.arange(number + len(part))
     while True:
         before = least.copy()
-        lowest = np.full(len(moves), len(least))
+        lowest = np.full(moves.number, len(least))
         np.minimum.at(lowest, move, least[at])
         np.minimum.at(least, at, lowest[move])
         least = least[least]

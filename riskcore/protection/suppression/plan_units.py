@@ -342,7 +342,7 @@ class Units:
             [[0], np.cumsum(np.bincount(rank[move], minlength=number))]
         )
         return (
-            Moves(begin.astype(np.int64), unit[by_move], mask[by_move]),
+            Moves(number, begin.astype(np.int64), unit[by_move], mask[by_move]),
             total[order],
         )
 

@@ -111,12 +111,11 @@ def _put_back(
     state = units.matching(file, by_record, by_record)
     moves, cost = units.moves(file, np.where(frozen, np.uint64(0), by_record))
     if worth is not None:
-        of_move = np.full(len(moves), -np.inf)
-        move = np.repeat(np.arange(len(moves)), np.diff(moves.begin))
-        np.maximum.at(of_move, move, worth[units.row[moves.unit]])
+        of_move = np.full(moves.number, -np.inf)
+        np.maximum.at(of_move, moves.of_part, worth[units.row[moves.unit]])
         order = np.argsort(of_move, kind="stable")
         moves, cost = moves.take(order), cost[order]
-    made = state.try_moves(moves)
+    made = state.put_back(moves)
     for _ in range(_PASSES):
         left = _WORK - state.work
         before = made
@@ -126,7 +125,7 @@ def _put_back(
         if np.array_equal(made, before):
             break
     # So that no value is left that could be put back by itself.
-    state.try_moves(moves)
+    state.put_back(moves)
     return units.of_rows(state.blank, by_record)
 
 
