@@ -254,7 +254,8 @@ def _next(s: Any, v: int, u: int, p: int, blank: Any) -> int:
         if k == m:
             return p
         p = s.after[at + k]
-    return s.units
+    units: int = s.units
+    return units
 
 
 @kernel

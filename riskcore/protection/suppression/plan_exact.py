@@ -38,21 +38,7 @@ def cheapest(
     among: Integers | None = None,
     work: int = 1 << 62,
 ) -> tuple[NDArray[np.bool_] | None, bool, int]:
-    """Return the cheapest moves to blank or None, if that is proven, and the work.
-
-    Examples
-    --------
-    >>> from riskcore.protection.suppression.matching import Parts, View
-    >>> one = View((0, 1), np.full(3, 0.6), lambda f, F: 1 / f)
-    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
-    >>> ones, none = np.ones(3, np.int64), np.zeros(3, np.uint64)
-    >>> parts, all_keys = Parts.of(np.ones(3)), none + np.uint64(3)
-    >>> state = Matching(codes, ones, parts, [one], 1.0, False, none, all_keys)
-    >>> moves = Moves.of([[(u, 1 << k)] for u in range(3) for k in range(2)])
-    >>> blanked, proven, _ = cheapest(state, moves, np.ones(6, np.int64), 7, 1000)
-    >>> int(blanked.sum()), proven
-    (2, True)
-    """
+    """Return the cheapest moves to blank or None, if that is proven, and the work."""
     number = moves.number
     if number > MOST_MOVES:
         raise ValueError(f"{number} moves: at most {MOST_MOVES}")
