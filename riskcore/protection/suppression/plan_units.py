@@ -26,7 +26,6 @@ from riskcore.protection.suppression.matching import (
     View,
 )
 from riskcore.protection.suppression.matching_kernels import Moves
-from riskcore.protection.suppression.plan_bound import Unsafe
 from riskcore.protection.suppression.rounds import (
     Aim,
     Mask,
@@ -301,21 +300,6 @@ class Units:
     def of_rows(self, blank: KeyMasks, start: KeyMasks) -> KeyMasks:
         """Return the keys that each record loses."""
         return np.where(start != 0, blank[self.of_row], np.uint64(0))
-
-    def unsafe(self, file: File, v: int, may: KeyMasks, needs: Floats) -> Unsafe:
-        """Return the units as the bound needs them for one set of keys."""
-        at = list(file.places(v))
-        seen = np.zeros(len(self.row), np.uint64)
-        for k, column in enumerate(at):
-            seen |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
-        return Unsafe(
-            file.codes[self.row][:, at],
-            self.size,
-            file.price[at],
-            seen,
-            needs,
-            places=tuple(at),
-        )
 
 
 def _exact_sums(of: Integers, number: Integers, groups: int) -> Integers:

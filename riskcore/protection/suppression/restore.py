@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -196,8 +196,13 @@ def _rules(
     unsafe = file.unsafe[v][row] & ~frozen[row]
     of = assessment.cells.rows[row[unsafe]]
     needs = np.zeros(len(row))
-    part = units.unsafe(file, v, may[row], needs)
-    helpers, top, mean = helpers_of(part.codes, part.may, part.size, heaviest)
+    places = file.places(v)
+    codes = file.codes[row][:, places]
+    may = may[row]
+    able = np.zeros(len(row), np.uint64)
+    for k, column in enumerate(places):
+        able |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
+    helpers, top, mean = helpers_of(codes, able, units.size, heaviest)
     f = assessment.cells.sample_frequency[of].astype(np.float64)
     F, limit = assessment.cells.population_frequency[of], units.limits[v][unsafe]
     risk_of, helpers = file.risk_of(v), helpers[unsafe]
@@ -209,4 +214,13 @@ def _rules(
     share = shares_of_count(needs)
     better = (usual > 0) & (usual < share[unsafe, 0])
     share[np.flatnonzero(unsafe)[better]] = by_weight[better]
-    return replace(part, weight=heaviest, share=share)
+    return Unsafe(
+        codes,
+        units.size,
+        file.price[list(places)],
+        able,
+        needs,
+        heaviest,
+        share,
+        places,
+    )

@@ -29,7 +29,6 @@ from riskcore.protection.suppression.plan_record import (
     Draw,
     Margins,
     entropies,
-    household_costs,
     plan,
 )
 from riskcore.protection.suppression.plan_sets import (
@@ -300,9 +299,12 @@ def _prices(
     keys, groups = assessment.cells.keys, assessment.households
     if groups is None and not any(masks[key].any() for key in keys):
         return cost
-    size = 1 if groups is None else groups.size[groups.inverse[unsafe]]
-    shared = [key in settings.household_keys for key in keys]
-    prices = household_costs(cost, shared, np.broadcast_to(size, len(unsafe)))
+    prices = np.tile(cost, (len(unsafe), 1))
+    if groups is not None:
+        # A household key is blanked for all members.
+        size = groups.size[groups.inverse[unsafe]].astype(np.float64)
+        shared = [key in settings.household_keys for key in keys]
+        prices *= np.where(shared, size[:, None], 1.0)
     blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
     return np.where(blanked, 0.0, prices)
 
