@@ -25,8 +25,8 @@ from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of
 from riskcore.protection.leaks.showing import (
+    shown_as_dicts,
     shown_by,
-    shown_plain,
     warn_of_what_shows,
 )
 from riskcore.protection.protected_records import ProtectedRecords
@@ -129,7 +129,7 @@ def write(
     say("looking for what the columns tell of suppressed values")
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
-    told_by = shown_plain(result, shown, shuffled=shuffled)
+    told_by = shown_as_dicts(result, shown, shuffled=shuffled)
     with replacing_all(overwrite, inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
