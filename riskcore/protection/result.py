@@ -340,9 +340,7 @@ class Protected(ProtectedRecords):
             renumbered, others can read the user's key, or formulas are to be guarded
             in a file that is not CSV, or in the name of a column.
         """
-        return writing.write(
-            self,
-            path,
+        options = writing.Options(
             overwrite=overwrite,
             allow_unsafe=allow_unsafe,
             drop=drop,
@@ -355,9 +353,8 @@ class Protected(ProtectedRecords):
             public_record=public_record,
             also=also,
             public=public,
-            progress=progress,
-            steps=steps,
         )
+        return writing.write(self, path, options, progress, steps)
 
     def summary(self) -> Summary:
         """Return what ``riskcore protect`` prints: it is for the office.

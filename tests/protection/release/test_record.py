@@ -225,8 +225,11 @@ def test_the_public_record():
 
 def test_kinds_of_recodings():
     assert method_of(Recoding.truncation(2)) == {"kind": "truncation", "characters": 2}
-    both = Recoding.mapping({"1": "2"})
-    assert method_of(both) == {"kind": "mapping"}
+    assert method_of(Recoding.mapping({"1": "2"})) == {"kind": "mapping"}
+    classes = Recoding.intervals([15, 65], closed="left")
+    assert method_of(classes) == {
+        "kind": "intervals", "intervals": ["(-inf, 15)", "[15, 65)", "[65, inf)"],
+    }  # fmt: skip
 
 
 @needs.posix
@@ -575,7 +578,7 @@ def is_read(plain):
         read_record("odd.json")
     except ValueError as error:
         said = str(error)
-    assert said == "" or said.startswith("odd.json: no record of a protection: ")
+    assert said == "" or said.startswith("odd.json: not a record of a protection: ")
     assert "\n" not in said
     return not said
 
@@ -620,9 +623,9 @@ def test_members_that_lack(record):
         (lambda r: '{"a": ' * 100_000, "nested"),
         (lambda r: "[" * 100_000 + "]" * 100_000, "nested"),
         (lambda r: "", "not JSON"),
-        (lambda r: "null", "no object"),
-        (lambda r: "[]", "no object"),
-        (lambda r: "{}", "format: lacks"),
+        (lambda r: "null", "not a JSON object"),
+        (lambda r: "[]", "not a JSON object"),
+        (lambda r: "{}", "format: missing"),
         (lambda r: json.dumps(r).replace("0.02", "NaN"), "'NaN' is not a number"),
         (lambda r: json.dumps(r).replace("0.02", "-Infinity"), "is not a number"),
         (lambda r: json.dumps(r).replace("0.02", "1e999"), "'1e999' is not a number"),
@@ -631,10 +634,10 @@ def test_members_that_lack(record):
         (lambda r: json.dumps(r)[:-1] + ', "format": 2}', "'format' appears twice"),
         (
             lambda r: json.dumps(r | {"format": 1}),
-            "format: 1, and this version reads 2",
+            "format: 1, but this version reads 2",
         ),
-        (lambda r: json.dumps(r | {"format": True}), "format: True is no int"),
-        (lambda r: json.dumps({"public": "x"}), "it is the public one"),
+        (lambda r: json.dumps(r | {"format": True}), "format: True is not of type int"),
+        (lambda r: json.dumps({"public": "x"}), "it is the public record"),
         (
             lambda r: json.dumps(r | {"settings": r["settings"] | {"keys": None}}),
             "settings.keys: need a list of lists of names, not None",
@@ -667,7 +670,7 @@ def test_what_is_no_record(record, capsys, change, message):
     status, err = replayed(change(record), capsys)
     assert status == 2
     assert err.count("\n") == 1
-    assert "odd.json: no record of a protection" in err
+    assert "odd.json: not a record of a protection" in err
     assert message in err
 
 
@@ -680,7 +683,7 @@ def test_files_that_are_no_record(capsys):
     Path("odd.json").rmdir()
     Path("odd.json").write_bytes(bytes(range(256)))
     assert cli.main(arguments) == 2
-    assert "odd.json: no record of a protection: not text" in capsys.readouterr().err
+    assert "odd.json: not a record of a protection: not text" in capsys.readouterr().err
 
 
 def test_a_record_opens_no_files(record, capsys):

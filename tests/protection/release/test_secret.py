@@ -60,7 +60,7 @@ def test_the_key_of_another_user_is_refused(folder, monkeypatch):
 def test_what_is_no_key_is_refused(folder, text):
     secret.user_key()
     (folder / "record.key").write_text(text, encoding="latin-1")
-    with pytest.raises(ValueError, match="no key of riskcore"):
+    with pytest.raises(ValueError, match="not a key of riskcore"):
         secret.user_key()
 
 
@@ -112,7 +112,8 @@ def test_the_digest_is_that_of_hmac(tmp_path):
     path.write_bytes(b"x" * 3_000_000)
     key = secret.Key(b"k" * 32)
     expected = hmac.digest(b"k" * 32, path.read_bytes(), "sha256").hex()
-    assert key.digest(path) == expected
+    assert key.digest(path) == key.digest_of([path]) == expected
+    assert key.digest_of([path, path]) != expected
     assert "6b6b" not in key.id
     assert key.value.hex() not in repr(key)
     assert key.id != hashlib.sha256(key.value).hexdigest()[:16]
@@ -126,6 +127,11 @@ def test_the_id_of_a_key_stays_as_earlier_records_have_it():
 def test_secrets_are_fresh():
     assert len({secret.new_secret() for _ in range(1000)}) == 1000
     assert secret.check_secret(secret.new_secret())
+    assert secret.secret_of_seed(1).startswith("682a6cd3")
+    one, again = secret.Draw("0" * 64), secret.Draw("0" * 64)
+    first = one(3)
+    assert np.array_equal(first, again(3))
+    assert not np.any(first == one(3))
 
 
 def test_orders():
