@@ -472,16 +472,16 @@ class _Tried:
 def _found_by(grouping: Grouping, key: _Key) -> dict[Rule, Mask]:
     """Return the suppressed values that each rule finds, shape (B,)."""
     units = _Units.of(grouping, key)
-    equal = _told(_equal(units, grouping, key), key) | _told_by_commonest(
+    equal = _found(_equal(units, grouping, key), key) | _found_by_commonest(
         units, grouping, key
     )
     between = np.zeros(len(key.blanked), bool)
     for order in grouping.orders:
-        between |= _told(_between(units, grouping, key, order), key)
-    return {"equal": equal, "between": between, "code": _told_by_code(grouping, key)}
+        between |= _found(_between(units, grouping, key, order), key)
+    return {"equal": equal, "between": between, "code": _found_by_code(grouping, key)}
 
 
-def _told_by_code(grouping: Grouping, key: _Key) -> Mask:
+def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
     """Return the suppressed values that are shown by a column of their codes.
 
     It is tried on all values, suppressed ones too: if no value is left that shows, an
@@ -510,18 +510,18 @@ def _told_by_code(grouping: Grouping, key: _Key) -> Mask:
     if not _holds(trials, wrong, 1 - by_chance):
         return none
     few = np.count_nonzero(size) <= 2 * np.count_nonzero(of_code)
-    tells = agree & (large | few)
-    tells[grouping.groups - 1] = False
-    told: Mask = tells[grouping.group[key.blanked]]
-    return told
+    shows = agree & (large | few)
+    shows[grouping.groups - 1] = False
+    found: Mask = shows[grouping.group[key.blanked]]
+    return found
 
 
-def _told(tried: _Tried, key: _Key) -> Mask:
+def _found(tried: _Tried, key: _Key) -> Mask:
     """Return the suppressed values that are right where enough records agree."""
     says = tried.blank_value >= 0
-    told = np.zeros(len(says), bool)
+    found = np.zeros(len(says), bool)
     if not np.any(tried.blank_value[says] == key.truth[says]):
-        return told
+        return found
     common = tried.blank_value == key.common
     step = _step(tried.blank_agreeing)
     spoken = (says, says & common, says & ~common)
@@ -533,9 +533,9 @@ def _told(tried: _Tried, key: _Key) -> Mask:
                 enough = spoken[part] & (step >= least)
                 right = _right(np.where(enough, tried.blank_value, -1), key)
                 if right.any():
-                    told |= right
+                    found |= right
                     break
-    return told
+    return found
 
 
 def _right(guess: Integers, key: _Key) -> Mask:
@@ -550,7 +550,7 @@ def _right(guess: Integers, key: _Key) -> Mask:
     chance = float(np.sum(key.times[spoken] * key.shares[guess[spoken]]))
     if not count > chance:
         return np.zeros_like(right)
-    # The likelihood of so many right by the rule, over that by chance.
+    # The likelihood ratio of the rule and chance, given the right guesses.
     lucky = chance / tries
     share = max(_MOSTLY, 1 - _ERRORS * (1 - lucky))
     by_rule = count * math.log(share / lucky)
@@ -611,7 +611,7 @@ def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
     )
 
 
-def _told_by_commonest(units: _Units, grouping: Grouping, key: _Key) -> Mask:
+def _found_by_commonest(units: _Units, grouping: Grouping, key: _Key) -> Mask:
     """Return the values that the commonest value of the others gives, if it holds."""
     divided = units.divided
     trials = int(units.size[units.size > 1].sum())
@@ -661,11 +661,11 @@ def _between(units: _Units, grouping: Grouping, key: _Key, order: Order) -> _Tri
     # Where the units before and after a suppressed value stand.
     left: Integers = upto[place] - own
     right: Integers = upto[place] + 1
-    told = (place >= 0) & (row[left] == row[right])
+    found = (place >= 0) & (row[left] == row[right])
     return _Tried(
         tried[0],
         tried[1],
-        np.where(told, row[left], -1),
+        np.where(found, row[left], -1),
         np.minimum(equal[0, left], equal[1, right]),
     )
 
@@ -716,7 +716,7 @@ def _finer(grouping: Grouping, classes: _Classes) -> int:
     if not len(classes.at):
         return 0
     group, rank, counts = classes.rows(grouping)
-    told = [0]
+    found = [0]
     for order in grouping.orders:
         place = order.place[group]
         at = np.flatnonzero(place >= 0)
@@ -724,11 +724,11 @@ def _finer(grouping: Grouping, classes: _Classes) -> int:
             at = at[np.argsort(place[at], kind="stable")]
         at = at[np.argsort(classes.of_rank[rank[at]], kind="stable")]
         if len(at):
-            told.append(_told_in_order(place[at], rank[at], counts[at], classes))
-    return max(told)
+            found.append(_found_in_order(place[at], rank[at], counts[at], classes))
+    return max(found)
 
 
-def _told_in_order(
+def _found_in_order(
     place: Integers, rank: Integers, counts: Integers, classes: _Classes
 ) -> int:
     """Return how many codes follow from rows by class, then by place in an order."""
@@ -765,8 +765,8 @@ def _by_order(coarse: Integers, rank: Integers, size: Integers) -> int:
     by_chance = float(_by_chance(coarse, rank)[coarse[1:][pair]].mean())
     if not _holds(trials, trials - right, 1 - by_chance):
         return 0
-    told = np.concatenate([[False], near]) | np.concatenate([near, [False]])
-    return int(size[told].sum())
+    found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+    return int(size[found].sum())
 
 
 def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
@@ -801,7 +801,9 @@ def _back_in(grouping: Grouping, order: Order, drawn: Integers) -> int:
     by_chance = min(2 * _NEAR / n, 1.0)
     if not _holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance):
         return 0
-    told = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+    found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
     return int(
-        np.bincount(grouping.group, minlength=grouping.groups)[order.values][told].sum()
+        np.bincount(grouping.group, minlength=grouping.groups)[order.values][
+            found
+        ].sum()
     )

@@ -40,7 +40,7 @@ _GIVEN = b"riskcore: order of the given seed "
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Key:
-    """The key with which a user's records tell one input file from another.
+    """The key with which a user's records distinguish one input file from another.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ _LEAST = {
     "record": "planning each record by itself",
     "restore": "putting values back from the plan by record",
 }
-# The share of the unsafe records above which a warning tells that they lean on others.
+# Warn if more than this share of the unsafe records leans on others.
 _MANY = 0.5
 
 

@@ -37,7 +37,7 @@ KeyMasks = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 Risk = Callable[[Floats, Floats], Floats]
 
-# Parts of one record, as a power of two: those of f in a table are fewer.
+# Parts of one record, as a power of two; f has fewer in a table.
 _F_BITS = 20
 _TABLE_BITS = 6
 _MOST_IN_TABLE = 1 << 18
