@@ -55,17 +55,13 @@ class Key:
         """An id that differs by key and reveals nothing of it."""
         return hmac.new(self.value, _KEY_ID, hashlib.sha256).hexdigest()[:16]
 
-    def digest(self, path: str | Path) -> str:
-        """Return the HMAC-SHA256 of a file."""
-        return str(self._digest(Path(path)).hexdigest())
-
     def digest_of(self, paths: Sequence[Path]) -> str:
         """Return the HMAC-SHA256 of the files of a data set; of one file, its own.
 
         Files in folders named ``column=value`` differ by these, too.
         """
         if len(paths) == 1:
-            return self.digest(paths[0])
+            return str(self._digest(paths[0]).hexdigest())
         whole = hmac.new(self.value, digestmod=hashlib.sha256)
         for path in paths:
             folders = "/".join(part for part in path.parts[:-1] if "=" in part)
