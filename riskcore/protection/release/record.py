@@ -267,22 +267,22 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _record(path: Path, plain: Any) -> Record:
-    if not isinstance(plain, dict):
+def _record(path: Path, content: Any) -> Record:
+    if not isinstance(content, dict):
         raise ValueError("not a JSON object")
-    if "public" in plain:
+    if "public" in content:
         raise ValueError("it is the public record; a replay needs the private one")
-    version = _member(plain, "format", int)
+    version = _member(content, "format", int)
     if version != FORMAT:
         raise ValueError(f"format: {version}, but this version reads {FORMAT}")
-    source = _member(plain, "input", dict)
-    output = _member(plain, "output", dict)
+    source = _member(content, "input", dict)
+    output = _member(content, "output", dict)
     digest = _member(source, "digest", dict, "input")
     where = "input.digest"
     secret = _member(output, "secret", str | None, "output")
     record = Record(
         path=path,
-        settings=Settings.from_dict(_member(plain, "settings", dict)),
+        settings=Settings.from_dict(_member(content, "settings", dict)),
         reading=_member(source, "reading", dict, "input"),
         dropped=_names(output, "dropped"),
         renumbered=_names(output, "renumbered"),
@@ -299,12 +299,12 @@ def _record(path: Path, plain: Any) -> Record:
     return record
 
 
-def _member(plain: Mapping[str, Any], name: str, kind: Any, where: str = "") -> Any:
+def _member(content: Mapping[str, Any], name: str, kind: Any, where: str = "") -> Any:
     """Return a member of an object, of the given type."""
     member = f"{where}.{name}" if where else name
-    if name not in plain:
+    if name not in content:
         raise ValueError(f"{member}: missing")
-    value = plain[name]
+    value = content[name]
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         named = getattr(kind, "__name__", str(kind))
         raise ValueError(f"{member}: {reprlib.repr(value)} is not of type {named}")
@@ -319,8 +319,8 @@ def _names(output: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _hex(plain: Mapping[str, Any], name: str, where: str) -> str | None:
-    text: str | None = _member(plain, name, str | None, where)
+def _hex(content: Mapping[str, Any], name: str, where: str) -> str | None:
+    text: str | None = _member(content, name, str | None, where)
     if text is not None and not _HEX.fullmatch(text):
         raise ValueError(f"{where}.{name}: not hexadecimal digits")
     return text

@@ -304,8 +304,8 @@ def _source_of(result: ProtectedRecords) -> dict[str, Any]:
     return {**source.to_dict(), "digest": none}
 
 
-def _json(plain: Mapping[str, Any]) -> bytes:
-    text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False)
+def _json(content: Mapping[str, Any]) -> bytes:
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
     return f"{text}\n".encode()
 
 

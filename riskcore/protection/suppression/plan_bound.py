@@ -231,18 +231,18 @@ class _Margin:
 class _View:
     """The rules of one set of keys, numbered from ``begin``, and who may match whom."""
 
-    def __init__(self, of: Unsafe, begin: int) -> None:
-        self.places = of.places
-        complete = np.all(of.codes >= 0, axis=1)
+    def __init__(self, given: Unsafe, begin: int) -> None:
+        self.places = given.places
+        complete = np.all(given.codes >= 0, axis=1)
         # Missing keys match anything: only complete units have rules.
-        self.rows = np.flatnonzero((of.needs > 0) & complete)
+        self.rows = np.flatnonzero((given.needs > 0) & complete)
         self.rules = slice(begin, begin + len(self.rows))
-        self.share, self.by_weight = of.share[self.rows].T
+        self.share, self.by_weight = given.share[self.rows].T
         self.any_weight = bool(self.by_weight.any())
-        units, m = of.codes.shape
-        self._weight, self._size = of.weight, of.size
-        self._lacks = (of.codes < 0) @ (1 << np.arange(m))
-        self._columns, self._levels = _as_columns(of.codes)
+        units, m = given.codes.shape
+        self._weight, self._size = given.weight, given.size
+        self._lacks = (given.codes < 0) @ (1 << np.arange(m))
+        self._columns, self._levels = _as_columns(given.codes)
         self._groups: dict[int, tuple[Integers, int]] = {}
         self.margins: dict[int, _Margin] = {}
         every = np.arange(units)
@@ -374,11 +374,11 @@ class Bound:
         units = len(self._size)
         price: dict[int, float] = {}
         self._may = np.zeros(units, np.int64)
-        for of in views:
-            missing = of.codes < 0
-            for k, column in enumerate(of.places):
-                price[column] = float(of.price[k])
-                able = of.may.astype(np.int64) >> k & 1 & ~missing[:, k]
+        for given in views:
+            missing = given.codes < 0
+            for k, column in enumerate(given.places):
+                price[column] = float(given.price[k])
+                able = given.may.astype(np.int64) >> k & 1 & ~missing[:, k]
                 if np.isfinite(price[column]):
                     self._may |= able << column
         self._price = price
@@ -386,12 +386,15 @@ class Bound:
         self._whole = all(p == round(p) for p in finite)
         self._views: list[_View] = []
         rules = 0
-        for of in views:
-            self._views.append(_View(of, rules))
+        for given in views:
+            self._views.append(_View(given, rules))
             rules += len(self._views[-1].rows)
         self._unit = np.concatenate([one.rows for one in self._views])
         self._needs = np.concatenate(
-            [of.needs[one.rows] for of, one in zip(views, self._views, strict=True)]
+            [
+                given.needs[one.rows]
+                for given, one in zip(views, self._views, strict=True)
+            ]
         )
         self._sets = list(self._choices())
         self._parts = self._counted()
@@ -524,20 +527,20 @@ class Bound:
         cheapest = min((p for p in self._price.values() if 0 < p < np.inf), default=0.0)
         u = cheapest / np.where(np.isfinite(self._needs), self._needs, 1.0)
         u /= np.bincount(self._unit)[self._unit]
-        size, of = self._size[self._unit], self._of_rule
+        size, part_of = self._size[self._unit], self._of_rule
         parts = len(self._bests)
         u = self._begun(u, steps)
         best_u, theta = u.copy(), np.ones(parts)
         since = np.zeros(parts, np.int64)
         direction = np.zeros(len(u))
-        asked = np.bincount(of, size, parts)
+        asked = np.bincount(part_of, size, parts)
         part = asked / asked.sum()
         for _ in range(steps):
             each, broken, worth = self._value(u)
             better = each > self._bests + 1e-4 * np.maximum(self._bests, 0.1)
             since = np.where(better, 0, since + 1)
             risen = each > self._bests
-            best_u = np.where(risen[of], u, best_u)
+            best_u = np.where(risen[part_of], u, best_u)
             self.worth = np.where(risen[self.component], worth, self.worth)
             self._bests = np.maximum(self._bests, each)
             if self.value() >= goal:
@@ -546,15 +549,15 @@ class Bound:
             # Components without progress begin again at their best, with smaller steps.
             still = since > _PATIENCE
             theta, since = np.where(still, theta / 2, theta), np.where(still, 0, since)
-            back = still[of]
+            back = still[part_of]
             u, direction = np.where(back, best_u, u), np.where(back, 0.0, direction)
-            norm = np.bincount(of, direction * direction * size, parts)
+            norm = np.bincount(part_of, direction * direction * size, parts)
             # The gap between goal and bound is divided among the components.
             target = (
                 self._bests + np.maximum(goal - self._bests.sum(), 0.0) * part + 0.1
             )
             step = theta * (target - each) / np.where(norm > 0, norm, np.inf)
-            u = np.maximum(u + step[of] * direction, 0.0)
+            u = np.maximum(u + step[part_of] * direction, 0.0)
         return self.value()
 
     def value(self) -> float:

@@ -82,7 +82,7 @@ def _what_helps(s: Any, moves: Any, bad: int, settled: Any) -> Any:
 
     A value of another unit helps only if it differs from the unit's own.
     """
-    v, of = bad // s.units, bad % s.units
+    v, unit = bad // s.units, bad % s.units
     helps = np.uint64(0)
     for t in range(moves.number):
         bit = np.uint64(1) << np.uint64(t)
@@ -95,8 +95,8 @@ def _what_helps(s: Any, moves: Any, bad: int, settled: Any) -> Any:
                 if moves.columns[part] & flag == 0:
                     continue
                 mine = s.code[bad * s.M + k]
-                hidden = s.blank[of] & flag != 0 or mine < 0
-                if u == of or hidden or mine != s.code[(v * s.units + u) * s.M + k]:
+                hidden = s.blank[unit] & flag != 0 or mine < 0
+                if u == unit or hidden or mine != s.code[(v * s.units + u) * s.M + k]:
                     helps |= bit
     return helps
 

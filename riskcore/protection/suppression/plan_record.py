@@ -79,23 +79,23 @@ class Margins:
         """The risk as a function of f and F, and with ``by_keys`` of the keys."""
         return self._risk
 
-    def risk(self, kept: int, of: Positions) -> Floats:
+    def risk(self, kept: int, cells: Positions) -> Floats:
         """Return the risks of cells by the keys that are kept."""
         if (
             kept != self.all_keys
             and self.cells.missing in WILDCARDS
-            and not np.any(self.present(of) & np.uint64(kept))
+            and not np.any(self.present(cells) & np.uint64(kept))
         ):
             kept = 0
         f, F, combination = self._margin(kept)
-        at = combination[of]
+        at = combination[cells]
         asked = np.zeros(len(f), bool)
         asked[at] = True
         risk = np.empty(len(f))
         more = []
         if self._by_keys:
             cell = np.empty(len(f), np.intp)
-            cell[at] = of  # any cell of the combination
+            cell[at] = cells  # any cell of the combination
             more = [
                 [
                     column[cell[asked]] if kept >> i & 1 else None
@@ -109,12 +109,12 @@ class Margins:
             raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
         return risk[at]
 
-    def present(self, of: Positions) -> KeyMasks:
+    def present(self, cells: Positions) -> KeyMasks:
         """Return for each cell the mask of the keys that are not missing."""
-        present = np.full(len(of), self.all_keys, np.uint64)
+        present = np.full(len(cells), self.all_keys, np.uint64)
         for i, missing in enumerate(self._missing_codes):
             if missing is not None:
-                absent = self.cells.codes[i][of] == missing
+                absent = self.cells.codes[i][cells] == missing
                 present[absent] &= np.uint64(self.all_keys ^ 1 << i)
         return present
 

@@ -51,10 +51,10 @@ class Sight:
     cell: Positions
     threshold: Floats  # a unit is unsafe if its risk is not below it
 
-    def unsafe(self, kept: int, of: Positions) -> NDArray[np.bool_]:
+    def unsafe(self, kept: int, units: Positions) -> NDArray[np.bool_]:
         """Return whether units are unsafe by the keys that are kept."""
-        risk = self.margins.risk(kept, self.cell[of])
-        unsafe: NDArray[np.bool_] = risk >= self.threshold[of]
+        risk = self.margins.risk(kept, self.cell[units])
+        unsafe: NDArray[np.bool_] = risk >= self.threshold[units]
         return unsafe
 
     def seen(self, mask: int) -> int:
@@ -111,10 +111,10 @@ def plan_together(
             Preference([0.0] * len(names), rank)
             for rank in np.argsort(np.argsort(numbers)).tolist()
         ]
-    for (kind, of), order in zip(kinds.items(), orders, strict=True):
+    for (kind, rows), order in zip(kinds.items(), orders, strict=True):
         keys, least = replace(choose, preference=order).cheapest(kind)
-        blank[of] |= np.uint64(keys)
-        safe[of] &= least
+        blank[rows] |= np.uint64(keys)
+        safe[rows] &= least
     result.blank[at] = blank[task]
     costs = {mask: choose.cost_of(mask) for mask in np.unique(blank).tolist()}
     result.cost[at] = np.array([costs[mask] for mask in blank.tolist()])[task]
@@ -136,16 +136,16 @@ def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positi
 
 
 def _minimal_unsafe(
-    sight: Sight, of: Positions, affordable: int
+    sight: Sight, among: Positions, affordable: int
 ) -> tuple[Positions, KeyMasks, KeyMasks, NDArray[np.bool_]]:
     """Return the minimal unsafe sets of units, what hopeless units lose, and which are.
 
     The sets come as pairs: a position in ``of``, and the keys of the set that may be
     blanked. The largest come first: a set is safe if a set with one more key is.
     """
-    margins, units = sight.margins, len(of)
+    margins, units = sight.margins, len(among)
     m = len(sight.columns)
-    present = margins.present(sight.cell[of])
+    present = margins.present(sight.cell[among])
     may = np.uint64(
         sum(1 << i for i, c in enumerate(sight.columns) if affordable >> c & 1)
     )
@@ -172,7 +172,7 @@ def _minimal_unsafe(
             # Missing keys are kept: they cannot be blanked.
             for lack in np.unique(absent[at]).tolist():
                 some = at[absent[at] == lack]
-                bad[some] = sight.unsafe(kept | lack, of[some])
+                bad[some] = sight.unsafe(kept | lack, among[some])
             if bad.any():
                 level[kept] = bad
                 for i in more:

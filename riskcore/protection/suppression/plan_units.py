@@ -302,10 +302,10 @@ class Units:
         return np.where(start != 0, blank[self.of_row], np.uint64(0))
 
 
-def _exact_sums(of: Integers, number: Integers, groups: int) -> Integers:
+def _exact_sums(group: Integers, number: Integers, groups: int) -> Integers:
     """Return sums of whole numbers by group; doubles would round them."""
     sums = np.zeros(groups, np.int64)
-    np.add.at(sums, of, number)
+    np.add.at(sums, group, number)
     return sums
 
 

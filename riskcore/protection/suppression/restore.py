@@ -194,7 +194,7 @@ def _rules(
     assessment = file.assessments[v]
     row = units.row
     unsafe = file.unsafe[v][row] & ~frozen[row]
-    of = assessment.cells.rows[row[unsafe]]
+    cell = assessment.cells.rows[row[unsafe]]
     needs = np.zeros(len(row))
     places = file.places(v)
     codes = file.codes[row][:, places]
@@ -203,8 +203,8 @@ def _rules(
     for k, column in enumerate(places):
         able |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
     helpers, top, mean = helpers_of(codes, able, units.size, heaviest)
-    f = assessment.cells.sample_frequency[of].astype(np.float64)
-    F, limit = assessment.cells.population_frequency[of], units.limits[v][unsafe]
+    f = assessment.cells.sample_frequency[cell].astype(np.float64)
+    F, limit = assessment.cells.population_frequency[cell], units.limits[v][unsafe]
     risk_of, helpers = file.risk_of(v), helpers[unsafe]
     least = least_helpers(f, F, limit, top[unsafe], helpers, file.alpha, risk_of)
     needs[unsafe] = least

@@ -237,7 +237,7 @@ def test_a_cell_is_named_and_no_value(source, spoil):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('"two\nlines"', '"two\nlines', ""),  # a quote is swallowed
+        ('"two\nlines"', '"two\nlines', "nothing is written"),  # a quote is swallowed
         # For readers that distinguish the two, empty text is a value.
         (",,", ',"",', "in 1 records"),
     ],
