@@ -1,4 +1,4 @@
-"""What a written file tells of suppressed values: attacks, and no false alarms."""
+"""What a written file shows of suppressed values: attacks, and no false alarms."""
 
 import json
 import warnings
@@ -177,7 +177,7 @@ def test_a_finer_and_a_coarser_code():
     assert by_column(shown({"nuts3": finer}, region, blanked, mixed)) == {
         "nuts3": ("equal", count)
     }
-    # Nearly all of its values occur once: the codes around one tell.
+    # Nearly all of its values occur once: the codes around one show it.
     finest = np.array(
         [f"D{r:02d}{x:05d}" for r, x in zip(region, range(N), strict=True)]
     )
@@ -200,7 +200,7 @@ def test_households():
     columns = {"hh": np.array([f"h{i}" for i in ids], object)}
     found = by_column(shown(columns, region, blanked, rng.permutation(n)))
     assert found == {"hh": ("equal", sum(mates))}
-    # The members are together in the file: the order tells, without the column.
+    # The members are together in the file: the order shows it without the column.
     together = by_column(shown({}, region, blanked))
     assert together[None][1] > 0
 
@@ -293,7 +293,7 @@ def test_where_a_rule_begins_to_hold(trials, wrong, by_chance, holds):
 
 
 def test_what_few_agree_on_is_not_told_with_what_many_agree_on():
-    # Strata of 40 with equal regions; pairs of which the regions are random.
+    # Strata of 40 with equal regions; pairs with random regions.
     rng = np.random.default_rng(5)
     large, pairs = np.repeat(np.arange(20), 40), np.repeat(np.arange(20, 520), 2)
     stratum = np.concatenate([large, pairs])
@@ -548,14 +548,14 @@ def test_ids_that_give_back_what_was_recoded():
 
 
 def test_a_column_of_which_each_value_is_one_code():
-    # A year of birth beside the age.
+    # The year of birth, next to the age.
     rng = np.random.default_rng(3)
     age = rng.integers(0, 90, 2000)
     recoded = RecodedColumn(age, age // 15)
     mixed = rng.permutation(2000)
     found = what_shows({"born": 2001 - age}, {}, mixed, {"age": recoded})
     assert by_column(found) == {"born": ("finer", 2000)}
-    # Incomes of the old are higher, and tell no single year.
+    # Incomes of the old are higher, but do not give single years.
     income = 100 * age + rng.normal(0, 3000, 2000)
     assert what_shows({"income": income}, {}, mixed, {"age": recoded}) == ()
 
@@ -773,13 +773,13 @@ def test_in_files_as_they_are_written(tmp_path):
     assert told(renumber=()) >= {"HOUSEHOLD", None}
     assert "HOUSEHOLD" in told(renumber=(), **shuffled)
     assert None not in told(renumber=(), **shuffled)
-    # New numbers tell nothing, and neither does what is left out.
+    # New numbers and columns left out show nothing.
     assert "HOUSEHOLD" not in told(**shuffled)
     assert told(drop=["HOUSEHOLD", "WEIGHT"], **shuffled) == set()
 
 
 def test_related_columns_are_looked_at(tmp_path):
-    # Blanked with the key, and told by a copy that was forgotten.
+    # Blanked with the key, but shown by a copy that was forgotten.
     data = survey()
     data["TOWN"] = data["REGION"].astype(str)
     data["COPY"] = np.array([f"town {one}" for one in data["TOWN"]])
@@ -934,7 +934,7 @@ def test_a_column_that_repeats_a_key_of_which_a_category_is_gone(finer):
 
 
 def households(seed=1, n=400, regions=8):
-    """Return households in the order of their regions, of which the largest are blank.
+    """Return households sorted by region; the largest of them are blanked.
 
     The income is of the whole household, and its own in nearly all of them.
     """
@@ -990,7 +990,7 @@ def test_values_of_households_are_counted_once():
     assert str(found[0]).startswith(
         f"suppressed values of 'region' in {right} of {blank.sum()} households show in "
     )
-    # Where a single member lost the value, the others tell it, record by record.
+    # Where a single member lost the value, the others show it, record by record.
     one = household == np.unique(household, return_counts=True)[1].argmax()
     single = np.zeros_like(blanked)
     single[np.flatnonzero(one)[:1]] = True

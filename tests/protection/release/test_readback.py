@@ -39,7 +39,7 @@ pytestmark = [
 
 
 def survey(n=400):
-    """Make records of which some are rare, with text that needs quotes."""
+    """Return records, some of them rare, with text that needs quotes."""
     random = np.random.default_rng(8)
     household = np.sort(random.integers(0, n // 2, n))
     return {
@@ -367,7 +367,7 @@ def test_an_interrupt_leaves_nothing_behind(source, monkeypatch):
 
 @pytest.mark.parametrize("target", ["free.asc", "fixed.asc", "safe.csv.gz"])
 def test_blocks_of_two_files_in_turn(source, target):
-    # As two threads read them, none of which waits until the other is done.
+    # As two threads read them, without waiting for each other.
     result = source(target)
     result.write(target)
     part, metadata = Path(target), Path(target).with_suffix(".rds")
@@ -472,7 +472,7 @@ def test_columns_left_out_are_taken_from_memory(source):
 
 
 def test_households_are_read_back(source, monkeypatch):
-    # New ids that put all records in one household: only their risk tells.
+    # New ids that put all records in one household: only their risk shows it.
     data = survey()
     path = formats.write("survey.csv", data, overwrite=True)
     result = protect(path, KEYS, "w", "hh", household_threshold=0.2)

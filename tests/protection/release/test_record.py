@@ -1,4 +1,4 @@
-"""The records of a protection: what they tell whom, and what is refused in them."""
+"""The records of a protection: what they reveal, and what is refused in them."""
 
 import contextlib
 import hashlib
@@ -102,7 +102,7 @@ def test_no_digest_checks_a_guess():
             assert not any(digest in text for digest in digests(guess, keys))
         assert "bytes" not in text
         assert secret.user_key().value.hex() not in text
-    # The owner can: the digest is there, and is that of the input.
+    # The owner can: the record has the digest of the input.
     record = read_record("safe.csv.private.json")
     for age in AGES:
         guess = original.replace(b",93,", b",%d," % age)
@@ -112,7 +112,7 @@ def test_no_digest_checks_a_guess():
 
 
 def plain_figures(result):
-    """Return both records, but for what is random or names a file."""
+    """Return both records without what is random or names a file."""
     result.write("x.csv", overwrite=True, allow_unsafe=True, public_record="p.json")
     both = [json.loads(Path(n).read_text()) for n in ("x.csv.private.json", "p.json")]
     for record in both:
@@ -153,7 +153,7 @@ def test_no_figure_checks_a_guess(thresholds, step):
 
 
 def test_figures_of_the_original_would_check_a_guess():
-    # So they are in neither record: here the number of cells tells that the age is
+    # So they are in neither record: here the number of cells shows that the age is
     # one that occurs, or one that does not.
     figures = {
         age: protected(age).sets[0].comparison()["original"] for age in ("93", "21")
@@ -436,7 +436,7 @@ def test_new_ids_of_mu_argus(free):
         read = formats.read("t.saf")
         new = set(read["HH"].tolist())
         assert new == {str(i) for i in range(1, 17) if i != 9}
-        # Nothing tells an id that is the same by chance from the others.
+        # An id that is the same by chance looks like the others.
         first = [line.split(mark)[0] if free else line[:2]
                  for line in Path("t.saf").read_text().splitlines()]  # fmt: skip
         assert {(id if free else id.rjust(2)) for id in first} == set(first)
@@ -542,7 +542,7 @@ def replayed(text, capsys):
 
 
 def changed(record, path, change):
-    """Return a record of which one member is changed."""
+    """Return a copy of a record with one member changed."""
     copy = json.loads(json.dumps(record))
     at = copy
     for name in path[:-1]:

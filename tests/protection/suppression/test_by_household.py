@@ -14,7 +14,7 @@ from riskcore.page import protection_page, public_protection_page
 from riskcore.protection.result import SuppressedValueShows
 
 KEYS = ["size", "region", "tenure"]
-# Weights tell sizes, and columns that are left what was recoded.
+# Weights show sizes, and other columns show what was recoded.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows"
 )

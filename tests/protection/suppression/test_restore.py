@@ -10,7 +10,12 @@ from scipy import optimize, sparse
 from riskcore import protect, simulate
 from riskcore.core.risk.individual import individual_risk_from_frequencies
 from riskcore.protection.suppression import plan_exact, restore
-from riskcore.protection.suppression.certificate import CountsOnOthers, leaning
+from riskcore.protection.suppression.certificate import (
+    Certificate,
+    CountsOnOthers,
+    certificate_facts,
+    leaning,
+)
 from riskcore.protection.suppression.plan_bound import (
     Bound,
     Unsafe,
@@ -137,6 +142,15 @@ def test_figures_of_a_survey():
         assert not np.any(one.masks[key] & ~results["record"].masks[key])
     assert results["record"].certificate.optimal
     assert results["record"].certificate.lower_bound == values["record"]
+
+
+def test_a_gap_in_words():
+    one = Certificate("restore", 10.0, 9.0, False, 20, 15, 5)
+    facts = dict(certificate_facts(one.to_dict()))
+    assert facts["cost of the plan"] == (
+        "10; putting values back from the plan by record can reach 9 at the least "
+        "(gap 10 %)"
+    )
 
 
 def test_who_counts_on_others():
