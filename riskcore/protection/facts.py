@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from riskcore.protection.leaks.disclosure import Shown
-from riskcore.protection.leaks.showing import shown_plain
+from riskcore.protection.leaks.showing import shown_as_dicts
 from riskcore.protection.protected_records import ProtectedRecords, finite
 from riskcore.protection.verdict import verdict_of
 
@@ -42,7 +42,7 @@ def facts_of(result: ProtectedRecords, shown: Iterable[Shown]) -> dict[str, Any]
         "suppressed": result.suppressed,
         "plan": None if plan is None else plan.to_dict(),
         "blanked_share": result.blanked_share,
-        "shown": shown_plain(result, shown),
+        "shown": shown_as_dicts(result, shown),
         **({} if engine is None else {"not_checked": list(result.not_checked)}),
         "rounds": [
             {"unsafe_records": each.unsafe, "suppressed": each.suppressed}

@@ -337,9 +337,7 @@ class Protected(ProtectedRecords):
             renumbered, others can read the user's key, or formulas are to be guarded
             in a file that is not CSV or in the name of a column.
         """
-        return writing.write(
-            self,
-            path,
+        options = writing.Options(
             overwrite=overwrite,
             allow_unsafe=allow_unsafe,
             drop=drop,
@@ -352,9 +350,8 @@ class Protected(ProtectedRecords):
             public_record=public_record,
             also=also,
             public=public,
-            progress=progress,
-            steps=steps,
         )
+        return writing.write(self, path, options, progress, steps)
 
     def summary(self) -> Summary:
         """Return the summary that ``riskcore protect`` prints, for internal use.

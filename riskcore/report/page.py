@@ -20,7 +20,7 @@ from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files import replace
 from riskcore.data.files.labels import Labels
-from riskcore.protection.leaks.showing import shown_plain
+from riskcore.protection.leaks.showing import shown_as_dicts
 from riskcore.protection.protected_records import finite
 from riskcore.protection.result import Protected
 from riskcore.protection.suppression.certificate import certificate_facts
@@ -438,7 +438,7 @@ def protection_page(
         if one.aim.of_households or one.aim.k is not None
         else None,
         k=one.aim.k,
-        shown=shown_plain(protected, protected.shown) if shown is None else shown,
+        shown=shown_as_dicts(protected, protected.shown) if shown is None else shown,
         utility=utility,
         labels=protected.labels,
         sets=sets_view(protected, keys),

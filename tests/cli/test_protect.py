@@ -281,7 +281,7 @@ def test_rules(rule, code, expected):
         ([*ROLES, "--threshold", "0.1", "--households", "all"], "--households needs"),
         ([*ROLES, "--replay", "no.json"], "leave out --keys, --weight"),
         (["--replay", "no.json"], "no.json"),
-        (["--replay", "survey.csv"], "survey.csv: no record of a protection"),
+        (["--replay", "survey.csv"], "survey.csv: not a record of a protection"),
         ([*ROLES, "--threshold", "0.1", "--output", "safe.xls"], "safe.xls: can"),
         (
             [*ROLES, "--threshold", "0.1", "--output", "safe.asc"],

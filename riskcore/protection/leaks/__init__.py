@@ -1,1 +1,1 @@
-"""What a protected file still tells of what it should not."""
+"""Hidden values that a protected file still shows."""

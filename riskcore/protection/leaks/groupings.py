@@ -1,7 +1,7 @@
 """The records of a file grouped by the values of each column, and their orders.
 
-Who sorts a file by a column sorts it by number or as text: values are neighbors in
-either order.
+A file can be sorted by a column as numbers or as text: values are neighbors in either
+order.
 """
 
 from __future__ import annotations
@@ -18,32 +18,19 @@ from riskcore.data.columns import Records, code_column
 
 Integers = NDArray[np.integer[Any]]
 
-# Powers of ten that are whole numbers of 64 bits; doubles that Python writes without an
-# exponent.
+# The powers of ten in 64 bits; the doubles that Python writes without an exponent.
 _POWERS = 10 ** np.arange(19)
-_LEAST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e16
+_LEAST, _LARGEST = 1e-4, 1e16
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The records grouped by the values of a column.
+    """The records grouped by the values of a column."""
 
-    Attributes
-    ----------
-    group : integer ndarray, shape (n,)
-        The rank of each record's value; missing is the last.
-    groups : int
-        The number of values, missing among them.
-    single : bool
-        Whether no two records have the same value.
-    orders : tuple of Order
-        The orders in which values are neighbors.
-    """
-
-    group: Integers
-    groups: int
-    single: bool
-    orders: tuple[Order, ...]
+    group: Integers  # the rank of each record's value; missing is the last
+    groups: int  # the number of values, with missing
+    single: bool  # whether no two records have the same value
+    orders: tuple[Order, ...]  # in which values are neighbors
 
     def take(self, at: Integers) -> Grouping:
         """Return the grouping of some of the records."""
@@ -63,22 +50,14 @@ class Grouping:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """An order of the values of a column, shape (G,).
+    """An order of the values of a column."""
 
-    Attributes
-    ----------
-    values : int32 ndarray
-        The values by rank; missing is not among them.
-    place : int32 ndarray
-        The place of each value, -1 for missing.
-    """
-
-    values: NDArray[np.int32]
-    place: NDArray[np.int32]
+    values: NDArray[np.int32]  # the ranks of the values in this order, without missing
+    place: NDArray[np.int32]  # the place of each value, -1 for missing
 
     @classmethod
     def of(cls, values: Integers, groups: int) -> Order:
-        """Return the order that stands in an array of ranks."""
+        """Return the order that an array of ranks is in."""
         place = np.full(groups, -1, np.int32)
         place[values] = np.arange(len(values))
         return cls(values.astype(np.int32), place)
@@ -89,7 +68,7 @@ def groupings(
     order: Integers | None,
     stands_for: NDArray[np.int64] | None = None,
 ) -> Iterator[tuple[Hashable | None, Grouping]]:
-    """Yield the records by each column, and by their order.
+    """Yield each column, and None for the order of the records, with its grouping.
 
     Rows that stand for several records have no order.
     """
@@ -113,7 +92,7 @@ def _coded(records: Records, name: Hashable) -> tuple[Integers, NDArray[Any]]:
     try:
         column = code_column(records, name)
     except TypeError:
-        # Lists and the like: what cannot be ordered as it is has a text that can.
+        # Lists and other values without an order: their texts have one.
         values = records.column(name)
         listed = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
         texts = np.fromiter(map(repr, listed), object, records.n)
@@ -122,13 +101,7 @@ def _coded(records: Records, name: Hashable) -> tuple[Integers, NDArray[Any]]:
 
 
 def orders(labels: NDArray[Any]) -> tuple[Integers, ...]:
-    """Return the orders of sorted values: as they are, by number and as text.
-
-    Examples
-    --------
-    >>> [order.tolist() for order in orders(np.array([2, 10, 100]))]
-    [[0, 1, 2], [1, 2, 0]]
-    """
+    """Return the orders of sorted values: as they are, by number and as text."""
     natural = np.arange(len(labels))
     if labels.dtype.kind in "bmM":
         return (natural,)
@@ -144,7 +117,7 @@ def _is_text(labels: NDArray[Any]) -> bool:
 
 
 def _by_number(labels: NDArray[Any]) -> Integers | None:
-    """Return the order of texts that are numbers; None if one is none."""
+    """Return the order of texts that are numbers; None if a text is not a number."""
     try:
         numbers = np.array([float(label) for label in labels.tolist()])
     except ValueError:
@@ -153,9 +126,9 @@ def _by_number(labels: NDArray[Any]) -> Integers | None:
 
 
 def _as_text(labels: NDArray[Any]) -> Integers:
-    """Return the order of values by their texts; the values themselves are in order."""
-    if labels.dtype.kind in "iuf" and _plain(labels):
-        # The digits before the point, to the left: of equal ones the shorter are first.
+    """Return the order of sorted values by their texts."""
+    if labels.dtype.kind in "iuf" and _only_digits(labels):
+        # The digits before the point, to the left; the shorter of equal digits first.
         whole = labels.astype(np.int64)
         digits = np.searchsorted(_POWERS, whole, side="right")
         whole *= _POWERS[::-1][digits]
@@ -164,8 +137,8 @@ def _as_text(labels: NDArray[Any]) -> Integers:
     return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
 
 
-def _plain(numbers: NDArray[Any]) -> bool:
-    """Tell whether texts of numbers have neither a sign nor an exponent."""
+def _only_digits(numbers: NDArray[Any]) -> bool:
+    """Return whether the texts of sorted numbers have no sign and no exponent."""
     if not len(numbers):
         return True
     if numbers.dtype.kind != "f":
@@ -174,6 +147,6 @@ def _plain(numbers: NDArray[Any]) -> bool:
     least = doubles[np.searchsorted(doubles, 0.0, side="right") :][:1]
     return bool(
         not np.signbit(doubles).any()
-        and doubles[-1] < _LARGEST_PLAIN
-        and np.all(least >= _LEAST_PLAIN)
+        and doubles[-1] < _LARGEST
+        and np.all(least >= _LEAST)
     )

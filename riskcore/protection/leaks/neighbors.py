@@ -1,7 +1,7 @@
-"""What the neighbors in an order say of a value: the compiled part of `what_shows`.
+"""What neighbors in an order show of a value: the compiled part of `what_shows`.
 
 Units stand in a row. Each has a value, -1 if nothing is known of it or its records
-differ. Where the units before and after one agree, they say their value of it.
+differ. If the units before and after one agree, their value is the guess at it.
 """
 
 from __future__ import annotations
@@ -28,23 +28,20 @@ def stand_in_row(
     row[units + 1] = -1
 
 
-@native("int32*, int64, int32*, int32*")
-def count_equal_neighbors(row: Any, n: int, before: Any, after: Any) -> None:
-    """Write how many neighbors are equal up to each place of a row, and from it on."""
-    before[0] = 1
+@native("int32*, int64, int32*")
+def count_equal_neighbors(row: Any, n: int, equal: Any) -> None:
+    """Write the length of the run of equal values up to each place, then from it on."""
+    equal[0] = 1
     for i in range(1, n):
-        before[i] = before[i - 1] + 1 if row[i] == row[i - 1] else 1
-    after[n - 1] = 1
+        equal[i] = equal[i - 1] + 1 if row[i] == row[i - 1] else 1
+    equal[2 * n - 1] = 1
     for i in range(n - 2, -1, -1):
-        after[i] = after[i + 1] + 1 if row[i] == row[i + 1] else 1
+        equal[n + i] = equal[n + i + 1] + 1 if row[i] == row[i + 1] else 1
 
 
 @kernel
 def step_of(agreeing: int, steps: int) -> int:
-    """Return how many doublings lead from one to a number, at most ``steps`` - 1.
-
-    The same as `riskcore.protection.leaks.disclosure` has for whole arrays.
-    """
+    """Return floor(log2) of a number, at most ``steps`` - 1."""
     step = 0
     while agreeing > 1 and step < steps - 1:
         agreeing >>= 1
@@ -67,14 +64,13 @@ def share_other(
 
 
 @native(
-    "int32*, int64, int32*, int32*, int32*, int64, int64, "
-    "int32*, int32*, int32*, int32*, int32*, float64*, float64*"
+    "int32*, int64, int32*, int32*, int64, int64, "
+    "int32*, int32*, int32*, int32*, int32*, float64*"
 )
 def try_neighbors(
     row: Any,
     units: int,
-    before: Any,
-    after: Any,
+    equal: Any,
     unit: Any,
     common: int,
     steps: int,
@@ -83,19 +79,17 @@ def try_neighbors(
     size: Any,
     codes: Any,
     counts: Any,
-    trials: Any,
-    wrong: Any,
+    tried: Any,
 ) -> None:
-    """Guess each unit from its neighbors; add up the trials and errors."""
+    """Guess each unit from its neighbors; add to the trials, then to the errors."""
+    after = units + 4  # of the unit in place i + 1 of the row
     for i in range(units):
         guess = row[i]
         if guess < 0 or row[i + 2] != guess:
             continue
-        agreeing = before[i] if before[i] < after[i + 2] else after[i + 2]
-        step = step_of(agreeing, steps)
+        step = step_of(min(equal[i], equal[after + i]), steps)
         error = share_other(unit[i], guess, value, first, size, codes, counts)
         part = (steps if guess == common else 2 * steps) + step
-        trials[step] += 1.0
-        wrong[step] += error
-        trials[part] += 1.0
-        wrong[part] += error
+        for at in (step, part):
+            tried[at] += 1.0
+            tried[3 * steps + at] += error

@@ -1,4 +1,4 @@
-"""What a protected file tells of what it does not show, and what can be done."""
+"""Warnings and advice about values that a protected file still shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from riskcore.protection.settings import Settings
 
 
 class SuppressedValueShows(UserWarning):
-    """Suppressed or recoded values, or the order, can be told from what is left."""
+    """Suppressed or recoded values, or the order, can be inferred from the file."""
 
 
 def shown_by(
@@ -34,10 +34,10 @@ def shown_by(
     at: NDArray[np.int64] | None = None,
     stands_for: NDArray[np.int64] | None = None,
 ) -> tuple[Shown, ...]:
-    """Return what columns, in the order they are written, tell of what is not.
+    """Return what columns, in the order they are written, show of hidden values.
 
-    ``at``: the row of each element of the columns, and how many records it stands for;
-    by default the rows themselves.
+    ``at`` is the row of each element of the columns, ``stands_for`` its number of
+    records; by default the elements are the rows.
     """
     written = result.source.names if at is not None else columns
     suppressed = {
@@ -71,16 +71,16 @@ def shown_by(
 
 
 def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]:
-    """Yield what a column on an engine tells, if the rows do not have it yet."""
-    held = result.on_engine
-    assert held is not None
+    """Yield what a column on an engine shows, unless the rows have it."""
+    engine = result.on_engine
+    assert engine is not None
     if name not in result.settings.suppressible:
-        values, row, records = held.rows_with(name)
-        columns = Records.of({name: held.recoded(name, values)}).columns
+        values, row, records = engine.rows_with(name)
+        columns = Records.of({name: engine.recoded(name, values)}).columns
         yield from shown_by(result, columns, at=row, stands_for=records)
     for other in result._recoded_apart:
         if other != name:
-            values, fine, coarse, records = held.recoded_with(other, name)
+            values, fine, coarse, records = engine.recoded_with(other, name)
             recoded = {other: RecodedColumn(fine, coarse)}
             columns = Records.of({name: values}).columns
             yield from what_shows(columns, {}, None, recoded, stands_for=records)
@@ -91,7 +91,7 @@ def codes_before(
 ) -> NDArray[np.signedinteger[Any]]:
     """Return the codes of a column before suppression, -1 for missing.
 
-    ``recoded=False``: those before recoding, too.
+    With ``recoded=False`` they are the codes before recoding.
     """
     for one in result.sets:
         if name in one.keys:
@@ -114,14 +114,14 @@ def codes_before(
 
 
 def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
-    """Return codes in the smallest type that has -1 and all of them."""
+    """Return codes in the smallest type that also has -1."""
     return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
-def shown_plain(
+def shown_as_dicts(
     result: ProtectedRecords, shown: Iterable[Shown], *, shuffled: bool = False
 ) -> list[dict[str, Any]]:
-    """Return what is told, each with its text and what can be done, as plain data."""
+    """Return what is shown as plain data, each with its text and advice."""
     return [
         {**one.to_dict(), "text": str(one), "advice": _advice(result, one, shuffled)}
         for one in shown
@@ -131,14 +131,14 @@ def shown_plain(
 def warn_of_what_shows(
     result: ProtectedRecords, shown: Iterable[Shown], *, shuffled: bool = False
 ) -> None:
-    """Warn of every column from which something can be told that is not shown."""
+    """Warn of each column that shows hidden values, with advice."""
     for one in shown:
         message = f"{one}; {_advice(result, one, shuffled)}"
         warn(message, SuppressedValueShows)
 
 
 def _advice(result: ProtectedRecords, shown: Shown, shuffled: bool) -> str:
-    """Return what can be done, so that it does not show."""
+    """Return what can be done so that the values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
     of_household = None
     if shown.rule in ("equal", "between") and settings.household is not None:
@@ -164,7 +164,7 @@ def _advice(result: ProtectedRecords, shown: Shown, shuffled: bool) -> str:
 
 
 def _for_all_members(settings: Settings, name: Hashable) -> str | None:
-    """Return how a column is blanked for all members of a household; None if it is."""
+    """Return how to blank a column for all members of a household; None if it is."""
     with_it = [key for key, others in settings.related.items() if name in others]
     keys = [name] if name in settings.variables else with_it
     left = [repr(key) for key in keys if key not in settings.household_keys]

@@ -1,4 +1,4 @@
-"""How a safe file is laid out: its columns, ids and order; and its writing."""
+"""The layout of a safe file: its columns, ids and order; and how it is written."""
 
 from __future__ import annotations
 
@@ -23,29 +23,14 @@ Positions: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What is written: which columns, with which ids, in which order.
-
-    Attributes
-    ----------
-    source : Source
-    path : pathlib.Path
-        The file to write.
-    columns : dict of str to array or narwhals series, each of length n
-        In the order of the source, with new ids in place of old ones.
-    dropped, renumbered : tuple of str
-        Columns left out, and those with new ids.
-    order : int64 ndarray, shape (n,), or None
-        Positions of the records in the order in which they are written.
-    guard_formulas : bool
-        Whether text that a spreadsheet would take for a formula is guarded.
-    """
+    """The columns, ids and order of a safe file."""
 
     source: Source
     path: Path
-    columns: dict[str, Any]
+    columns: dict[str, Any]  # in the order of the source, with new ids
     dropped: tuple[str, ...] = ()
     renumbered: tuple[str, ...] = ()
-    order: Positions | None = None
+    order: Positions | None = None  # positions of the records as they are written
     guard_formulas: bool = False
 
     @classmethod
@@ -60,7 +45,7 @@ class Layout:
         order: Positions | None = None,
         guard_formulas: bool = False,
     ) -> Layout:
-        """Lay out protected data."""
+        """Return the layout of protected data."""
         source.check(drop)
         path, ids = Path(path), ids or {}
         dropped = tuple(str(name) for name in drop)
@@ -78,7 +63,7 @@ class Layout:
 
     @property
     def format(self) -> formats.Format | None:
-        """How the file is written."""
+        """The details of the format: those of the source, perhaps guarding formulas."""
         like = self.source.format
         if like is None or not self.guard_formulas:
             return like
@@ -95,7 +80,7 @@ class Layout:
         recodings: Mapping[str, Recoding],
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Path]:
-        """Write the file in the format of its source."""
+        """Write the file in the format of its source; return its parts."""
         self._refuse_empty_lines()
         columns, beside_source = self.columns, self.kind.beside_source
         if self.order is not None and not beside_source:
@@ -137,21 +122,20 @@ class Layout:
 def refuse_unguardable(
     path: Path, names: Iterable[str], like: formats.Format | None
 ) -> None:
-    """Refuse to guard formulas where it makes no sense, or would change a name."""
+    """Refuse to guard formulas outside CSV files, or in the names of columns."""
     kind = formats.written_as(path, like)
     if kind.kind != "csv":
         raise ValueError(
-            f"guard_formulas: {path} is not a CSV file; only these are read by "
-            "spreadsheets as if their text were typed in"
+            f"guard_formulas: {path} is not a CSV file; spreadsheets take the text of "
+            "CSV files alone for formulas"
         )
     refuse_names(names)
 
 
 def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:
-    """Return new ids as a column that holds them as the old one did.
+    """Return new ids as a column like the old one.
 
-    As numbers they have the type of the old ids if these are integers and it is wide
-    enough, else they are text.
+    Ids in place of integers have the same type if it is wide enough; others are text.
     """
     missing = ids == 0
     dtype = _integer_type(column) if numbers else np.dtype(np.int64)
@@ -164,7 +148,7 @@ def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:
 
 
 def _integer_type(column: Any) -> np.dtype[Any] | None:
-    """Return the type of a column of integers, None of any other."""
+    """Return the type of a column of integers, None for other columns."""
     if not isinstance(column, np.ndarray):
         name = str(column.dtype).lower()
         return (
@@ -177,7 +161,7 @@ def _integer_type(column: Any) -> np.dtype[Any] | None:
 
 
 def _reorder_lines(path: Path, order: Positions) -> None:
-    """Put the lines of a file of records in another order, below a line of names."""
+    """Put the lines of the records of a file in another order."""
     lines = path.read_bytes().splitlines(keepends=True)
     names = len(lines) - len(order)
     records = lines[names:]

@@ -1,10 +1,9 @@
-"""What was written, read back: every cell compared with what should be there.
+"""Read a written file back, and compare every cell with what should be there.
 
-The readers here are plain and strict, and none of those that read the input: Python's
-csv module for text, row group by row group for Parquet and batch by batch for Arrow,
-slices of lines by the ``.rds`` just written for mu-Argus. Only how the encoding of
-mu-Argus is told is shared with them. A file is read in blocks, of which one is in
-memory.
+The readers here are simple and strict, and share nothing with those that read the input
+except how the encoding of mu-Argus files is found: Python's csv module for text, row
+group by row group for Parquet and batch by batch for Arrow, slices of lines by the
+``.rds`` just written for mu-Argus. One block of a file is in memory at a time.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from riskcore.data.files.labelled import parser_errors
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-# Values of a block by column: text, "" where missing, and _EMPTY for empty text.
+# The values of a block by column: text, "" if missing, _EMPTY for empty text.
 Block = list[Sequence[Any]]
 
 # Records compared at a time: few, so that their text stays in the processor's cache.
@@ -55,23 +54,17 @@ class ReadBackError(ValueError):
     """A file that was written is not what it should be."""
 
 
+def _error(path: Path, what: str) -> ReadBackError:
+    return ReadBackError(f"{path}: {what}; nothing is written")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Expected:
-    """What a file should hold.
+    """What a file should hold."""
 
-    Attributes
-    ----------
-    columns : dict of str to array or narwhals series, each of length n
-        In the order in which they stand in the file, the records in their own order.
-    order : int64 ndarray, shape (n,), or None
-        Positions of the records in the order in which they are written.
-    masks : dict of str to bool ndarray, each shape (n,)
-        The values that must be missing.
-    """
-
-    columns: Mapping[str, Any]
-    order: Positions | None
-    masks: Mapping[str, Mask]
+    columns: Mapping[str, Any]  # in the order of the file, records in their own order
+    order: Positions | None  # positions of the records as they are written
+    masks: Mapping[str, Mask]  # the values that must be missing
 
     @property
     def n(self) -> int:
@@ -79,7 +72,7 @@ class Expected:
         return len(next(iter(self.columns.values())))
 
     def rows(self, begin: int, end: int) -> slice | Positions:
-        """Return the positions of the records that stand from begin to end."""
+        """Return the positions of the records from place begin to place end."""
         return slice(begin, end) if self.order is None else self.order[begin:end]
 
 
@@ -92,26 +85,24 @@ def read_back(
     weight: str | None = None,
     decimal: str = ".",
 ) -> dict[str, Array]:
-    """Read a file again and compare it with what it should hold."""
+    """Compare a file with what it should hold; return codes and the weight from it."""
     like = like or formats.Format("csv")
-    gather = {name: _Codes() for name in codes}
+    codes_of = {name: _Codes() for name in codes}
     found: dict[str, Any] = {
-        **gather,
+        **codes_of,
         **({weight: _Numbers(decimal)} if weight else {}),
     }
     kind = formats.written_as(path, like).kind
     try:
         if kind in _PIECES:
             pieces = _PIECES[kind](parts[0])
-            return _typed(path, pieces, expected, list(gather), weight, decimal)
+            return _typed(path, pieces, expected, list(codes_of), weight, decimal)
         names, blocks = _BLOCKS[kind](path, parts, like)
         _compare_names(path, names, expected)
         _compare(path, names, blocks, expected, found)
     except _UNREADABLE as error:
-        raise ReadBackError(
-            f"{path}: what was written cannot be read back "
-            f"({type(error).__name__}); nothing is written"
-        ) from None
+        kind = type(error).__name__
+        raise _error(path, f"what was written cannot be read back ({kind})") from None
     return {name: one.finish() for name, one in found.items()}
 
 
@@ -119,7 +110,7 @@ _UNREADABLE = (csv.Error, UnicodeError, EOFError, gzip.BadGzipFile, zlib.error)
 
 
 class _Differences:
-    """The cells that are not what they should be: columns, counts, first records."""
+    """The cells that are not what they should be, by column: count and first record."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -135,25 +126,23 @@ class _Differences:
                 f"{name!r} in {count} records, first in record {first}"
                 for name, (count, first) in self.found.items()
             )
-            raise ReadBackError(
-                f"{self.path}: what was written is not what should be there: {each}; "
-                "nothing is written"
+            raise _error(
+                self.path, f"what was written is not what should be there: {each}"
             )
 
 
 def _compare_names(path: Path, names: Sequence[str], expected: Expected) -> None:
     if sorted(names) != sorted(expected.columns):
-        raise ReadBackError(
-            f"{path}: what was written has not the {len(expected.columns)} columns "
-            "that should be there; nothing is written"
+        number = len(expected.columns)
+        raise _error(
+            path, f"what was written has not the {number} columns that should be there"
         )
 
 
 def _refuse_count(path: Path, found: int, expected: int) -> None:
     if found != expected:
-        raise ReadBackError(
-            f"{path}: {found} records are read back where {expected} were to be "
-            "written; nothing is written"
+        raise _error(
+            path, f"{found} records are read back instead of the {expected} expected"
         )
 
 
@@ -164,14 +153,14 @@ def _compare(
     expected: Expected,
     found: Mapping[str, Any],
 ) -> None:
-    """Compare blocks of text; hand the columns asked for to those who gather them."""
+    """Compare blocks of text; pass the columns asked for to their collectors."""
     differences = _Differences(path)
     ordered = expected.order is not None
     wanted = [_wanted(expected.columns[name], ordered=ordered) for name in names]
     begin = 0
     for block in blocks:
         end = begin + len(block[0])
-        if end > expected.n:  # what follows is counted only
+        if end > expected.n:  # only count what follows
             begin = end
             continue
         rows = expected.rows(begin, end)
@@ -194,7 +183,7 @@ def _compare(
 
 
 class _Codes:
-    """Gathers a column of text as codes of its values, 0 being missing."""
+    """Collect a column of text as codes of its values; 0 is missing."""
 
     def __init__(self) -> None:
         self.known: defaultdict[Any, int] = defaultdict(count(1).__next__)
@@ -211,7 +200,7 @@ class _Codes:
 
 
 class _Numbers:
-    """Gathers a column of text as numbers."""
+    """Collect a column of text as numbers."""
 
     def __init__(self, decimal: str) -> None:
         self.decimal = decimal
@@ -231,15 +220,15 @@ class _Numbers:
 
 
 def _number(text: Any) -> float:
-    """Return text as a number, nan if it is none."""
+    """Return text as a number, nan if it is not a number."""
     try:
         return float(text)
     except (TypeError, ValueError):
         return np.nan
 
 
-def _wanted(column: Any, *, ordered: bool) -> _Text | _Arrow:
-    """Return what a column should be as text, block by block."""
+def _wanted(column: Any, *, ordered: bool) -> _Wanted:
+    """Return the text that a column should be, block by block."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "Uiu":
         return _Text(column)
     arrow = _arrow(column, ordered=ordered)
@@ -248,11 +237,23 @@ def _wanted(column: Any, *, ordered: bool) -> _Text | _Arrow:
     return _Arrow(arrow)
 
 
-class _Text:
-    """Text of NumPy."""
+class _Wanted:
+    """A column as the text that should stand in a file."""
 
-    def __init__(self, column: Array) -> None:
+    def __init__(self, column: Any) -> None:
         self.column = column
+
+    def block(self, rows: Any) -> list[Any]:
+        """Return the text of some records."""
+        raise NotImplementedError
+
+    def read(self, column: Sequence[Any]) -> list[Any]:
+        """Return text that was read as it compares with a block."""
+        return list(column)
+
+
+class _Text(_Wanted):
+    """Text or whole numbers of NumPy."""
 
     def block(self, rows: Any) -> list[Any]:
         block = self.column[rows]
@@ -265,15 +266,12 @@ class _Text:
             values = [_MISSING if hidden else value for value, hidden in pairs]
         return values
 
-    def read(self, column: Sequence[Any]) -> list[Any]:
-        return list(column)
 
-
-class _Arrow:
-    """Values of Arrow but floats, as the text that stands for them."""
+class _Arrow(_Wanted):
+    """Values of Arrow other than floats."""
 
     def __init__(self, column: Any) -> None:
-        self.column = column
+        super().__init__(column)
         types = import_pyarrow().types
         self.bool = types.is_boolean(column.type)
         self.whole = types.is_integer(column.type)
@@ -299,12 +297,9 @@ class _Arrow:
         listed: list[Any] = values.tolist()
         return listed
 
-    def read(self, column: Sequence[Any]) -> list[Any]:
-        return list(column)
 
-
-class _Float(_Arrow):
-    """Floats of Arrow, compared as numbers: they have many texts."""
+class _Float(_Wanted):
+    """Floats of Arrow, compared as numbers, since they have many texts."""
 
     def block(self, rows: Any) -> list[Any]:
         values = _taken(self.column, rows).to_numpy(zero_copy_only=False)
@@ -331,8 +326,8 @@ def _taken(column: Any, rows: slice | Positions) -> Any:
 def _arrow(column: Any, *, ordered: bool) -> Any:
     """Return a column as a chunked array of Arrow without a dictionary.
 
-    If records are to be taken of it in an order, as one piece: Arrow would make it one
-    for every block. Text has long offsets then, for a piece may hold gigabytes.
+    If its records are taken in another order it is one chunk, else Arrow would join the
+    chunks again for every block. Text then has long offsets, for gigabytes.
     """
     array = _chunked(array_of(column))
     if not ordered:
@@ -356,9 +351,8 @@ def _chunked(array: Any) -> Any:
 def _next_rows(reader: Iterator[list[str]], number: int) -> list[list[str]]:
     """Return some rows of a csv reader, whose fields may be long.
 
-    The limit of the csv module belongs to the whole process. It is raised, under a
-    lock, for this one step: a caller that is interrupted between two blocks may never
-    come back to lower it.
+    The limit of the csv module belongs to the process. It is raised, under a lock, for
+    this step only: a caller interrupted between two blocks may never lower it again.
     """
     with _FIELD_LIMIT_LOCK:
         before = csv.field_size_limit(_FIELD_LIMIT)
@@ -373,7 +367,7 @@ def _csv_blocks(
 ) -> tuple[list[str], Iterator[Block]]:
     """Return the names in a CSV file, and its blocks.
 
-    Quotes matter there for empty text, and for codes, which without are missing.
+    Quotes matter for empty text, and for codes that are missing without quotes.
     """
     delimiter, packed = like.csv_at(path)
 
@@ -389,12 +383,11 @@ def _csv_blocks(
     with opened() as file:
         quotes_matter = _holds(file, ['""', *like.missing_codes])
     codes = frozenset(like.missing_codes)
-    taken_off = _unguarded if like.guard_formulas else _same
 
     def blocks() -> Iterator[Block]:
         with opened() as file:
             lines: list[str] = []
-            source = _noting(file, lines) if quotes_matter else file
+            source = _recorded(file, lines) if quotes_matter else file
             reader = csv.reader(source, delimiter=delimiter, strict=True)
             _next_rows(reader, 1)
             lines.clear()
@@ -402,15 +395,16 @@ def _csv_blocks(
                 if quotes_matter and (
                     '""' in "".join(lines) or not all(map(codes.isdisjoint, rows))
                 ):
-                    heeded = _with_quotes_heeded(lines, delimiter, codes)
-                    rows = _next_rows(heeded, _ROWS)
-                yield taken_off(_columns(path, rows, len(names)))
+                    with_quotes = _with_quotes(lines, delimiter, codes)
+                    rows = _next_rows(with_quotes, _ROWS)
+                block = _columns(path, rows, len(names))
+                yield _unguarded(block) if like.guard_formulas else block
                 lines.clear()
 
     return names, blocks()
 
 
-# Written once more than in `riskcore.data.files.formulas`, and in another way.
+# Deliberately not the code of `riskcore.data.files.formulas`, which this checks.
 _FORMULA = re.compile("'[' ]*(?=[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")
 _NO_FORMULA = re.compile(
     "[' ]*[+-]?(?:(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?)?[' ]*"
@@ -418,7 +412,7 @@ _NO_FORMULA = re.compile(
 
 
 def _unguarded(block: Block) -> Block:
-    """Take the apostrophes off again that guard formulas."""
+    """Return a block without the apostrophes that guard formulas."""
     return [
         [
             text[1:]
@@ -433,12 +427,8 @@ def _unguarded(block: Block) -> Block:
     ]
 
 
-def _same(block: Block) -> Block:
-    return block
-
-
 def _holds(file: IO[str], texts: Sequence[str]) -> bool:
-    """Whether one of some texts stands anywhere in a file."""
+    """Return whether a file contains one of some texts."""
     longest, last = max(map(len, texts)), ""
     while part := file.read(_CHUNK):
         both = last + part
@@ -448,30 +438,29 @@ def _holds(file: IO[str], texts: Sequence[str]) -> bool:
     return False
 
 
-def _noting(file: Iterable[str], lines: list[str]) -> Iterator[str]:
-    """Yield lines, and keep them."""
+def _recorded(file: Iterable[str], lines: list[str]) -> Iterator[str]:
+    """Yield lines, and add them to a list."""
     for line in file:
         lines.append(line)
         yield line
 
 
 def _columns(path: Path, rows: list[list[Any]], fields: int) -> Block:
-    """Turn rows into columns."""
+    """Return rows as columns."""
     if {*map(len, rows)} != {fields}:
         wrong = sum(len(row) != fields for row in rows)
-        raise ReadBackError(
-            f"{path}: {wrong} records are read back with a wrong number of "
-            f"fields where {fields} were to be written; nothing is written"
+        raise _error(
+            path, f"{wrong} records are read back without the {fields} fields expected"
         )
     return list(zip(*rows, strict=True))
 
 
-def _with_quotes_heeded(
+def _with_quotes(
     lines: list[str], delimiter: str, codes: frozenset[str]
 ) -> Iterator[list[Any]]:
-    """Yield rows in which empty text in quotes is a value, and a code without is none.
+    """Yield rows in which quoted empty text is a value, and an unquoted code missing.
 
-    The csv module does not tell what stood in quotes.
+    The csv module does not report which fields had quotes.
     """
     mark = re.escape(delimiter)
     field = re.compile(rf'("(?:[^"]|"")*"|[^{mark}"\r\n]*)({mark}|\r\n|\n|\r|\Z)')
@@ -493,9 +482,8 @@ def _with_quotes_heeded(
             yield row
 
 
-@dataclass(frozen=True, slots=True)
-class _Variable:
-    """A variable by the line that declares it."""
+class _Variable(NamedTuple):
+    """A variable as the metadata declare it."""
 
     name: str
     start: int
@@ -506,7 +494,7 @@ class _Variable:
 def _argus_blocks(
     path: Path, parts: Sequence[Path], like: formats.Format
 ) -> tuple[list[str], Iterator[Block]]:
-    """Return the names of mu-Argus data, and their blocks, by the metadata beside."""
+    """Return the names in mu-Argus data, and its blocks, by its metadata."""
     data, metadata = parts
     separator, in_front, variables = _declared(metadata)
     names = [variable.name for variable in variables]
@@ -538,7 +526,7 @@ def _argus_blocks(
     return names, blocks()
 
 
-# By format, of those that are text.
+# The readers of formats of text.
 _BLOCKS = {"csv": _csv_blocks, "argus": _argus_blocks}
 
 
@@ -548,7 +536,7 @@ def _code(text: str, missing: frozenset[str]) -> str:
 
 
 def _declared(path: Path) -> tuple[str | None, bool, list[_Variable]]:
-    """Return the separator, whether names stand in front, and the variables."""
+    """Return the separator, whether the data begin with names, and the variables."""
     separator, in_front = None, False
     variables = []
     for line in path.read_text(encoding_of(path)).split("\n"):
@@ -566,9 +554,9 @@ def _declared(path: Path) -> tuple[str | None, bool, list[_Variable]]:
 
 
 class _Pieces(NamedTuple):
-    """A file of typed columns in pieces: their sizes, and how one of them is read.
+    """A file of typed columns in pieces: their sizes, and how to read one of them.
 
-    ``times`` makes dates and times of the numbers that stand for them in some files.
+    ``times`` converts numbers to dates and times, in files that store them so.
     """
 
     names: list[str]
@@ -635,7 +623,7 @@ def _labelled_pieces(
 
 
 _SECOND, _DAY = timedelta(seconds=1), timedelta(days=1)
-# By format, of those with typed columns.
+# The readers of formats with typed columns.
 _PIECES: dict[str, Callable[[Path], AbstractContextManager[_Pieces]]] = {
     "parquet": _parquet_pieces,
     "arrow": _arrow_pieces,
@@ -689,9 +677,7 @@ def _typed(
                         found[name] += read.chunks
                 begin += size
     except (pyarrow.ArrowException, OSError):
-        raise ReadBackError(
-            f"{path}: what was written cannot be read back; nothing is written"
-        ) from None
+        raise _error(path, "what was written cannot be read back") from None
     differences.refuse()
     columns = {name: pyarrow.chunked_array(found[name]) for name in found}
     return {
@@ -719,7 +705,7 @@ def _unequal(read: Any, should: Any) -> Mask:
 
 
 def _without_nan(column: Any) -> Any:
-    """Return a column with nan as missing, for files that have no nan."""
+    """Return a column with nan as missing."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     if not pyarrow.types.is_floating(column.type):
         return column
@@ -731,7 +717,7 @@ def _without_nan(column: Any) -> Any:
 def _as_numbers(column: Any, decimal: str) -> Array:
     pyarrow = import_pyarrow()
     if pyarrow.types.is_integer(column.type):
-        # Not by a cast, which refuses integers from 2**53 on.
+        # A cast would refuse integers from 2**53 on.
         return np.asarray(column.to_numpy()).astype(np.float64)
     if pyarrow.types.is_floating(column.type):
         return np.asarray(column.to_numpy(), np.float64)
@@ -741,12 +727,10 @@ def _as_numbers(column: Any, decimal: str) -> Array:
 
 
 def _as_codes(column: Any) -> Array:
-    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    if pyarrow.types.is_floating(column.type):
-        null = pyarrow.scalar(None, column.type)
-        column = compute.if_else(compute.is_nan(column), null, column)
+    pyarrow = import_pyarrow()
+    column = _without_nan(column)
     if pyarrow.types.is_nested(column.type) or hasattr(column.type, "storage_type"):
-        values = column.to_pylist()  # lists and the like have no dictionary
+        values = column.to_pylist()  # lists cannot be coded
         texts = [None if value is None else repr(value) for value in values]
         column = pyarrow.chunked_array([texts], pyarrow.large_string())
     coded = column.dictionary_encode().unify_dictionaries().combine_chunks()

@@ -1,8 +1,8 @@
-"""The records of a protection: a private one to do it again, a public one to tell how.
+"""The records of a protection: a private one for a replay, a public one of methods.
 
-Neither lets a guess at a suppressed value be checked. The private one holds settings, a
-keyed digest of the input and the secret of the order; of figures only those that follow
-from the safe file. The public one holds methods and rounded counts.
+Neither helps to check a guess at a suppressed value. The private record holds settings,
+a keyed digest of the input and the secret of the order; its figures all follow from the
+safe file. The public record holds methods and rounded counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from riskcore.data.recode import Recoding
 from riskcore.protection.release.secret import check_secret
 from riskcore.protection.settings import Settings
 
-# Of the layout of the private record.
+# The version of the layout of the private record.
 FORMAT = 2
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "
@@ -35,30 +35,18 @@ _PUBLIC = "How the file was protected: methods and rounded counts, for publicati
 _LARGEST = 1 << 26
 _MOST_BESIDE = 100
 _HEX = re.compile("[0-9a-f]+")
-# Counts that are published are rounded to multiples of it, or coarser.
+# Published counts are rounded to multiples of this, or coarser.
 COARSE = 10
 
 
 def coarse(count: int) -> int:
-    """Return a count to two digits, and no finer than tens; 0 for those below 10.
-
-    Examples
-    --------
-    >>> [coarse(count) for count in (0, 9, 14, 127, 1049, 23456)]
-    [0, 0, 10, 130, 1000, 23000]
-    """
+    """Return a count rounded to two digits, and to tens; 0 for counts below 10."""
     unit = max(10 ** (len(str(count)) - 2), COARSE)
     return 0 if count < COARSE else (count + unit // 2) // unit * unit
 
 
 def about(count: int) -> str:
-    """Return in words a count that is rounded by `coarse`.
-
-    Examples
-    --------
-    >>> [about(count) for count in (0, 2, 23456)]
-    ['0', 'fewer than 10', 'about 23,000']
-    """
+    """Return in words a count that is rounded by `coarse`."""
     if 0 < count < COARSE:
         return f"fewer than {COARSE}"
     return f"about {coarse(count):,}" if count else "0"
@@ -67,14 +55,25 @@ def about(count: int) -> str:
 def thresholds(settings: Settings) -> dict[str, Any]:
     """Return the thresholds as they were asked for.
 
-    One that a rate gave is a figure of the recoded file, and rounded it still leaves
-    some candidates for a blank and not others: the rate stands in its place.
+    The threshold that a rate gives depends on the recoded file. Even rounded it would
+    rule out candidates for a blank, so only the rate is given.
     """
-    names = (
-        "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
-    )  # fmt: skip
-    plain = settings.to_dict()
-    return {name: plain[name] for name in names}
+    given = settings.to_dict()
+    return {name: given[name] for name in _THRESHOLDS}
+
+
+_THRESHOLDS = (
+    "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
+)  # fmt: skip
+_METHODS = (
+    "level", "within_households", "population", "method", "missing", "alpha",
+    "suppression", "plan", "ties", "cost", "household_keys", "related",
+)  # fmt: skip
+# The figures that follow from the safe file alone, without the threshold.
+_OF_THE_SAFE_FILE = (
+    "cells", "sample_uniques", "k_anonymity", "below", "reidentification_rate",
+    "expected_reidentifications", "max_risk",
+)  # fmt: skip
 
 
 def private(
@@ -86,7 +85,7 @@ def private(
     source: Mapping[str, Any],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the record from which the same file can be made again."""
+    """Return the private record, from which the same file can be made again."""
     return {
         "private": _PRIVATE,
         "format": FORMAT,
@@ -100,24 +99,18 @@ def private(
         "sets": [
             {
                 "keys": one["keys"],
-                "risk": {"protected": _of_the_safe_file(one["risk"]["protected"])},
+                "risk": {
+                    "protected": {
+                        name: one["risk"]["protected"][name]
+                        for name in _OF_THE_SAFE_FILE
+                    }
+                },
             }
             for one in figures["sets"]
         ],
         "suppressed": figures["suppressed"],
         "rounds": len(figures["rounds"]),
     }
-
-
-# The figures that need nothing but the safe file, not the threshold.
-_OF_THE_SAFE_FILE = (
-    "cells", "sample_uniques", "k_anonymity", "below", "reidentification_rate",
-    "expected_reidentifications", "max_risk",
-)  # fmt: skip
-
-
-def _of_the_safe_file(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: figures[name] for name in _OF_THE_SAFE_FILE}
 
 
 def public(
@@ -129,12 +122,8 @@ def public(
     renumbered: Iterable[str],
     formulas_guarded: bool,
 ) -> dict[str, Any]:
-    """Return what may be published of a protection: methods and rounded counts."""
-    plain = settings.to_dict()
-    same = (
-        "level", "within_households", "population", "method", "missing", "alpha",
-        "suppression", "plan", "ties", "cost", "household_keys", "related",
-    )  # fmt: skip
+    """Return the public record of a protection: methods and rounded counts."""
+    given = settings.to_dict()
     return {
         "public": _PUBLIC,
         "riskcore": __version__,
@@ -143,7 +132,7 @@ def public(
         "verdict": verdict,
         "sets": [one["keys"] for one in figures["sets"]],
         **thresholds(settings),
-        **{name: plain[name] for name in same},
+        **{name: given[name] for name in _METHODS},
         "weighted": settings.weight is not None,
         "households": settings.household is not None,
         "recodings": {
@@ -160,15 +149,7 @@ def public(
 
 
 def method_of(recoding: Recoding) -> dict[str, Any]:
-    """Return the kind of a recoding and its bounds, without codes of single values.
-
-    Examples
-    --------
-    >>> method_of(Recoding.intervals([15, 65], closed="left"))["intervals"]
-    ['(-inf, 15)', '[15, 65)', '[65, inf)']
-    >>> method_of(Recoding.mapping({"3": "2"}))
-    {'kind': 'mapping'}
-    """
+    """Return the kind of a recoding and its bounds, without codes of single values."""
     if recoding.drop:
         return {"kind": "truncation", "characters": recoding.drop}
     ranges = [rule for rule in recoding.rules if not rule.single]
@@ -184,56 +165,40 @@ def method_of(recoding: Recoding) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A private record that was read.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    settings : Settings
-    reading : dict
-        How the input was read.
-    dropped, renumbered : tuple of str
-    shuffled, formulas_guarded : bool
-    secret : str or None
-        Of the order and the new ids.
-    digest, key : str or None
-        The keyed digest of the input, and the id of its key.
-    sha256 : str
-        Of the safe file.
-    """
+    """A private record that was read."""
 
     path: Path
     settings: Settings
-    reading: dict[str, Any]
+    reading: dict[str, Any]  # how the input was read
     dropped: tuple[str, ...]
     renumbered: tuple[str, ...]
     shuffled: bool
     formulas_guarded: bool
     secret: str | None
-    digest: str | None
-    key: str | None
-    sha256: str
+    digest: str | None  # the keyed digest of the input
+    key: str | None  # the id of its key
+    sha256: str  # of the safe file
 
 
 def read_record(path: str | Path) -> Record:
     """Read the private record of a protection.
 
-    It may hold anything: what does not fit is named, and no file is opened because
-    the record names it.
+    The file may hold anything: an error names what does not fit, and no file is opened
+    because the record names it.
     """
     path = Path(path)
     try:
         return _record(path, plain_json(path))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: no record of a protection: {error}") from None
+        raise ValueError(f"{path}: not a record of a protection: {error}") from None
     except RecursionError:
-        raise ValueError(f"{path}: no record of a protection: nested") from None
+        raise ValueError(f"{path}: not a record of a protection: nested") from None
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
-    """Return the private records beside one that are of other safe files of its input.
+    """Return the private records in the same folder of other safe files of the input.
 
-    Of at most 100 records, the first by name; what cannot be read is left out.
+    The first 100 files by name are read; those that are not records are left out.
     """
     digest = record["input"]["digest"]["hmac_sha256"]
     found = []
@@ -250,7 +215,7 @@ def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
 
 
 def plain_json(path: Path) -> Any:
-    """Return the JSON of a file; what is not plain data is refused."""
+    """Return the JSON of a file; refuse what is not plain data."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")
     with path.open("rb") as file:
@@ -302,22 +267,22 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _record(path: Path, plain: Any) -> Record:
-    if not isinstance(plain, dict):
-        raise ValueError("no object")
-    if "public" in plain:
-        raise ValueError("it is the public one; a replay needs the private one")
-    version = _member(plain, "format", int)
+def _record(path: Path, content: Any) -> Record:
+    if not isinstance(content, dict):
+        raise ValueError("not a JSON object")
+    if "public" in content:
+        raise ValueError("it is the public record; a replay needs the private one")
+    version = _member(content, "format", int)
     if version != FORMAT:
-        raise ValueError(f"format: {version}, and this version reads {FORMAT}")
-    source = _member(plain, "input", dict)
-    output = _member(plain, "output", dict)
+        raise ValueError(f"format: {version}, but this version reads {FORMAT}")
+    source = _member(content, "input", dict)
+    output = _member(content, "output", dict)
     digest = _member(source, "digest", dict, "input")
     where = "input.digest"
     secret = _member(output, "secret", str | None, "output")
     record = Record(
         path=path,
-        settings=Settings.from_dict(_member(plain, "settings", dict)),
+        settings=Settings.from_dict(_member(content, "settings", dict)),
         reading=_member(source, "reading", dict, "input"),
         dropped=_names(output, "dropped"),
         renumbered=_names(output, "renumbered"),
@@ -334,15 +299,15 @@ def _record(path: Path, plain: Any) -> Record:
     return record
 
 
-def _member(plain: Mapping[str, Any], name: str, kind: Any, where: str = "") -> Any:
-    """Return a member of an object if it is of a kind."""
+def _member(content: Mapping[str, Any], name: str, kind: Any, where: str = "") -> Any:
+    """Return a member of an object, of the given type."""
     member = f"{where}.{name}" if where else name
-    if name not in plain:
-        raise ValueError(f"{member}: lacks")
-    value = plain[name]
+    if name not in content:
+        raise ValueError(f"{member}: missing")
+    value = content[name]
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         named = getattr(kind, "__name__", str(kind))
-        raise ValueError(f"{member}: {reprlib.repr(value)} is no {named}")
+        raise ValueError(f"{member}: {reprlib.repr(value)} is not of type {named}")
     return value
 
 
@@ -354,8 +319,8 @@ def _names(output: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _hex(plain: Mapping[str, Any], name: str, where: str) -> str | None:
-    text: str | None = _member(plain, name, str | None, where)
+def _hex(content: Mapping[str, Any], name: str, where: str) -> str | None:
+    text: str | None = _member(content, name, str | None, where)
     if text is not None and not _HEX.fullmatch(text):
-        raise ValueError(f"{where}.{name}: no hexadecimal digits")
+        raise ValueError(f"{where}.{name}: not hexadecimal digits")
     return text

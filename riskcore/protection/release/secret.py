@@ -1,8 +1,8 @@
-"""What only the owner of a file knows: the key of the records, an order, new ids.
+"""Secrets of the owner of a file: the key of the records, the order, the new ids.
 
-An order that can be guessed, or a digest that anybody can compute, tells what was
-suppressed: whoever tries all values of a blank sees which one fits. So digests are
-keyed, with a key that is in no record, and orders come from 256 random bits.
+If an order can be guessed, or anybody can compute a digest, suppressed values can be
+found by trying. So digests are keyed, with a key that is in no record, and orders come
+from 256 random bits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Positions = NDArray[np.int64]
 _FILE = "record.key"
 _BYTES = 32
 _HEX = re.compile(f"[0-9a-f]{{{2 * _BYTES}}}")
-# What a stream or an id is for: none tells of another.
+# Labels of the streams and of the id of a key: none gives another.
 _KEY_ID = b"riskcore: id of the key of records"
 _UNITS = b"riskcore: order of the units"
 _MEMBERS = b"riskcore: order of the members"
@@ -40,7 +40,7 @@ _GIVEN = b"riskcore: order of the given seed "
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Key:
-    """The key with which a user's records tell one input file from another.
+    """The key with which a user's records distinguish one input file from another.
 
     Attributes
     ----------
@@ -52,42 +52,16 @@ class Key:
 
     @property
     def id(self) -> str:
-        """What tells this key from others, and nothing of it."""
+        """An id that differs by key and reveals nothing of it."""
         return hmac.new(self.value, _KEY_ID, hashlib.sha256).hexdigest()[:16]
 
-    def digest(self, path: str | Path) -> str:
-        """Return the HMAC-SHA256 of a file.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "a.csv"
-        ...     _ = path.write_bytes(b"a")
-        ...     Key(bytes(32)).digest(path)[:8]
-        '9615a95d'
-        """
-        return str(self._digest(Path(path)).hexdigest())
-
     def digest_of(self, paths: Sequence[Path]) -> str:
-        """Return the HMAC-SHA256 of the files of a data set, of one that of itself.
+        """Return the HMAC-SHA256 of the files of a data set; of one file, its own.
 
         Files in folders named ``column=value`` differ by these, too.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "a.csv"
-        ...     _ = path.write_bytes(b"a")
-        ...     key = Key(bytes(32))
-        ...     key.digest_of([path]) == key.digest(path)
-        ...     key.digest_of([path, path]) == key.digest(path)
-        True
-        False
         """
         if len(paths) == 1:
-            return self.digest(paths[0])
+            return str(self._digest(paths[0]).hexdigest())
         whole = hmac.new(self.value, digestmod=hashlib.sha256)
         for path in paths:
             folders = "/".join(part for part in path.parts[:-1] if "=" in part)
@@ -114,7 +88,7 @@ def key_folder() -> Path | None:
     local, xdg = os.environ.get("LOCALAPPDATA"), os.environ.get("XDG_CONFIG_HOME")
     if sys.platform == "win32" and local:
         return Path(local) / "riskcore"
-    # A relative path is none, says the specification of XDG.
+    # Relative paths are to be ignored, says the XDG specification.
     if sys.platform not in ("win32", "darwin") and xdg and Path(xdg).is_absolute():
         return Path(xdg) / "riskcore"
     try:
@@ -133,7 +107,7 @@ def key_file() -> Path | None:
 
 
 def user_key(*, create: bool = True) -> Key | None:
-    """Return the user's key, made at first need."""
+    """Return the user's key, made at first use; None if there is no place for it."""
     path = key_file()
     if path is None:
         return None
@@ -149,7 +123,7 @@ def user_key(*, create: bool = True) -> Key | None:
 
 
 def _make(path: Path) -> None:
-    """Write a new key, whole at once: another process may look for it just now."""
+    """Write a new key at once, as other processes may look for it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -176,8 +150,8 @@ def _read(path: Path) -> Key:
         text = file.read(4 * _BYTES).decode("ascii", "replace").strip()
     if not _HEX.fullmatch(text):
         raise ValueError(
-            f"{path}: no key of riskcore ({2 * _BYTES} hexadecimal digits); put the "
-            "right one back, or remove it and a new one is made"
+            f"{path}: not a key of riskcore ({2 * _BYTES} hexadecimal digits); put the "
+            "right key back, or remove the file and a new key is made"
         )
     return Key(bytes.fromhex(text))
 
@@ -189,8 +163,8 @@ def _refuse_exposed(path: Path, about: os.stat_result) -> None:
         raise ValueError(f"{path}: the key of records belongs to another user")
     if about.st_mode & 0o077:
         raise ValueError(
-            f"{path}: others may read or write the key of records; if it was seen by "
-            f"nobody, chmod 600 {path}, else remove it and a new one is made"
+            f"{path}: others may read or write the key of records; if nobody has seen "
+            f"it, chmod 600 {path}, else remove it and a new key is made"
         )
 
 
@@ -200,51 +174,31 @@ def new_secret() -> str:
 
 
 def secret_of_seed(seed: int) -> str:
-    """Return the same for a given seed: for tests, since seeds can be tried.
-
-    Examples
-    --------
-    >>> secret_of_seed(1)[:8]
-    '682a6cd3'
-    """
+    """Return the secret of a seed, for tests: seeds can be found by trying."""
     return hashlib.sha256(_GIVEN + b"%d" % seed).hexdigest()
 
 
 def check_secret(secret: str) -> str:
-    """Return the secret if it is one that `new_secret` could make."""
+    """Return the secret if it has the form of those of `new_secret`."""
     if not (isinstance(secret, str) and _HEX.fullmatch(secret)):
         raise ValueError(f"secret: {2 * _BYTES} hexadecimal digits needed")
     return secret
 
 
 class Draw:
-    """Secret numbers that decide between keys of equal cost, others at each call.
-
-    Examples
-    --------
-    >>> one, again = Draw("0" * 64), Draw("0" * 64)
-    >>> first = one(3)
-    >>> (first == again(3)).all(), (first == one(3)).any()
-    (np.True_, np.False_)
-    """
+    """Secret numbers that decide between keys of equal cost, others at each call."""
 
     def __init__(self, secret: str) -> None:
         self._secret, self._calls = secret, 0
 
     def __call__(self, size: int) -> NDArray[np.uint64]:
-        """Return so many numbers of 64 bits."""
+        """Return ``size`` numbers of 64 bits."""
         self._calls += 1
         return _numbers(self._secret, _TIES + b"%d" % self._calls, size)
 
 
 def random_order(secret: str, unit: Positions | None, n: int) -> Positions:
-    """Return the records in an order that the secret makes, units together.
-
-    Examples
-    --------
-    >>> random_order("0" * 64, np.array([7, 7, 5, 5, 5]), 5).tolist()
-    [4, 3, 2, 0, 1]
-    """
+    """Return the positions of records in a secret order, the units together."""
     members = _numbers(secret, _MEMBERS, n)
     if unit is None:
         return np.argsort(members, kind="stable")
@@ -256,13 +210,7 @@ def random_order(secret: str, unit: Positions | None, n: int) -> Positions:
 def random_ids(
     secret: str, column: str, codes: Positions, taken: Collection[int] = ()
 ) -> Positions:
-    """Return new ids of a column: 1, 2, ... in an order that the secret makes.
-
-    Examples
-    --------
-    >>> random_ids("0" * 64, "household", np.array([4, 4, 9, -1, 0])).tolist()
-    [1, 1, 2, 0, 3]
-    """
+    """Return new ids of a column: 1, 2, ... in a secret order, 0 if missing."""
     ids = np.zeros(codes.size, np.int64)
     present = codes >= 0
     place = _by_appearance(codes[present])
@@ -276,7 +224,7 @@ def random_ids(
 
 
 def _numbers(secret: str, label: bytes, size: int) -> NDArray[np.uint64]:
-    """Return 64-bit numbers of the stream of a secret and a purpose."""
+    """Return the first 64-bit numbers of a stream."""
     stream = hashlib.shake_256(label + b"\0" + bytes.fromhex(secret))
     return np.frombuffer(stream.digest(8 * size), "<u8").astype(np.uint64)
 
@@ -288,7 +236,7 @@ def _ranks(numbers: NDArray[np.uint64]) -> Positions:
 
 
 def _by_appearance(codes: Positions) -> Positions:
-    """Return codes counted from 0 in the order in which they first stand."""
+    """Return codes from 0 by their first appearance."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     place = np.empty(first.size, np.int64)
     place[np.argsort(first, kind="stable")] = np.arange(first.size)

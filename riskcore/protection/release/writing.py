@@ -1,4 +1,4 @@
-"""Writing a protected file: its layout, its records, and reading it back."""
+"""Write a protected file with its records, and read it back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import operator
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of
 from riskcore.protection.leaks.showing import (
+    shown_as_dicts,
     shown_by,
-    shown_plain,
     warn_of_what_shows,
 )
 from riskcore.protection.protected_records import ProtectedRecords
@@ -52,7 +52,7 @@ from riskcore.protection.verdict import verdict_of
 
 
 class OrderCanBeFound(UserWarning):
-    """The order of the records comes from a seed, which can be tried out."""
+    """The order of the records comes from a seed, which can be found by trying."""
 
 
 class InputCannotBeChecked(UserWarning):
@@ -60,98 +60,89 @@ class InputCannotBeChecked(UserWarning):
 
 
 class UnsafeError(ValueError):
-    """A file is not written, for records in it are not safe."""
+    """A file is not written because records in it are not safe."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of `Protected.write`."""
+
+    overwrite: bool
+    allow_unsafe: bool
+    drop: Iterable[str]
+    shuffle: bool | int
+    renumber: Iterable[str] | None
+    guard_formulas: bool
+    secret: str | None
+    verify: bool
+    record: str | Path | None
+    public_record: str | Path | None
+    also: Mapping[Any, str | Callable[[Any], str]] | None
+    public: Mapping[Any, str] | None
 
 
 def write(
     result: ProtectedRecords,
     path: str | Path,
-    *,
-    overwrite: bool,
-    allow_unsafe: bool,
-    drop: Iterable[str],
-    shuffle: bool | int,
-    renumber: Iterable[str] | None,
-    guard_formulas: bool,
-    secret: str | None,
-    verify: bool,
-    record: str | Path | None,
-    public_record: str | Path | None,
-    also: Mapping[Any, str | Callable[[Any], str]] | None,
-    public: Mapping[Any, str] | None,
+    options: Options,
     progress: Callable[[int, int], None] | None,
     steps: Lines | None,
 ) -> dict[str, Any]:
     """Do what `Protected.write` does."""
-    _refuse_write(result, allow_unsafe=allow_unsafe)
+    _refuse_write(result, allow_unsafe=options.allow_unsafe)
     result.source.refuse_changed()
     figures = facts_of(result, ())
     path = result.source.check_writable(
-        arguments.file_path("path", path), overwrite=overwrite
+        arguments.file_path("path", path), overwrite=options.overwrite
     )
-    dropped = tuple(arguments.names("drop", drop))
+    dropped = tuple(arguments.names("drop", options.drop))
     result.source.check(dropped)
     if set(dropped) >= set(result.source.names):
         raise ValueError("drop: no column would be left")
-    renumbered = columns_renumbered(result.source, result.settings, renumber, dropped)
-    record = f"{path}.private.json" if record is None else record
-    record = arguments.file_path("record", record)
-    told = (
-        None
-        if public_record is None
-        else arguments.file_path("public_record", public_record)
+    renumbered = columns_renumbered(
+        result.source, result.settings, options.renumber, dropped
     )
-    private = {Path(target): text for target, text in (also or {}).items()}
-    common = {Path(target): text for target, text in (public or {}).items()}
-    beside = [record, *([] if told is None else [told]), *private, *common]
-    written = formats.files_written(path, result.source.format)
+    texts = _Texts.of(path, options)
     inputs = [*result.source.paths, *result.settings.rule_files]
-    refuse_sources([*written, *beside], inputs)
-    shuffle = _plain_shuffle(shuffle)
-    keyed = _keyed_digest(result.source)
-    if result.source.path is not None and keyed["hmac_sha256"] is None:
-        message = f"a replay will not be able to check the input: {keyed['why']}"
-        warn(message, InputCannotBeChecked)
-    source = {**result.source.to_dict(), "digest": keyed}
+    written = formats.files_written(path, result.source.format)
+    refuse_sources([*written, *texts.paths], inputs)
+    shuffle = _as_bool_or_seed(options.shuffle)
+    source = _source_of(result)
+    secret = _secret_of(result, shuffle, options.secret, renumbered=bool(renumbered))
     shuffled = shuffle is not False
-    secret = _secret_of(result, shuffle, secret, renumbered=bool(renumbered))
-    order = _random_order(result, secret) if shuffled else None
     layout = Layout.of(
         result.source,
         result.data,
         path,
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
-        order=order,
-        guard_formulas=guard_formulas,
+        order=_random_order(result, secret) if shuffled else None,
+        guard_formulas=options.guard_formulas,
     )
     say = steps or silent
     say("looking for what the columns tell of suppressed values")
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
-    told_by = shown_plain(result, shown, shuffled=shuffled)
-    with replacing_all(overwrite, inputs) as create:
+    shown_dicts = shown_as_dicts(result, shown, shuffled=shuffled)
+    with replacing_all(options.overwrite, inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
-        again = _read_back(result, layout, parts, say) if verify else result
-        if not (again.safe or allow_unsafe):
-            raise UnsafeError(
-                f"As read back: {verdict_of(again)} Nothing is written; "
-                "allow_unsafe=True would do so"
-            )
+        again = _read_back(result, layout, parts, say) if options.verify else result
+        if not (again.safe or options.allow_unsafe):
+            raise UnsafeError(f"As read back: {verdict_of(again)} {_NOT_WRITTEN}")
         result.source.refuse_changed()  # else the digest is that of another file
         figures |= {"safe": again.safe, "verdict": verdict_of(again)}
         output = {
             "file": path.name,
             "sha256": digest(parts[0]),
-            "read_back": verify,
+            "read_back": options.verify,
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
             "renumbered": list(renumbered),
-            "formulas_guarded": guard_formulas,
+            "formulas_guarded": options.guard_formulas,
             "secret": secret,
         }
-        plain = records.private(
+        record = records.private(
             figures,
             result.settings,
             verdict=verdict_of(again, public=True),
@@ -159,24 +150,57 @@ def write(
             source=source,
             output=output,
         )
-        create(record, private=True).write(_json(plain))
-        if told is not None:
-            create(told).write(_json(_public_record(result, again, output)))
-        for target, content in common.items():
-            create(target).write(content.encode())
-        for target, made in private.items():
-            text = made if isinstance(made, str) else made(told_by)
+        create(texts.record, private=True).write(_json(record))
+        if texts.public_record is not None:
+            public_record = _public_record(result, again, output)
+            create(texts.public_record).write(_json(public_record))
+        for target, text in texts.public.items():
+            create(target).write(text.encode())
+        for target, given in texts.private.items():
+            text = given if isinstance(given, str) else given(shown_dicts)
             create(target, private=True).write(text.encode())
-    return {**plain, "shown": told_by}
+    return {**record, "shown": shown_dicts}
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The files to write next to the safe file."""
+
+    record: Path
+    public_record: Path | None
+    private: dict[Path, str | Callable[[Any], str]]
+    public: dict[Path, str]
+
+    @classmethod
+    def of(cls, path: Path, options: Options) -> _Texts:
+        """Return the files that the options ask for."""
+        record = options.record
+        record = f"{path}.private.json" if record is None else record
+        public_record = options.public_record
+        return cls(
+            arguments.file_path("record", record),
+            None
+            if public_record is None
+            else arguments.file_path("public_record", public_record),
+            {Path(target): text for target, text in (options.also or {}).items()},
+            {Path(target): text for target, text in (options.public or {}).items()},
+        )
+
+    @property
+    def paths(self) -> list[Path]:
+        """The paths of all files."""
+        records = [one for one in (self.record, self.public_record) if one is not None]
+        return [*records, *self.private, *self.public]
+
+
+_NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
 
 
 def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
     if result.on_engine is not None:
         raise result.on_engine.refuse_write()
     if not (result.safe or allow_unsafe):
-        raise UnsafeError(
-            f"{verdict_of(result)} Nothing is written; allow_unsafe=True would do so"
-        )
+        raise UnsafeError(f"{verdict_of(result)} {_NOT_WRITTEN}")
 
 
 def _public_record(
@@ -206,7 +230,7 @@ def columns_renumbered(
         "recoded": set(settings.recodings),
     }
     if renumber is None:
-        # Numbers that are declared tell as much where households have no part.
+        # Declared household numbers show as much if households are not used.
         ids = dict.fromkeys([settings.household, source.household])
         others = {None}.union(*parts.values())
         return tuple(str(name) for name in ids if name not in others)
@@ -220,7 +244,7 @@ def columns_renumbered(
     return names
 
 
-def _plain_shuffle(shuffle: Any) -> bool | int:
+def _as_bool_or_seed(shuffle: Any) -> bool | int:
     """Return how to shuffle as a bool, or the number of a seed."""
     if isinstance(shuffle, bool | np.bool_):
         return bool(shuffle)
@@ -240,23 +264,19 @@ def _secret_of(
     renumbered: bool,
 ) -> str | None:
     """Return the one secret of a record: of ties, the order and the new ids."""
-    if result.secret is None:
-        return _secret(shuffle, secret, needed=shuffle is not False or renumbered)
-    if not isinstance(shuffle, bool):
-        raise ValueError(
-            f"shuffle={shuffle}: the ties are those of a secret, so the order is, too; "
-            "give shuffle=True, or protect with ties='rule'"
-        )
-    if secret not in (None, result.secret):
-        raise ValueError(
-            "secret: the ties are those of another one; protect by the settings and "
-            "the secret of one record"
-        )
-    return result.secret
-
-
-def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
-    """Return the secret of the order: given, of a seed, or new."""
+    if result.secret is not None:
+        if not isinstance(shuffle, bool):
+            raise ValueError(
+                f"shuffle={shuffle}: the ties are those of a secret, which gives the "
+                "order, too; give shuffle=True, or protect with ties='rule'"
+            )
+        if secret not in (None, result.secret):
+            raise ValueError(
+                "secret: the ties are those of another one; protect by the settings "
+                "and the secret of one record"
+            )
+        return result.secret
+    needed = renumbered or shuffle is not False
     if secret is not None:
         return check_secret(secret) if needed else None
     if isinstance(shuffle, bool):
@@ -268,19 +288,24 @@ def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | N
     return secret_of_seed(shuffle)
 
 
-def _keyed_digest(source: Source) -> dict[str, str | None]:
-    """Return what tells the input from other files to whoever has the user's key."""
-    if source.path is None:
-        return {"hmac_sha256": None, "key": None, "why": "the input is not a file"}
-    key = user_key()
-    if key is None:
+def _source_of(result: ProtectedRecords) -> dict[str, Any]:
+    """Return what a record says of the input, with a keyed digest if possible."""
+    source = result.source
+    key = None if source.path is None else user_key()
+    if key is not None:
+        digest_of = {"hmac_sha256": key.digest_of(source.files), "key": key.id}
+        return {**source.to_dict(), "digest": digest_of}
+    why = "the input is not a file"
+    if source.path is not None:
         why = "no place was found to write the key of records"
-        return {"hmac_sha256": None, "key": None, "why": why}
-    return {"hmac_sha256": key.digest_of(source.files), "key": key.id}
+        message = f"a replay will not be able to check the input: {why}"
+        warn(message, InputCannotBeChecked)
+    none = {"hmac_sha256": None, "key": None, "why": why}
+    return {**source.to_dict(), "digest": none}
 
 
-def _json(plain: Mapping[str, Any]) -> bytes:
-    text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False)
+def _json(content: Mapping[str, Any]) -> bytes:
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
     return f"{text}\n".encode()
 
 
@@ -291,7 +316,7 @@ def _random_order(result: ProtectedRecords, secret: str | None) -> NDArray[np.in
 
 
 def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.int64]:
-    """Return new ids of a column, 0 where missing."""
+    """Return the new ids of a column, 0 where missing."""
     assert secret is not None
     units = result.household_of
     if name == result.settings.household and units is not None:
@@ -309,13 +334,13 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
 def _read_back(
     result: ProtectedRecords, layout: Layout, parts: list[Path], say: Lines
 ) -> ProtectedRecords:
-    """Return what was written, read and assessed again."""
+    """Return the result as read from the file and assessed again."""
     say("reading back what was written")
     settings, order = result.settings, layout.order
     roles = [*settings.variables, settings.household]
     codes = [str(name) for name in roles if name in layout.columns]
     weight = settings.weight if settings.weight in layout.columns else None
-    # What was not touched is as in the source itresult.
+    # Columns that were not changed are as in the source.
     touched = {*settings.suppressible, *settings.recodings, *layout.renumbered}
     original = Records.of(result.source.data).columns
     found = readback.read_back(
@@ -336,7 +361,7 @@ def _read_back(
     )
     columns = dict(found)
     if any(one.recoded.model is not None for one in result.sets):
-        # A model knows values, and what was read are codes of equal ones.
+        # A model knows values, but codes of equal values were read.
         for key in filter(codes.__contains__, map(str, settings.variables)):
             columns[key] = _as_values(result, key, found[key], order)
     for name in settings.columns:
@@ -359,22 +384,22 @@ def _read_back(
 def _as_values(
     result: ProtectedRecords, name: str, codes: Any, order: NDArray[np.int64] | None
 ) -> Any:
-    """Return values in place of codes that were read, each compared already."""
+    """Return the values of codes that were read, which were compared before."""
     column = code_column(Records.of(result.data), name)
     if not len(column.labels):  # all are blanked
         return codes
     mine = column.codes if order is None else column.codes[order]
     hidden = np.ma.getmaskarray(codes)
-    plain = np.where(hidden, 0, np.ma.getdata(codes))
-    value = np.zeros(int(plain.max()) + 1, np.int64)
-    value[plain[~hidden]] = mine[~hidden]
-    return np.ma.MaskedArray(column.labels[value[plain]], hidden)
+    read = np.where(hidden, 0, np.ma.getdata(codes))
+    value = np.zeros(int(read.max()) + 1, np.int64)
+    value[read[~hidden]] = mine[~hidden]
+    return np.ma.MaskedArray(column.labels[value[read]], hidden)
 
 
 def _in_order(
     result: ProtectedRecords, name: Hashable, order: NDArray[np.int64] | None
 ) -> Any:
-    """Return a column that was left out, in the order of the file written."""
+    """Return a column that was left out, in the order of the written file."""
     column = Records.of(result.data).column(name)
     if name == result.settings.weight:
         numbers = result.source.numbers(name)

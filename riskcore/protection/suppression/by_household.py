@@ -1,8 +1,7 @@
-"""A file of which each household is one row: assessed, protected, and merged back.
+"""Protect a file in which each household is one row, and give the result to members.
 
 Keys that all members share, such as the size or the tenure of the household, are
-counted once for each household, with its weight. What is blanked or recoded goes back
-to all its members.
+counted once for each household, with its weight.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from riskcore.protection.suppression.key_sets import (
     assess_key_sets,
     coded_records,
 )
-from riskcore.protection.suppression.rounds import Mask, Masks
+from riskcore.protection.suppression.rounds import Mask, Masks, blanked_with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units(HouseholdRows):
-    """The households of a file that is protected, each one row."""
+    """The households of a file, each of which is one row."""
 
     @classmethod
     def found(cls, coded: CodedRecords, settings: Settings) -> Units:
-        """Find the households, whose members must agree."""
+        """Return the households of a file, whose members must agree in the keys."""
         assert coded.households is not None
         columns: dict[Hashable, NDArray[Any]] = {
             name: coded.columns[name].codes for name in settings.variables
@@ -41,10 +40,7 @@ class Units(HouseholdRows):
         return cls.agreeing(coded.households, columns)
 
     def row_codes(self, coded: CodedRecords) -> CodedRecords:
-        """Return coded records with one for each household: that of its first member.
-
-        A key that members agree in has the same labels.
-        """
+        """Return the coded records of the first members, with the labels of all."""
         columns = {
             name: replace(
                 one,
@@ -56,14 +52,10 @@ class Units(HouseholdRows):
         return CodedRecords(len(self.first), columns)
 
     def spread(self, masks: Masks, present: Masks, settings: Settings) -> Masks:
-        """Return which values of the records to blank."""
+        """Return the masks of the records from the masks of households."""
         wide: dict[Any, Mask] = {name: mask[self.of] for name, mask in masks.items()}
         for name in settings.variables:
-            goes = [name]
-            for one in goes:
-                more = settings.related.get(one, ())
-                goes += [other for other in more if other not in goes]
-            for other in goes:
+            for other in blanked_with(name, settings):
                 wide[other] = wide[other] | masks[name][self.of]
         return {name: mask & present[name] for name, mask in wide.items()}
 
@@ -71,7 +63,7 @@ class Units(HouseholdRows):
 def assess_again(
     columns: Any, settings: Settings, like: Sequence[Assessment]
 ) -> list[Assessment]:
-    """Assess the households of a file that was read back, see `assess_key_sets`."""
+    """Assess the households of a file that was read back, as `assess_key_sets` does."""
     units = Units.found(coded_records(columns, settings), settings)
     inner = settings.of_rows()
     weight = () if inner.weight is None else (inner.weight,)

@@ -21,12 +21,12 @@ from riskcore.protection.suppression.rounds import (
     margins_of,
 )
 
-# What a bound of each plan is a bound of: at the same costs.
+# What the lower bound of each plan bounds.
 _LEAST = {
     "record": "planning each record by itself",
     "restore": "putting values back from the plan by record",
 }
-# Warn if more than this share of the unsafe records counts on others.
+# Warn if more than this share of the unsafe records leans on others.
 _MANY = 0.5
 
 
@@ -45,18 +45,18 @@ class Certificate:
         The sum of the costs of the blanked keys; where each costs the same, their
         number.
     lower_bound : float or None
-        The least that a plan of this kind can cost, at these costs: of "restore" the
+        The least that a plan of this kind can cost, at these costs; for "restore" the
         least that putting values back from this plan by record can reach. Other costs
-        give another plan by record, from which fewer values may do. None if it is not
-        known.
+        give another plan by record, from which more values may be put back. None if it
+        is not known.
     optimal : bool
-        Whether it is proven that the plan costs no more than that.
+        Whether the plan is proven to cost no more than that.
     by_record : int
-        The values that the plan by record blanks.
+        The number of values that the plan by record blanks.
     unsafe : int
-        Records unsafe before.
+        The number of records that were unsafe before.
     leaning : int
-        Records that are safe only because values of others are blanked.
+        The number of records that are safe only because values of others are blanked.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Certificate:
         return (self.cost - self.lower_bound) / self.cost if self.cost else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data for JSON: for the office alone."""
+        """Return the figures as plain data for JSON; they are not for publication."""
         return {
             "plan": self.plan,
             "cost": self.cost,
@@ -93,33 +93,24 @@ class Certificate:
         }
 
 
-def certificate_facts(plain: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what `Certificate.to_dict` says, in words: for the office alone.
-
-    Examples
-    --------
-    >>> one = Certificate("restore", 10.0, 9.0, False, 20, 15, 5)
-    >>> for name, words in certificate_facts(one.to_dict()):
-    ...     print(f"{name}: {words}")
-    plan: restore; 20 values record by record
-    cost of the plan: 10; putting values back from the plan by record can reach 9 \
-at the least (gap 10 %)
-    counting on others: 5 of 15 unsafe records are safe only by others' blanks
-    """
-    values, unsafe = plain["values_by_record"], plain["unsafe_records"]
-    facts = [("plan", f"{plain['plan']}; {counted(values, 'value')} record by record")]
-    cost, bound = plain["cost"], plain["lower_bound"]
+def certificate_facts(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return in words what `Certificate.to_dict` gives; not for publication."""
+    values, unsafe = figures["values_by_record"], figures["unsafe_records"]
+    facts = [
+        ("plan", f"{figures['plan']}; {counted(values, 'value')} record by record")
+    ]
+    cost, bound = figures["cost"], figures["lower_bound"]
     words = f"{cost:,.10g}"
-    least = _LEAST[plain["plan"]]
-    if plain["optimal"]:
+    least = _LEAST[figures["plan"]]
+    if figures["optimal"]:
         words += f", proven to be the least that {least} can reach"
     elif bound is not None:
-        gap = 100 * plain["gap"]
+        gap = 100 * figures["gap"]
         words += f"; {least} can reach {bound:,.10g} at the least (gap {gap:.2g} %)"
     facts.append(("cost of the plan", words))
     words = "nobody: each record is safe by its own blanks"
-    if plain["leaning_records"]:
-        count = plain["leaning_records"]
+    if figures["leaning_records"]:
+        count = figures["leaning_records"]
         verb = "is" if count == 1 else "are"
         words = f"{count:,} of {counted(unsafe, 'unsafe record')} {verb} safe only by "
         words += "others' blanks"
@@ -127,7 +118,7 @@ at the least (gap 10 %)
 
 
 def warn_of_leaning(certificate: Certificate) -> None:
-    """Warn if most of the unsafe records are safe only by the blanks of others."""
+    """Warn if most unsafe records are safe only by the blanks of others."""
     count, unsafe = certificate.leaning, certificate.unsafe
     if count > _MANY * unsafe:
         warn(
@@ -141,7 +132,7 @@ def warn_of_leaning(certificate: Certificate) -> None:
 
 
 def unsafe_rows(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
-    """Return the mask of the rows unsafe from any set of keys, shape (n,)."""
+    """Return the mask of the rows that are unsafe by any set of keys."""
     pairs = zip(aims, assessments, strict=True)
     either: Mask = np.logical_or.reduce([aim.unsafe(one) for aim, one in pairs])
     return either
@@ -155,10 +146,7 @@ def of_record(
     *,
     optimal: bool,
 ) -> Certificate:
-    """Return the figures of a plan by record, which counts on nobody's blanks.
-
-    If it is the cheapest for each record, it is the cheapest of all such plans.
-    """
+    """Return the certificate of a plan by record, in which nobody leans on others."""
     suppressed = _counts(masks, recoded)
     cost = _cost(suppressed, settings, recoded)
     unsafe = recoded[0].cells.count_of(unsafe_rows(aims, recoded))
@@ -177,7 +165,7 @@ def of_whole(
     *,
     optimal: bool,
 ) -> Certificate:
-    """Return the figures of a plan by record less what could be put back."""
+    """Return the certificate of a plan by record less the values put back."""
     return Certificate(
         settings.plan,
         _cost(_counts(masks, recoded), settings, recoded),
@@ -197,7 +185,7 @@ def _counts(masks: Masks, recoded: Sequence[Assessment]) -> dict[Any, int]:
 def _cost(
     suppressed: Mapping[Any, int], settings: Settings, recoded: Sequence[Assessment]
 ) -> float:
-    """Return the summed costs of the keys that are blanked."""
+    """Return the sum of the costs of the blanked keys."""
     each = {
         key: cost
         for one in recoded
@@ -214,10 +202,7 @@ def leaning(
     masks: Masks,
     still_unsafe: Mask,
 ) -> int:
-    """Return how many records are safe only because values of others are blanked.
-
-    They would be unsafe with their own blanks if all others had their keys.
-    """
+    """Return how many records would be unsafe if only their own values were blanked."""
     leans = np.zeros(len(still_unsafe), bool)
     for assessment, aim in zip(assessments, aims, strict=True):
         cells, margins = assessment.cells, margins_of(assessment, aim)

@@ -1,4 +1,4 @@
-"""The file as it looks to intruders who know one set of keys or another."""
+"""The risks of a file by each set of keys that an intruder may know."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
 
 
 def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
-    """Code what an assessment needs; ``numbers`` are the weights of text."""
+    """Return the coded columns of an assessment; ``numbers`` replace text weights."""
     if numbers is not None:
         records = Records.of(data)
         names = [*settings.variables, settings.household]
@@ -40,10 +40,9 @@ def assess_key_sets(
     settings: Settings,
     like: Sequence[Assessment] | None = None,
 ) -> list[Assessment]:
-    """Assess the data from each set of keys.
+    """Return the assessments of the data by each set of keys.
 
-    With ``like``, the same data before suppression, by the models that were fitted to
-    them.
+    ``like``: the assessments before suppression, whose models are used again.
     """
     populations = [settings.population] * len(settings.keys)
     if like is not None:
@@ -72,8 +71,8 @@ class KeySet:
     aim : Aim
         The thresholds.
     original, recoded, protected : Assessment
-        Of the file as it was, after recoding (the same if there was none), and as it
-        is now.
+        The file as it was, after recoding (``original`` if nothing was recoded), and
+        as it is now.
     """
 
     keys: tuple[Hashable, ...]
@@ -92,12 +91,12 @@ class KeySet:
 
     @property
     def safe(self) -> bool:
-        """Whether no record and household reaches its threshold or has an f below k."""
+        """Whether no record or household reaches its threshold or has an f below k."""
         return not self.unsafe.any() and not self.aim.unsafe_households(self.protected)
 
     @property
     def stages(self) -> dict[str, Assessment]:
-        """The assessments by stage, without recoding if there was none."""
+        """The assessments by stage; "recoded" only if something was recoded."""
         stages = {"original": self.original, "recoded": self.recoded}
         if self.recoded is self.original:
             del stages["recoded"]
@@ -105,7 +104,7 @@ class KeySet:
 
     @property
     def without_keys(self) -> int:
-        """Number of records of which the suppression has taken the last key."""
+        """Number of records that have lost their last key by suppression."""
         before, after = (
             int(cells.records[~_some_key(cells, self.aim.strata)].sum())
             for cells in (self.recoded.cells, self.protected.cells)
@@ -113,7 +112,7 @@ class KeySet:
         return after - before
 
     def _of_each_goal(self, stage: Assessment) -> dict[str, Any]:
-        """Return what is unsafe by each goal, where that is not all that is unsafe."""
+        """Return how many are unsafe by each goal, if there are several goals."""
         aim, found = self.aim, dict[str, Any]()
         if aim.k is not None:
             found["below_k"] = asdict(stage.below(aim.k))
@@ -124,7 +123,7 @@ class KeySet:
         return found
 
     def comparison(self) -> dict[str, dict[str, Any]]:
-        """Return the figures of every stage: before and after, by name."""
+        """Return the figures of each stage by name, before and after protection."""
         return {name: {**figures} for name, figures in self._comparison.items()}
 
     @cached_property
@@ -145,7 +144,7 @@ class KeySet:
 
 
 def _some_key(cells: Cells, strata: Sequence[Hashable]) -> Mask:
-    """Return the mask of the cells in which a key is not missing, strata apart."""
+    """Return the mask of the cells that have a key which is not a stratum."""
     keys = [i for i, key in enumerate(cells.keys) if key not in strata]
     either: Mask = np.logical_or.reduce([*map(cells.present, keys)])
     return either

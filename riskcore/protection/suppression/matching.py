@@ -1,17 +1,15 @@
 """Who matches whom while values are blanked and put back, one value at a time.
 
-Units are records, or groups of records that stay alike; of each the codes of all
-columns, which of them are blanked, and f and F by every set of keys. `Matching` keeps
-f and F of the units that are watched as values change: frequencies and weights are
-whole numbers of small parts, so that a change taken back leaves no trace, and the order
-of the records none either.
+Units are records, or groups of records that stay alike. `Matching` keeps f and F of
+the units that are watched, as whole numbers of small parts: so a change taken back
+leaves no trace, and the order of the records does not matter.
 
-A unit is safe if its risk is below its limit. The risk falls in f and F; so for each
-f there is a least F, in a table, and no risk is computed while values change.
+A unit is safe if its risk is below its limit. The risk falls in f and F, so a table has
+the least F for each f, and no risk is computed while values change.
 
-The units that may match one are found in a list sorted by the keys, in which those that
-differ in a key are passed over together. A key that may be blanked at some time is one
-that matches anything there.
+The units that may match a unit are found in a list sorted by the keys, in which those
+that differ in a key are skipped together. A key that may ever be blanked matches
+anything there.
 """
 
 from __future__ import annotations
@@ -19,68 +17,53 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.protection.suppression.matching_kernels import (
+    Moves,
+    State,
     change_unit,
     count_units,
     exchange_units,
     put_back_units,
+    words,
 )
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 KeyMasks = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
 Risk = Callable[[Floats, Floats], Floats]
 
-# Parts of one record, as a power of two: those of f in a table are fewer.
+# Parts of one record, as a power of two; f has fewer in a table.
 _F_BITS = 20
 _TABLE_BITS = 6
 _MOST_IN_TABLE = 1 << 18
-# The sum of all weights has so many bits.
+# The bits of the sum of all weights.
 _WEIGHT_BITS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """What an intruder who knows one set of keys sees.
+    """What an intruder who knows one set of keys sees."""
 
-    Attributes
-    ----------
-    columns : tuple of int
-        The positions of the keys among the columns.
-    limit : float64 ndarray, shape (U,)
-        The risk that each unit may not reach; nan if it is not watched.
-    risk : callable
-        Takes f and F, does not rise in either.
-    """
-
-    columns: tuple[int, ...]
-    limit: Floats
-    risk: Risk
+    columns: tuple[int, ...]  # positions of the keys
+    limit: Floats  # the risk that each unit may not reach; nan if it is not watched
+    risk: Risk  # of f and F; does not rise in either
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Weights as whole numbers of equal parts, so that sums of them are exact.
+    """Weights as whole numbers of equal parts, so that sums of them are exact."""
 
-    Attributes
-    ----------
-    number : int64 ndarray, shape (U,)
-        Rounded down: so is every sum, by less than a part for each weight.
-    of_one : float
-        How many parts are one.
-    """
-
-    number: Integers
-    of_one: float
+    number: Integers  # rounded down: a sum is too small by less than a part a weight
+    of_one: float  # the number of parts in one
 
     @classmethod
     def of(cls, weight: Floats) -> Parts:
-        """Return the parts of weights, of which the sum fits."""
+        """Return the parts of weights, fine enough that their sum still fits."""
         bits = _WEIGHT_BITS - math.frexp(math.fsum(weight.tolist()))[1]
         of_one = 2.0**bits
         return cls(np.floor(weight * of_one).astype(np.int64), of_one)
@@ -99,34 +82,14 @@ class Matching:
         The weight of each unit.
     views : sequence of View
     alpha : float
-        What an incomplete record counts where it is not certain to belong.
+        What an incomplete record counts where it may match.
     blank_matches_complete : bool
-        Whether records without any key count for complete ones, if there is more than
-        one key.
+        Whether records without any key count for complete ones, if there are several
+        keys.
     blank : uint64 ndarray, shape (U,)
         The columns that are blanked now.
     most : uint64 ndarray, shape (U,)
-        Those that may ever be.
-
-    Attributes
-    ----------
-    blank : uint64 ndarray, shape (U,)
-    f, F : int64 ndarray, shape (V, U)
-        Of the watched units, in small parts.
-    work : int
-        How many pairs of units have been looked at.
-
-    Examples
-    --------
-    >>> one = View((0, 1), np.array([0.6, 0.6, np.nan]), lambda f, F: 1 / f)
-    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
-    >>> ones, blank = np.ones(3, np.int64), np.array([2, 0, 0], np.uint64)
-    >>> parts = Parts.of(np.ones(3))
-    >>> found = Matching(codes, ones, parts, [one], 1.0, False, blank, blank)
-    >>> found.safe[0].tolist()
-    [True, True, True]
-    >>> found.put_back([[(0, 2)]]).tolist(), found.blank.tolist()
-    ([False], [2, 0, 0])
+        The columns that may ever be blanked.
     """
 
     def __init__(
@@ -143,15 +106,12 @@ class Matching:
         units = len(codes)
         self.blank = blank.copy()
         self.work = 0
-        self._views, self._size, self._parts = views, size, parts
-        whole = alpha in (0.0, 1.0)
-        self._table_bits = 0 if whole else _TABLE_BITS
-        gives = np.empty((units, 4), np.int64)
-        gives[:, 0] = size << _F_BITS
-        gives[:, 1] = parts.number
-        gives[:, 2] = size * int(alpha * (1 << _F_BITS))
-        gives[:, 3] = np.floor(alpha * parts.number).astype(np.int64)
-        self._gives = gives
+        self._size, self._parts = size, parts
+        self._table_bits = 0 if alpha in (0.0, 1.0) else _TABLE_BITS
+        perhaps = np.floor(alpha * parts.number).astype(np.int64)
+        of_one = int(alpha * (1 << _F_BITS))
+        sure = (size << _F_BITS, parts.number)
+        gives = np.stack([*sure, size * of_one, perhaps], axis=1)
         M = max(len(view.columns) for view in views)
         sets = len(views)
         code = np.full((sets, units, M), -1, np.int32)
@@ -168,7 +128,7 @@ class Matching:
             bits[v, :m] = np.uint64(1) << np.array(view.columns, np.uint64)
             open_ = (most[:, None] & bits[v, :m]) != 0
             shown = np.where(open_, -1, code[v, :, :m])
-            ranked = _most_telling(shown)
+            ranked = _ranked(shown)
             code[v, :, :m] = code[v][:, ranked]
             bits[v, :m] = bits[v, ranked]
             shown = shown[:, ranked]
@@ -179,20 +139,30 @@ class Matching:
             at = sum(each.size for each in tables)
             shape[v] = m, m > 1 and not blank_matches_complete, at, table.shape[1]
             tables.append(table)
-        self._least = np.concatenate([each.ravel() for each in tables])
-        self._fixed = (units, sets, M, _F_BITS - self._table_bits)
-        self._arrays = (code, key, after, order, bits, shape, gives)
-        self.f, self.F = (
-            np.zeros((sets, units), np.int64),
-            np.zeros((sets, units), np.int64),
+        self.f, self.F = np.zeros((2, sets, units), np.int64)
+        self._tally = np.zeros(2, np.int64)
+        self._state = State(
+            units,
+            sets,
+            M,
+            _F_BITS - self._table_bits,
+            code,
+            key,
+            after,
+            order,
+            bits,
+            shape,
+            gives,
+            self.limit,
+            np.concatenate([each.ravel() for each in tables]),
+            self.blank,
+            self.f,
+            self.F,
+            self._tally,
         )
-        self._tally = np.zeros(4, np.int64)
-        count_units(*self.state())
-
-    def state(self) -> tuple[Any, ...]:
-        """Return what kernels take first, see `matching_kernels.STATE`."""
-        state = (self.limit, self._least, self.blank, self.f, self.F, self._tally)
-        return (*self._fixed, *self._arrays, *state)
+        # The addresses of the arrays, which the state keeps alive.
+        self.words = words(self._state)
+        count_units(self.words)
 
     def _table_of(self, view: View) -> tuple[Integers, NDArray[np.int32]]:
         """Return the least F for each limit and f, and the limit of each unit."""
@@ -225,121 +195,65 @@ class Matching:
 
     @property
     def looked(self) -> int:
-        """How many pairs of units the last search has looked at."""
+        """The pairs of units that the last search compared."""
         return int(self._tally[1])
 
     @property
-    def safe(self) -> NDArray[np.bool_]:
+    def safe(self) -> Mask:
         """Whether each unit is safe from each view, shape (V, U)."""
-        shape = self._arrays[5]
+        state = self._state
         found = np.ones(self.f.shape, bool)
-        for v in range(len(self._views)):
+        for v in range(state.sets):
             at = self.limit[v] >= 0
-            most = shape[v, 3] - 1
-            f = np.minimum(self.f[v, at] >> self._fixed[3], most)
-            least = self._least[shape[v, 2] + self.limit[v, at] * (most + 1) + f]
-            found[v, at] = self.F[v, at] >= least
+            most = state.shape[v, 3] - 1
+            f = np.minimum(self.f[v, at] >> state.shift, most)
+            row = state.shape[v, 2] + self.limit[v, at] * (most + 1)
+            found[v, at] = self.F[v, at] >= state.least[row + f]
         return found
 
-    def put_back(
-        self, moves: Sequence[Sequence[tuple[int, int]]], most_work: int = 1 << 62
-    ) -> NDArray[np.bool_]:
+    def put_back(self, moves: Moves) -> Mask:
         """Put values back, one move after the other, where every unit stays safe."""
-        return self.try_moves(Moves.of(moves), most_work)
-
-    def try_moves(self, moves: Moves, most_work: int = 1 << 62) -> NDArray[np.bool_]:
-        """Do as `put_back` says, with moves in arrays."""
-        made = np.zeros(len(moves), np.uint8)
+        done = np.zeros(moves.number, np.uint8)
         self._tally[1] = 0
-        put_back_units(
-            *self.state(),
-            moves.begin,
-            moves.unit,
-            moves.columns,
-            len(moves),
-            most_work,
-            made,
-        )
+        put_back_units(self.words, words(moves), done)
         self.work += int(self._tally[1])
-        return made.astype(bool)
+        return done.astype(bool)
 
     def exchange(
-        self, moves: Moves, cost: Integers, made: NDArray[np.bool_], most_work: int
-    ) -> NDArray[np.bool_]:
-        """Blank what was put back if more can be put back for it."""
-        units = len(self.blank)
+        self, moves: Moves, cost: Integers, done: Mask, most_work: int
+    ) -> Mask:
+        """Blank moves if more can be put back for them; return what is put back."""
         of_unit = np.argsort(moves.unit, kind="stable")
-        move_of = np.repeat(np.arange(len(moves)), np.diff(moves.begin))[of_unit]
-        first = np.searchsorted(moves.unit[of_unit], np.arange(units + 1))
-        now = made.astype(np.uint8)
+        first = np.searchsorted(moves.unit[of_unit], np.arange(self._state.units + 1))
+        now = done.astype(np.uint8)
         self._tally[1] = 0
         exchange_units(
-            *self.state(),
-            moves.begin,
-            moves.unit,
-            moves.columns,
-            len(moves),
+            self.words,
+            words(moves),
             most_work,
             now,
             cost,
             first.astype(np.int64),
-            move_of.astype(np.int64),
-            np.zeros(units, np.int32),
-            np.empty(units, np.int32),
-            np.empty(len(moves) + 1, np.int64),
-            np.zeros(len(moves), np.uint8),
+            moves.of_part[of_unit],
+            np.empty(moves.number + 1, np.int64),
+            np.zeros(moves.number, np.uint8),
         )
         self.work += int(self._tally[1])
         return now.astype(bool)
 
-    def change(self, moves: Moves, blanked: NDArray[np.bool_]) -> None:
-        """Blank some moves and put back the others, whatever becomes unsafe."""
-        taken = np.repeat(blanked, np.diff(moves.begin)).tolist()
+    def change(self, moves: Moves, blanked: Mask) -> None:
+        """Blank some moves and put back the others, even if units turn unsafe."""
+        taken = blanked[moves.of_part].tolist()
         parts = zip(moves.unit.tolist(), moves.columns.tolist(), taken, strict=True)
         for u, mask, take in parts:
             now = int(self.blank[u])
             new = now | mask if take else now & ~mask
             if new != now:
-                change_unit(*self.state(), u, np.uint64(new))
+                change_unit(self.words, u, np.uint64(new))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
-    """Values that are put back, or blanked, together.
-
-    Attributes
-    ----------
-    begin : int64 ndarray, shape (J + 1,)
-        Where the parts of each move begin.
-    unit : int64 ndarray
-    columns : uint64 ndarray
-    """
-
-    begin: Integers
-    unit: Integers
-    columns: KeyMasks
-
-    def __len__(self) -> int:
-        return len(self.begin) - 1
-
-    @classmethod
-    def of(cls, moves: Sequence[Sequence[tuple[int, int]]]) -> Moves:
-        """Return moves that are given one by one."""
-        parts = [part for move in moves for part in move]
-        begin = np.cumsum([0, *(len(move) for move in moves)])
-        unit = np.array([u for u, _ in parts], np.int64)
-        return cls(begin, unit, np.array([c for _, c in parts], np.uint64))
-
-    def take(self, order: Integers) -> Moves:
-        """Return moves in another order."""
-        length = np.diff(self.begin)[order]
-        begin = np.concatenate([[0], np.cumsum(length)])
-        at = np.repeat(self.begin[order] - begin[:-1], length) + np.arange(begin[-1])
-        return Moves(begin, self.unit[at], self.columns[at])
-
-
-def _first(holds: Callable[[Floats], NDArray[np.bool_]], n: int) -> int:
-    """Return the first whole f from 1 to n for which a condition holds; n if none."""
+def _first(holds: Callable[[Floats], Mask], n: int) -> int:
+    """Return the first whole f from 1 to n for which a condition holds, else n."""
     low, high = 1, n
     while low < high:
         middle = (low + high) // 2
@@ -350,8 +264,8 @@ def _first(holds: Callable[[Floats], NDArray[np.bool_]], n: int) -> int:
     return high
 
 
-def _most_telling(codes: NDArray[np.int32]) -> list[int]:
-    """Return the keys with the most values first, those seldom blanked before."""
+def _ranked(codes: NDArray[np.int32]) -> list[int]:
+    """Return the keys by their number of values that cannot be blanked, most first."""
     shown = (codes >= 0).mean(axis=0)
     values = codes.max(axis=0) + 1
     return sorted(range(codes.shape[1]), key=lambda k: (-shown[k] * values[k], k))

@@ -1,20 +1,20 @@
-"""Fewer blanks than these no plan has: a bound from the unsafe units.
+"""Lagrangian lower bound on the cost of a plan, from the unsafe units.
 
 An unsafe unit must lose a key of its own, or at least d others must lose enough keys to
-match it. For each choice of prices u >= 0 of this rule the sum
+match it. For any prices u >= 0 of this rule the sum
 
     sum_j u_j + sum_i min_S [ c(S) - u_i [S not empty] - sum_j (u_j / d_j) ]
 
 is at most the cost of every plan: i runs over all units and S over the sets of keys
 that they may lose; the last sum is over the unsafe units that i would match without
-the keys S, and does not match now (Lagrange's relaxation; for each i the best S is
-found by trying all). The last sums are margins: tables of u/d over the keys that are
-left. Prices are raised where the rule is broken and lowered where it has slack (Held
-and Karp). Whatever the prices are, the bound holds.
+the keys S, and does not match now (Lagrangian relaxation; for each i the best S is
+found by trying all). The last sums are margins: tables of u/d over the kept keys.
+Prices rise where the rule is broken and fall where it has slack (Held and Karp). The
+bound holds whatever the prices are.
 
-What one match gives to the need of j need not be 1/d_j: it may be a_j + b_j w, w its
-weight, if no matches that suffice give less than 1 together. Units that have nothing
-to do with each other are bounded each by themselves.
+A match may also give a_j + b_j w to the need of j, not 1/d_j, with its weight w, if all
+matches that suffice give at least 1 together. Units that cannot affect each other are
+bounded separately.
 """
 
 from __future__ import annotations
@@ -36,72 +36,49 @@ from riskcore.protection.suppression.matching import (
     Risk,
 )
 
-# A call takes as long as so many numbers.
+# A call takes as long as this many numbers.
 _CALL = 10_000
-# Matches that are counted one by one, and the bisection of F.
+# The matches that are counted one by one, and the bisection of F.
 _MATCHES = 16
 _LARGEST = 1e15
 _HALVINGS = 60
-# Of so many keys all sets are tried; of more those of a few, and one for the others.
+# Up to this many keys all sets are tried; of more keys sets of a few, and one more.
 MOST_TRIED = 8
 FEW_TRIED = 2
-# Prices to begin with are halved so often at most.
+# The first prices are halved at most this often.
 _SCALES = 10
-# So many steps without a better bound, and they are halved.
+# Steps are halved after this many without a better bound.
 _PATIENCE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unsafe:
-    """The units that one set of keys makes unsafe, and who may help them.
+    """All units, those that one set of keys makes unsafe, and who may help them."""
 
-    Attributes
-    ----------
-    codes : int32 ndarray, shape (U, m)
-        The codes of all units; -1 is missing.
-    size : int64 ndarray, shape (U,)
-        The records of each unit.
-    price : float64 ndarray, shape (m,)
-        What blanking each key of a record costs.
-    may : uint64 ndarray, shape (U,)
-        The keys that may be blanked.
-    needs : float64 ndarray, shape (U,)
-        How many others must lose keys if the unit loses none; infinity if that does
-        not help, 0 if it is safe.
-    weight : float64 ndarray, shape (U,), or None
-        The weight of the heaviest record of each unit; None: nobody asks.
-    share : float64 ndarray, shape (U, 2), or None
-        What part of its need one match gives to each unit, and one unit of its weight;
-        by default 1 / needs and 0.
-    places : tuple of int, or None
-        The position of each key among the keys of all sets; None: there is one set.
-    """
-
-    codes: NDArray[np.int32]
-    size: Integers
-    price: Floats
-    may: KeyMasks
+    codes: NDArray[np.int32]  # shape (U, m); -1 is missing
+    size: Integers  # the records of each unit
+    price: Floats  # what blanking each key of a record costs
+    may: KeyMasks  # the keys that may be blanked
+    # How many others must lose keys if the unit loses none; infinity if that does not
+    # help, 0 if the unit is safe.
     needs: Floats
-    weight: Floats | None = None
-    share: Floats | None = None
-    places: tuple[int, ...] | None = None
+    weight: Floats  # of the heaviest record of each unit
+    # The part of its need that one match gives to each unit, and one unit of its
+    # weight, shape (U, 2).
+    share: Floats
+    places: tuple[int, ...]  # of the keys among the keys of all sets
 
     def take(self, use: NDArray[np.bool_]) -> Unsafe:
-        """Return it of some of the units."""
+        """Return the same for some of the units."""
         return replace(
             self,
             codes=self.codes[use],
             size=self.size[use],
             may=self.may[use],
             needs=self.needs[use],
-            weight=None if self.weight is None else self.weight[use],
-            share=None if self.share is None else self.share[use],
+            weight=self.weight[use],
+            share=self.share[use],
         )
-
-
-def _places_of(of: Unsafe) -> tuple[int, ...]:
-    """Return the positions of keys among those of all sets."""
-    return tuple(range(of.codes.shape[1])) if of.places is None else of.places
 
 
 def least_helpers(
@@ -113,14 +90,7 @@ def least_helpers(
     alpha: float,
     risk: Risk,
 ) -> Floats:
-    """Return how many further matches units need at least, all of the heaviest weight.
-
-    Examples
-    --------
-    >>> f, w, n = np.array([1.0, 3.0]), np.ones(2), np.array([9, 9])
-    >>> least_helpers(f, f, np.full(2, 0.3), w, n, 1.0, lambda f, F: 1 / f)
-    array([3., 1.])
-    """
+    """Return the fewest further matches that units need, all of the heaviest weight."""
     low = np.ones(len(f), np.int64)
     high = helpers + 1
     # A little more than the truth: rounding must not raise the bound.
@@ -135,15 +105,7 @@ def least_helpers(
 
 
 def shares_of_count(needs: Floats) -> Floats:
-    """Return 1 / needs, and 0 for a unit of weight, shape (U, 2).
-
-    Examples
-    --------
-    >>> shares_of_count(np.array([2.0, np.inf, 0.0]))
-    array([[0.5, 0. ],
-           [0. , 0. ],
-           [0. , 0. ]])
-    """
+    """Return 1 / needs, and 0 for a unit of weight, shape (U, 2)."""
     shares = np.zeros((len(needs), 2))
     asks = (needs > 0) & np.isfinite(needs)
     shares[asks, 0] = 1 / needs[asks]
@@ -164,15 +126,6 @@ def shares_of_weight(
     With t matches of weight W the unit is safe if F + alpha W is at least the least F
     for f + alpha t. So t s + W is at least the smallest sum over t, whatever s >= 0
     is; s is the fall of the least F where the unit's need is about met.
-
-    Examples
-    --------
-    >>> f = np.ones(1)
-    >>> shares_of_weight(
-    ...     f, f, np.array([0.1]), np.array([2.0]), np.array([9]), 1.0,
-    ...     lambda f, F: 1 / F,
-    ... ).round(6)
-    array([[0.      , 0.111111]])
     """
     shares = np.zeros((len(f), 2))
     use = np.flatnonzero(np.isfinite(needs) & (needs > 1))
@@ -209,7 +162,7 @@ def shares_of_weight(
 
 
 def _least_weight(f: Floats, limit: Floats, risk: Risk) -> Floats:
-    """Return an F for each f that is at most the least with a risk below the limit."""
+    """Return a lower bound of the least F at which the risk is below the limit."""
     low, high = f.copy(), np.full(len(f), _LARGEST)
     none = ~(risk(f, high) < limit)
     for _ in range(_HALVINGS):
@@ -227,15 +180,7 @@ def helpers_of(
     size: Integers,
     heaviest: Floats,
 ) -> tuple[Integers, Floats, Floats]:
-    """Return how many records may match each unit by their own blanks alone.
-
-    Examples
-    --------
-    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
-    >>> may, ones = np.array([2, 0, 0], np.uint64), np.ones(3, int)
-    >>> helpers_of(codes, may, ones, np.array([5.0, 6.0, 7.0]))
-    (array([1, 1, 0]), array([5., 5., 0.]), array([5., 5., 0.]))
-    """
+    """Return how many records' own blanks may match units, top and mean weight."""
     units, m = codes.shape
     columns, levels = _as_columns(codes)
     lacks = (codes < 0) @ (1 << np.arange(m))
@@ -258,22 +203,14 @@ def helpers_of(
 
 
 def _as_columns(codes: NDArray[np.int32]) -> tuple[list[NDArray[np.uint32]], list[int]]:
-    """Return codes from 0, by key, and how many each key has."""
+    """Return the codes from 0 of each key, and their number."""
     columns = [(column + 1).astype(np.uint32) for column in codes.T]
     return columns, [int(column.max(initial=0)) + 1 for column in columns]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Set:
-    """Keys that units may lose together.
-
-    Attributes
-    ----------
-    lost : int
-    cost : float
-    at : int64 ndarray
-        The units.
-    """
+    """Keys that units may lose together: a mask, their cost, and the units."""
 
     lost: int
     cost: float
@@ -282,47 +219,30 @@ class _Set:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Margin:
-    """What units match from one set of keys if they lose some of these.
+    """What units match by one set of keys if they lose some of these."""
 
-    Attributes
-    ----------
-    at : int64 ndarray
-        The units that may lose them.
-    most : bool ndarray
-        Whether they may lose no other keys of the set.
-    tables : list of (slice or ndarray, group of at, group of rules, groups)
-        By what units lack already, where in ``at`` they are, and what they agree with.
-    """
-
-    at: Integers
-    most: NDArray[np.bool_]
+    at: Integers  # the units that may lose them
+    most: NDArray[np.bool_]  # whether they may lose no other keys of the set
+    # By the keys that units lack already: where in ``at`` they are, the groups of these
+    # units and of the rules, and the number of groups.
     tables: list[tuple[Any, Integers, Integers, int]]
 
 
 class _View:
-    """The rules of one set of keys, and who may match whom.
+    """The rules of one set of keys, numbered from ``begin``, and who may match whom."""
 
-    Parameters
-    ----------
-    of : Unsafe
-    begin : int
-        The number of its first rule.
-    """
-
-    def __init__(self, of: Unsafe, begin: int) -> None:
-        self.places = _places_of(of)
-        complete = np.all(of.codes >= 0, axis=1)
-        # Missing keys match anything: only complete units are asked for.
-        self.rows = np.flatnonzero((of.needs > 0) & complete)
+    def __init__(self, given: Unsafe, begin: int) -> None:
+        self.places = given.places
+        complete = np.all(given.codes >= 0, axis=1)
+        # Missing keys match anything: only complete units have rules.
+        self.rows = np.flatnonzero((given.needs > 0) & complete)
         self.rules = slice(begin, begin + len(self.rows))
-        share = shares_of_count(of.needs) if of.share is None else of.share
-        self.share, self.by_weight = share[self.rows].T
+        self.share, self.by_weight = given.share[self.rows].T
         self.any_weight = bool(self.by_weight.any())
-        units, m = of.codes.shape
-        self._weight = np.zeros(units) if of.weight is None else of.weight
-        self._size = of.size
-        self._lacks = (of.codes < 0) @ (1 << np.arange(m))
-        self._columns, self._levels = _as_columns(of.codes)
+        units, m = given.codes.shape
+        self._weight, self._size = given.weight, given.size
+        self._lacks = (given.codes < 0) @ (1 << np.arange(m))
+        self._columns, self._levels = _as_columns(given.codes)
         self._groups: dict[int, tuple[Integers, int]] = {}
         self.margins: dict[int, _Margin] = {}
         every = np.arange(units)
@@ -349,7 +269,7 @@ class _View:
         return _Margin(at, most, tables)
 
     def _group(self, gone: int) -> tuple[Integers, int]:
-        """Return the combination of each unit in the keys that are left."""
+        """Return the combination of each unit in the keys that are kept."""
         if gone not in self._groups:
             m, units = len(self._columns), len(self._lacks)
             kept = [k for k in range(m) if not gone >> k & 1]
@@ -362,12 +282,8 @@ class _View:
             self._groups[gone] = group, groups
         return self._groups[gone]
 
-    def forget(self) -> None:
-        """Drop what is needed no more."""
-        self._groups = {}
-
     def gains(self, u: Floats) -> dict[int, Floats]:
-        """Return what the units of each margin give to the rules if they lose it."""
+        """Return what units give to the rules if they lose the keys of each margin."""
         rules = u[self.rules] * self._size[self.rows]
         pays, by_weight = rules * self.share, rules * self.by_weight
         now = self._sums(self._now, pays, by_weight)
@@ -377,7 +293,7 @@ class _View:
         }
 
     def _sums(self, margin: _Margin, pays: Floats, by_weight: Floats) -> Floats:
-        """Return the sums over the rules of all that units match."""
+        """Return the sums over the rules that units match."""
         sums = np.empty(len(margin.at))
         for where, of_unit, of_rule, groups in margin.tables:
             one = np.bincount(of_rule, pays, groups)[of_unit]
@@ -388,7 +304,7 @@ class _View:
         return sums
 
     def broken(self, lost: Integers) -> Floats:
-        """Return how much its rules are broken if units lose some of its keys."""
+        """Return by how much the rules are broken if units lose keys."""
         rules: Floats = 1.0 - (lost[self.rows] != 0)
         for number, one in self.margins.items():
             hit = lost[one.at] == number
@@ -401,7 +317,7 @@ class _View:
         return rules
 
     def _helped(self, margin: _Margin, hit: NDArray[np.bool_]) -> Floats:
-        """Return what each rule gets from some units of a margin."""
+        """Return what some units of a margin give to each rule."""
         helped = np.zeros(len(self.rows))
         for where, of_unit, of_rule, groups in margin.tables:
             some = hit[where]
@@ -415,10 +331,10 @@ class _View:
         return helped
 
     def ties(self) -> Iterator[tuple[Integers, Integers, int]]:
-        """Yield units that have to do with each other, and in which groups."""
+        """Yield units that may affect each other, and their groups."""
         for one in self.margins.values():
             for where, of_unit, of_rule, groups in one.tables:
-                # By all keys that they may lose units match the most.
+                # Units match the most if they lose all keys that they may lose.
                 most = one.most[where]
                 if not most.any():
                     continue
@@ -433,13 +349,14 @@ class _View:
 
 
 class Bound:
-    """The bound, as prices are changed.
+    """The lower bound, as prices are changed.
 
-    Parameters
-    ----------
-    views : sequence of Unsafe
-        The same units, as they look from each set of keys. A unit has a rule for each
-        from which it is unsafe; what it loses counts for all of them, and costs once.
+    ``views`` are the same units by each set of keys. A unit has a rule for each set by
+    which it is unsafe; what it loses counts for all of them, and costs once.
+
+    Where a unit may lose more than `MOST_TRIED` keys, sets of a few are tried. All
+    larger sets cost at least as much as the cheapest keys of one more, and give at most
+    what all keys give: one set that costs so little and gives so much stands for them.
 
     Attributes
     ----------
@@ -449,23 +366,7 @@ class Bound:
         By its prices, what the best set of keys that each unit may lose gives to the
         rules beyond its cost; below 0 where it gives less.
     component : int64 ndarray, shape (U,)
-        Units of different ones have nothing to do with each other.
-
-    Notes
-    -----
-    Where a unit may lose more than `MOST_TRIED` keys, sets of a few are tried. All
-    larger ones cost at least as much as the cheapest keys of one more, and give at most
-    what all keys give: one set that costs so little and gives so much stands for them.
-
-    Examples
-    --------
-    Three records of different sex and age need each a second one:
-
-    >>> codes = np.array([[0, 0], [0, 1], [1, 0]], np.int32)
-    >>> may, needs = np.full(3, 3, np.uint64), np.ones(3)
-    >>> bound = Bound([Unsafe(codes, np.ones(3, int), np.ones(2), may, needs)])
-    >>> bound.raised(2.0, 50)
-    2
+        Units of different components cannot affect each other.
     """
 
     def __init__(self, views: Sequence[Unsafe]) -> None:
@@ -473,11 +374,11 @@ class Bound:
         units = len(self._size)
         price: dict[int, float] = {}
         self._may = np.zeros(units, np.int64)
-        for of in views:
-            missing = of.codes < 0
-            for k, column in enumerate(_places_of(of)):
-                price[column] = float(of.price[k])
-                able = of.may.astype(np.int64) >> k & 1 & ~missing[:, k]
+        for given in views:
+            missing = given.codes < 0
+            for k, column in enumerate(given.places):
+                price[column] = float(given.price[k])
+                able = given.may.astype(np.int64) >> k & 1 & ~missing[:, k]
                 if np.isfinite(price[column]):
                     self._may |= able << column
         self._price = price
@@ -485,12 +386,15 @@ class Bound:
         self._whole = all(p == round(p) for p in finite)
         self._views: list[_View] = []
         rules = 0
-        for of in views:
-            self._views.append(_View(of, rules))
+        for given in views:
+            self._views.append(_View(given, rules))
             rules += len(self._views[-1].rows)
         self._unit = np.concatenate([one.rows for one in self._views])
         self._needs = np.concatenate(
-            [of.needs[one.rows] for of, one in zip(views, self._views, strict=True)]
+            [
+                given.needs[one.rows]
+                for given, one in zip(views, self._views, strict=True)
+            ]
         )
         self._sets = list(self._choices())
         self._parts = self._counted()
@@ -508,7 +412,7 @@ class Bound:
             )
 
     def _choices(self) -> Iterator[_Set]:
-        """Yield the sets of keys that units may lose, not empty."""
+        """Yield the sets of keys that units may lose, without the empty set."""
         order = np.argsort(self._may, kind="stable")
         mays, begin = np.unique(self._may[order], return_index=True)
         units = dict(zip(mays.tolist(), np.split(order, begin[1:]), strict=True))
@@ -528,7 +432,7 @@ class Bound:
             yield _Set(lost, cost, np.sort(np.concatenate(parts)))
 
     def _counted(self) -> list[list[tuple[int, int, Integers | None]]]:
-        """Count margins; return of each set its views, their keys, and places there."""
+        """Count the margins; return the views of each set, their keys and places."""
         shown = [[view.local(one.lost) for one in self._sets] for view in self._views]
         for view, of_sets in zip(self._views, shown, strict=True):
             mays = {may: view.local(may) for may in np.unique(self._may).tolist()}
@@ -540,7 +444,7 @@ class Bound:
             for lost, parts in who.items():
                 at = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
                 view.add(lost, at, may)
-            view.forget()
+            view._groups.clear()  # not needed any more
         found = []
         for number, one in enumerate(self._sets):
             parts_of: list[tuple[int, int, Integers | None]] = []
@@ -555,7 +459,7 @@ class Bound:
         return found
 
     def _components(self) -> Integers:
-        """Return which units have to do with each other, however indirectly."""
+        """Return the component of each unit, linked by ties directly or not."""
         ties = [tie for view in self._views for tie in view.ties()]
         units = len(self._may)
         label = np.arange(units)
@@ -570,7 +474,7 @@ class Bound:
                 return np.unique(label, return_inverse=True)[1].reshape(-1)
 
     def _value(self, u: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the bounds of components, how much rules are broken, and worths."""
+        """Return the bounds of components, by how much rules are broken, and worths."""
         units = len(self._may)
         gains = [view.gains(u) for view in self._views]
         own = []
@@ -604,7 +508,7 @@ class Bound:
         return each, np.concatenate(broken), worth
 
     def _begun(self, u: Floats, steps: int) -> Floats:
-        """Return prices to begin with: halved where together they are too high."""
+        """Return the first prices: halved where together they are too high."""
         best, found = np.zeros(len(self._bests)), u
         for _ in range(min(steps, _SCALES)):
             each = self._value(u)[0]
@@ -619,39 +523,41 @@ class Bound:
         """Return the bound after some steps."""
         if not len(self._unit):
             return 0
-        # A unit that may lose something pays first what its cheapest key costs.
+        # The first price of a unit is the cost of the cheapest key.
         cheapest = min((p for p in self._price.values() if 0 < p < np.inf), default=0.0)
         u = cheapest / np.where(np.isfinite(self._needs), self._needs, 1.0)
         u /= np.bincount(self._unit)[self._unit]
-        size, of = self._size[self._unit], self._of_rule
+        size, part_of = self._size[self._unit], self._of_rule
         parts = len(self._bests)
         u = self._begun(u, steps)
         best_u, theta = u.copy(), np.ones(parts)
         since = np.zeros(parts, np.int64)
         direction = np.zeros(len(u))
-        asked = np.bincount(of, size, parts)
+        asked = np.bincount(part_of, size, parts)
         part = asked / asked.sum()
         for _ in range(steps):
             each, broken, worth = self._value(u)
             better = each > self._bests + 1e-4 * np.maximum(self._bests, 0.1)
             since = np.where(better, 0, since + 1)
             risen = each > self._bests
-            best_u = np.where(risen[of], u, best_u)
+            best_u = np.where(risen[part_of], u, best_u)
             self.worth = np.where(risen[self.component], worth, self.worth)
             self._bests = np.maximum(self._bests, each)
             if self.value() >= goal:
                 break
             direction = broken + 0.6 * direction
-            # Those that stand still begin again at their best, with smaller steps.
+            # Components without progress begin again at their best, with smaller steps.
             still = since > _PATIENCE
             theta, since = np.where(still, theta / 2, theta), np.where(still, 0, since)
-            back = still[of]
+            back = still[part_of]
             u, direction = np.where(back, best_u, u), np.where(back, 0.0, direction)
-            norm = np.bincount(of, direction * direction * size, parts)
-            # Each component aims at its part of what the goal is above the bound.
-            aim = self._bests + np.maximum(goal - self._bests.sum(), 0.0) * part + 0.1
-            step = theta * (aim - each) / np.where(norm > 0, norm, np.inf)
-            u = np.maximum(u + step[of] * direction, 0.0)
+            norm = np.bincount(part_of, direction * direction * size, parts)
+            # The gap between goal and bound is divided among the components.
+            target = (
+                self._bests + np.maximum(goal - self._bests.sum(), 0.0) * part + 0.1
+            )
+            step = theta * (target - each) / np.where(norm > 0, norm, np.inf)
+            u = np.maximum(u + step[part_of] * direction, 0.0)
         return self.value()
 
     def value(self) -> float:
@@ -660,6 +566,6 @@ class Bound:
         return int(each.sum()) if self._whole else math.fsum(each.tolist())
 
     def of_components(self) -> Floats:
-        """Return the bounds of what has nothing to do with each other."""
+        """Return the bound of each component."""
         certain = np.maximum(self._bests * (1 - 1e-9) - 1e-9, 0.0)
         return np.ceil(certain) if self._whole else certain * (1 - 1e-12)

@@ -1,14 +1,14 @@
 """Local suppression: which keys of an unsafe record to blank.
 
 A record is unsafe if its combination of keys is rare. Without some of the keys it is
-one of more records: what remains is a combination of a margin, the table over the kept
-keys. `Margins` has the risk of such combinations, `plan` chooses the keys to blank, by
+one of more records: they share a combination of the margin, the table over the kept
+keys. `Margins` has the risks of such combinations, `plan` chooses the keys to blank, at
 the smallest cost or as mu-Argus does. Sets of keys are bit masks: bit i is key i.
 
 Each unit is planned by itself, against the file as it is. The risk must not rise when
-f and F grow. Then a record that is safe with the keys it keeps is safe with fewer, too,
-so that no part of them need be looked at. E[1/F | f] falls in both, and so does its
-series ended after seven terms, since each term is below the one before it.
+f and F grow: then a record that is safe with the keys it keeps is safe with fewer keys,
+too. E[1/F | f] falls in both, and so does its series ended after seven terms, since
+each term is smaller than the one before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
@@ -35,58 +34,33 @@ KeyMasks = NDArray[np.uint64]
 Risk = Callable[[Floats, Floats], Floats]
 Method = Literal["exact", "argus"]
 
-# Returns so many secret numbers of 64 bits, others at each call.
+# Returns as many secret 64-bit numbers as asked for, others at each call.
 Draw = Callable[[int], KeyMasks]
 
 METHODS = ("exact", "argus")
-# Drawn orders of ties: at most so many, and so many numbers in them.
+# The most orders of ties that are drawn, and the most numbers in them.
 _ORDERS, _MOST_RANKS = 64, 1 << 22
-# After so many sets of keys, tasks that none of the others can improve are left out.
+# The sets of keys after which tasks that no other set can improve are left out.
 _TURNS = 16
-# 2**16 sets of keys; mu-Argus has no tables of more than ten.
+# 2**16 sets of keys; mu-Argus has tables of at most ten.
 MOST_KEYS = {"exact": 16, "argus": 10}
-# By how much the second plan of mu-Argus must be cheaper than the first.
+# The amount by which the second plan of mu-Argus must be cheaper than the first.
 _ARGUS_MARGIN = 0.1
 
 
 class Margins:
-    """The risk of the combinations that remain when keys are blanked.
+    """The risks of the combinations that remain when keys are blanked.
 
-    A margin is counted when it is asked for and not kept.
+    A margin is counted when it is asked for, and not kept. ``risk`` takes f and F, must
+    not rise when they grow, and returns no nan; F may be below f, as in `Cells`. With
+    ``by_keys`` it also takes, for each key, the codes of the combinations; None for a
+    blanked key.
 
-    Parameters
-    ----------
-    cells : Cells
-        The cells of the file, tabulated over all keys.
-    risk : callable
-        Takes f and F, two float64 arrays, returns the risks: not nan, and not rising
-        when f and F grow. F may be below f, as in `Cells`. If ``by_keys`` is set it
-        also takes, for each key, the codes of the combinations, None of a key that is
-        blanked.
-    by_keys : bool
-        Whether the risk depends on what the keys are.
-
-    Attributes
-    ----------
-    cells : Cells
-    all_keys : int
-        The mask of all keys.
-
-    Notes
-    -----
     Where missing matches any value, the compatible records count: in full if they have
-    all the kept keys, else ``alpha`` times, and so do those that have none, for the
-    record is no longer complete. (In the blanked file also a record that lacks another
-    key counts ``alpha`` times.) Where missing is a category, it is one in the margin.
-
-    Examples
-    --------
-    >>> from riskcore.data.cells import tabulate
-    >>> cells = tabulate({"sex": ["f", "m", "f"], "age": [31, 31, 47]}, ["sex", "age"])
-    >>> margins = Margins(cells, lambda f, F: 1 / f)
-    >>> of = np.arange(3)
-    >>> margins.risk(0b11, of), margins.risk(0b10, of), margins.risk(0b01, of)
-    (array([1., 1., 1.]), array([0.5, 1. , 0.5]), array([0.5, 0.5, 1. ]))
+    all the kept keys, else ``alpha`` times, and so do those that have none of them, for
+    the record is no longer complete. (In the blanked file a record that lacks another
+    key counts ``alpha`` times, too.) Where missing is a category, it is one in the
+    margin.
     """
 
     def __init__(
@@ -102,27 +76,32 @@ class Margins:
 
     @property
     def risk_of(self) -> Callable[..., Floats]:
-        """The risk as a function of f and F; with ``by_keys`` of the keys, too."""
+        """The risk as a function of f and F, and with ``by_keys`` of the keys."""
         return self._risk
 
-    def risk(self, kept: int, of: Positions) -> Floats:
-        """Return the risk that cells have by the keys that are kept."""
+    def risk(self, kept: int, cells: Positions) -> Floats:
+        """Return the risks of cells by the keys that are kept."""
         if (
             kept != self.all_keys
             and self.cells.missing in WILDCARDS
-            and not np.any(self.present(of) & np.uint64(kept))
+            and not np.any(self.present(cells) & np.uint64(kept))
         ):
             kept = 0
         f, F, combination = self._margin(kept)
-        at = combination[of]
+        at = combination[cells]
         asked = np.zeros(len(f), bool)
         asked[at] = True
         risk = np.empty(len(f))
         more = []
         if self._by_keys:
             cell = np.empty(len(f), np.intp)
-            cell[at] = of  # any cell of the combination
-            more = [self._codes(kept, cell[asked])]
+            cell[at] = cells  # any cell of the combination
+            more = [
+                [
+                    column[cell[asked]] if kept >> i & 1 else None
+                    for i, column in enumerate(self.cells.codes)
+                ]
+            ]
         risk[asked] = self._risk(f[asked].astype(np.float64), F[asked], *more)
         undefined = np.count_nonzero(np.isnan(risk[asked]))
         if undefined:
@@ -130,17 +109,12 @@ class Margins:
             raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
         return risk[at]
 
-    def _codes(self, kept: int, of: Positions) -> list[Any]:
-        """Return the codes of some cells in the keys that are kept."""
-        columns = enumerate(self.cells.codes)
-        return [column[of] if kept >> i & 1 else None for i, column in columns]
-
-    def present(self, of: Positions) -> KeyMasks:
+    def present(self, cells: Positions) -> KeyMasks:
         """Return for each cell the mask of the keys that are not missing."""
-        present = np.full(len(of), self.all_keys, np.uint64)
+        present = np.full(len(cells), self.all_keys, np.uint64)
         for i, missing in enumerate(self._missing_codes):
             if missing is not None:
-                absent = self.cells.codes[i][of] == missing
+                absent = self.cells.codes[i][cells] == missing
                 present[absent] &= np.uint64(self.all_keys ^ 1 << i)
         return present
 
@@ -172,21 +146,11 @@ class Margins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What to blank in each unit.
+    """What to blank in each unit."""
 
-    Attributes
-    ----------
-    blank : uint64 ndarray, shape (U,)
-        The mask of the keys to blank: bit i is key i.
-    cost : float64 ndarray, shape (U,)
-        The sum of their costs, correctly rounded.
-    safe : bool ndarray, shape (U,)
-        Whether the unit is safe with what remains, by the rule of the method.
-    """
-
-    blank: KeyMasks
-    cost: Floats
-    safe: NDArray[np.bool_]
+    blank: KeyMasks  # bit i is key i
+    cost: Floats  # the sum of the costs of the blanked keys, correctly rounded
+    safe: NDArray[np.bool_]  # whether the rest is safe, by the rule of the method
 
 
 def plan(
@@ -204,44 +168,34 @@ def plan(
 
     Notes
     -----
-    "exact" blanks, of all sets of keys without which the unit's risk is below the
-    threshold, the one of the smallest cost; of equal costs one of the fewest keys. Of
-    these it is the one of the smallest ``loss``, and of equal losses the first by the
-    names of the keys, so that the order in which keys are given does not matter.
-    Without ``loss`` it is the first in the order of key positions. Keys that are
-    missing already are not in it. A unit without any key has the risk of f = n and must
-    be safe too.
+    "exact" blanks the cheapest set of keys without which the unit's risk is below the
+    threshold. Ties go to the fewest keys, then to the smallest ``loss``, then to the
+    first names of keys, so that the order in which keys are given does not matter.
+    Without ``loss`` the last two are the first positions of keys. Keys that are missing
+    already are not blanked. A unit without any key has the risk of f = n, and must be
+    safe too.
 
     "argus" is the heuristic of mu-Argus (``MakeRecordSafe``). A set of keys that the
     unit has is unsafe if its risk is not below the threshold. Unsafe single keys are
-    blanked; every set with a blanked key counts as safe. For the rest there are two
-    plans: (a) blank the key in most unsafe sets, of these the cheapest, of these the
-    first, until none is left; (b) blank in each unsafe set, from the smallest to the
-    largest, its cheapest key, of these the first. First is the one of the smallest
-    ``loss``, then by name; without ``loss`` by position, as in mu-Argus. Plan (b) is
-    taken if it is cheaper by more than 0.1. A unit without any key is safe.
-
-    Examples
-    --------
-    >>> from riskcore.data.cells import tabulate
-    >>> data = {"region": [1, 1, 2, 3], "sex": ["f", "f", "f", "m"]}
-    >>> margins = Margins(tabulate(data, ["region", "sex"]), lambda f, F: 1 / f)
-    >>> found = plan(margins, margins.cells.inverse, threshold=0.6, cost=[2, 1])
-    >>> found.blank, found.cost
-    (array([0, 0, 1, 3], dtype=uint64), array([0., 0., 2., 3.]))
+    blanked; every set with a blanked key counts as safe. For the other sets there are
+    two plans: (a) blank the key in most unsafe sets, then the cheapest, then the first,
+    until no set is unsafe; (b) blank the cheapest, then the first key of each unsafe
+    set, from the smallest set to the largest. First is the smallest ``loss``, then by
+    name; without ``loss`` by position, as in mu-Argus. Plan (b) is taken if it is
+    cheaper by more than 0.1. A unit without any key is safe.
     """
-    arguments.one_of("method", method, METHODS)
     m = len(margins.cells.keys)
     if m > MOST_KEYS[method]:
         raise ValueError(
             f"{m} keys: method={method!r} takes at most {MOST_KEYS[method]}"
         )
-    cell = np.asarray(cell)
     units = len(cell)
-    _refuse_no_cell(cell, len(margins.cells))
-    thresholds, costs = _as_thresholds(threshold, units), _as_costs(cost, units, m)
-    if draw is not None and method != "exact":
-        raise ValueError(f"method={method!r}: its ties are not drawn")
+    thresholds = np.broadcast_to(np.asarray(threshold, np.float64), units)
+    costs = np.asarray(cost, np.float64)
+    with np.errstate(over="ignore"):
+        total = np.sum(costs, axis=-1, where=np.isfinite(costs))
+    if not np.all(np.isfinite(total)):
+        raise ValueError("cost: the sum over the keys overflows; give smaller costs")
     preference = preference_of(margins.cells.keys, loss)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
     unsafe = np.flatnonzero(margins.risk(margins.all_keys, cell) >= thresholds)
@@ -267,17 +221,8 @@ def plan(
 def entropies(cells: Cells) -> Floats:
     """Return the entropy of each key in bits: what blanking a value of it loses.
 
-    Notes
-    -----
     CASC (2004) deliverable 1.2-D3, section 7: the entropy as suppression weight.
     mu-Argus writes log2 N - (1/N) sum n_c log2 n_c, which is the same.
-
-    Examples
-    --------
-    >>> from riskcore.data.cells import tabulate
-    >>> data = {"a": [1, 1, 2, 2], "b": [1, 2, 3, None], "c": [1, 1, 1, 1]}
-    >>> entropies(tabulate(data, ["a", "b", "c"], missing="category")).round(4)
-    array([1.   , 1.585, 0.   ])
     """
     bits = np.zeros(len(cells.keys))
     for i, labels in enumerate(cells.categories):
@@ -287,71 +232,15 @@ def entropies(cells: Cells) -> Floats:
     return bits
 
 
-def household_costs(
-    cost: ArrayLike, household_key: ArrayLike, size: ArrayLike
-) -> Floats:
-    """Return costs for units of which some keys are blanked in the whole household.
-
-    Examples
-    --------
-    >>> household_costs([50, 20], [True, False], size=[1, 3])
-    array([[ 50.,  20.],
-           [150.,  20.]])
-    """
-    factor = np.where(household_key, np.asarray(size, np.float64)[:, None], 1.0)
-    return np.asarray(cost, np.float64) * factor
-
-
-def _refuse_no_cell(cell: Positions, cells: int) -> None:
-    bad = np.count_nonzero((cell < 0) | (cell >= cells))
-    if bad:
-        raise IndexError(f"cell: {bad} of {len(cell)} are not in 0..{cells - 1}")
-
-
-def _as_thresholds(threshold: ArrayLike, units: int) -> Floats:
-    thresholds = np.asarray(threshold, np.float64)
-    if thresholds.shape not in {(), (units,)}:
-        raise ValueError(f"threshold: need one, or one for each of {units} units")
-    bad = np.count_nonzero(~(thresholds >= 0))
-    if bad:
-        raise ValueError(f"threshold: {bad} of {thresholds.size} are negative or nan")
-    return np.broadcast_to(thresholds, units)
-
-
-def _as_costs(cost: ArrayLike, units: int, keys: int) -> Floats:
-    costs = np.asarray(cost, np.float64)
-    if costs.shape not in {(keys,), (units, keys)}:
-        raise ValueError(
-            f"cost: need one for each of {keys} keys, or these for each of {units} "
-            f"units, got the shape {costs.shape}"
-        )
-    bad = np.count_nonzero(~(costs >= 0))
-    if bad:
-        raise ValueError(f"cost: {bad} of {costs.size} are negative or nan")
-    with np.errstate(over="ignore"):
-        total = np.sum(costs, axis=-1, where=np.isfinite(costs))
-    if not np.all(np.isfinite(total)):
-        raise ValueError("cost: the sum over the keys overflows")
-    return costs
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Preference:
-    """Which of several sets of keys is taken if all else is equal.
+    """Which of several sets of keys is taken if all else is equal."""
 
-    Attributes
-    ----------
-    loss : list of float
-        What blanking each key loses: zeros if only positions count.
-    rank : list of int
-        The rank of each key among those of equal loss.
-    """
-
-    loss: list[float]
-    rank: list[int]
+    loss: list[float]  # what blanking each key loses: zeros if only positions count
+    rank: list[int]  # the rank of each key among those of equal loss
 
     def of(self, keys: tuple[int, ...]) -> tuple[float, list[int]]:
-        """Return what is smaller for the set of keys to be taken."""
+        """Return the order of a set of keys: the smallest is taken."""
         loss = math.fsum(self.loss[i] for i in keys)
         return loss, sorted(self.rank[i] for i in keys)
 
@@ -361,43 +250,25 @@ class Preference:
 
 
 def preference_of(names: Sequence[Hashable], loss: ArrayLike | None) -> Preference:
-    """Return what decides ties of keys: what they lose, then names; or positions."""
+    """Return the preference by loss, then by name; without a loss by position."""
     m = len(names)
     if loss is None:
         return Preference([0.0] * m, list(range(m)))
     losses = np.asarray(loss, np.float64)
-    if losses.shape != (m,):
-        raise ValueError(f"loss: need one for each of {m} keys, got {losses.shape}")
-    bad = np.count_nonzero(~((losses >= 0) & (losses < np.inf)))
-    if bad:
-        raise ValueError(f"loss: {bad} of {m} are negative, infinite or nan")
     by_name = sorted(range(m), key=lambda i: (str(names[i]), type(names[i]).__name__))
     return Preference(losses.tolist(), [by_name.index(i) for i in range(m)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tasks:
-    """The distinct cells, thresholds and costs of unsafe units, planned once each.
-
-    Attributes
-    ----------
-    cell : integer ndarray, shape (J,)
-    threshold : float64 ndarray, shape (J,)
-    row : int ndarray, shape (J,)
-        Which row of ``costs`` holds.
-    costs : float64 ndarray, shape (R, m)
-        The distinct costs.
-    present, affordable : uint64 ndarray, shape (J,)
-        The keys that are not missing; of these the ones that may be blanked.
-    preference : Preference
-    """
+    """The distinct cells, thresholds and costs of unsafe units, planned once each."""
 
     cell: Positions
     threshold: Floats
-    row: Positions
-    costs: Floats
-    present: KeyMasks
-    affordable: KeyMasks
+    row: Positions  # the row of the costs
+    costs: Floats  # shape (R, m)
+    present: KeyMasks  # the keys that are not missing
+    affordable: KeyMasks  # of these, the keys that may be blanked
     preference: Preference
 
     def __len__(self) -> int:
@@ -447,7 +318,7 @@ def _subsets(
 ) -> tuple[list[tuple[int, ...]], KeyMasks, Positions]:
     """Return the non-empty sets of keys by size, then by preference.
 
-    They come as tuples and as masks, with the place of each mask in that order.
+    They come as tuples and as masks; the third result is the place of each mask.
     """
     m = len(preference.loss)
     subsets = [
@@ -473,7 +344,7 @@ def _cost_of(blank: KeyMasks, tasks: _Tasks) -> Floats:
 
 
 def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats]:
-    """Return tasks that each have one of a few orders of ties, and these orders.
+    """Return the tasks with a drawn order of ties each, and the orders.
 
     ``tasks.costs`` then has a row for each order, so that a task's row is its order.
     """
@@ -487,11 +358,10 @@ def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats
 def _cheapest(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
 ) -> tuple[KeyMasks, NDArray[np.bool_]]:
-    """Return for each task the first set, by cost, that makes it safe, and if any does.
+    """Return for each task the cheapest set that makes it safe, and whether any does.
 
-    A margin is counted once for all tasks, and only for those in whose order it comes
-    before the best set so far. With ``draw`` sets of equal cost and size come in an
-    order that is drawn.
+    A margin is counted once for all tasks in whose order it comes before the best set
+    so far. With ``draw`` the order of sets of equal cost and size is drawn.
     """
     subsets, masks, place = _subsets(tasks.preference)
     sums = np.array(
@@ -509,7 +379,7 @@ def _cheapest(
     solvable = _solvable(margins, tasks)
     best = np.where(solvable, rank[tasks.row, place[tasks.affordable]], -1)
     turns = np.argsort(rank.min(axis=0), kind="stable")
-    # The smallest rank that is still to come, by order and turn.
+    # The smallest rank to come, by order and turn.
     coming = np.minimum.accumulate(rank[:, turns[::-1]], axis=1)[:, ::-1]
     open_tasks = np.arange(len(tasks))
     size = 0
@@ -534,7 +404,7 @@ def _cheapest(
 
 
 def _solvable(margins: Margins, tasks: _Tasks) -> NDArray[np.bool_]:
-    """Return whether a task is safe once all that may be blanked is."""
+    """Return whether a task is safe if all keys that may be blanked are."""
     solvable = np.zeros(len(tasks), bool)
     for mask in np.unique(tasks.affordable):
         at = np.flatnonzero(tasks.affordable == mask)
@@ -546,7 +416,7 @@ def _solvable(margins: Margins, tasks: _Tasks) -> NDArray[np.bool_]:
 def _as_argus(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None]
 ) -> tuple[KeyMasks, NDArray[np.bool_]]:
-    """Return for each task what mu-Argus blanks, and whether no unsafe set is left."""
+    """Return for each task the keys that mu-Argus blanks, and whether it is safe."""
     unsafe = _unsafe_sets(margins, tasks, say)
     packed = np.packbits(unsafe, axis=0).T
     rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
@@ -566,9 +436,9 @@ def _as_argus(
 def _unsafe_sets(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None]
 ) -> NDArray[np.bool_]:
-    """Return which sets of the keys that a task has are unsafe, shape (2**m - 1, J).
+    """Return which sets of the keys of each task are unsafe, shape (2**m - 1, J).
 
-    From the largest down: a set is safe if one with a key more is.
+    The largest come first: a set is safe if a set with one more key is.
     """
     m = tasks.costs.shape[1]
     subsets, masks, place = _subsets(tasks.preference)
@@ -591,8 +461,8 @@ def _unsafe_sets(
 
 
 def _cover(unsafe: KeyMasks, cost: Floats, preference: Preference) -> tuple[int, bool]:
-    """Return the keys that mu-Argus blanks for unsafe sets, and if none is left."""
-    # In the order in which of equal keys the first is taken.
+    """Return the keys that mu-Argus blanks, and whether no unsafe set is left."""
+    # Of equal keys the first is taken.
     keys = preference.sorted(i for i in range(len(cost)) if cost[i] < np.inf)
     singles = sum(1 << i for i in keys if np.uint64(1 << i) in unsafe)
     rest = _without(unsafe, singles)

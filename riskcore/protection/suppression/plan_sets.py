@@ -1,10 +1,10 @@
 """Local suppression for several sets of keys at once, record by record.
 
-What a record keeps of one set of keys is unsafe or not, whatever it keeps of the
-others. A set of its keys is least unsafe if it is unsafe and no part of it is. The
-record is safe from all sets of keys if it loses a key of each of its least unsafe sets.
-So the cheapest keys are those that hit them all: a small problem of hitting sets, for
-each record, of which most have the same. It is solved by branch and bound.
+Whether the keys that a record keeps of one set are unsafe does not depend on the other
+sets. A set of its keys is minimal unsafe if it is unsafe and none of its parts is. The
+record is safe from all sets of keys if it loses a key of each of its minimal unsafe
+sets. So the cheapest keys solve a small hitting set problem, mostly the same for many
+records. It is solved by branch and bound.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations, pairwise
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,45 +31,34 @@ from riskcore.protection.suppression.plan_record import (
     preference_of,
 )
 
-# Keys of all sets are a mask of 64 bits, and one set has 2**10 margins at most.
+# All keys are a mask of 64 bits, and one set has at most 2**10 margins.
 MOST_KEYS = 63
 MOST_IN_SET = 10
-# Choices that are tried for one kind of record; then the best that was found stays.
+# The choices tried for one kind of record; then the best found is taken.
 _NODES = 20_000
-# Say how far it is after so many sets of keys.
+# Report progress after this many sets of keys.
 _SAID = 20
-# Sums of the same costs in another order differ by less.
+# The relative difference of sums of the same costs in another order is below this.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sight:
-    """What an intruder who knows one set of keys sees of the units.
-
-    Attributes
-    ----------
-    margins : Margins
-    columns : tuple of int
-        The position of each of its keys among all keys.
-    cell : integer ndarray, shape (U,)
-        The cell of each unit.
-    threshold : float64 ndarray, shape (U,)
-        A unit is unsafe if its risk is not below it.
-    """
+    """What an intruder who knows one set of keys sees of the units."""
 
     margins: Margins
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # the position of each of its keys among all keys
     cell: Positions
-    threshold: Floats
+    threshold: Floats  # a unit is unsafe if its risk is not below it
 
-    def unsafe(self, kept: int, of: Positions) -> NDArray[np.bool_]:
-        """Return whether units are unsafe with some of the keys."""
-        risk = self.margins.risk(kept, self.cell[of])
-        unsafe: NDArray[np.bool_] = risk >= self.threshold[of]
+    def unsafe(self, kept: int, units: Positions) -> NDArray[np.bool_]:
+        """Return whether units are unsafe by the keys that are kept."""
+        risk = self.margins.risk(kept, self.cell[units])
+        unsafe: NDArray[np.bool_] = risk >= self.threshold[units]
         return unsafe
 
     def seen(self, mask: int) -> int:
-        """Return a mask of its keys as one of all keys."""
+        """Return a mask of its keys as a mask of all keys."""
         return sum(1 << c for i, c in enumerate(self.columns) if mask >> i & 1)
 
 
@@ -81,24 +72,7 @@ def plan_together(
     loss: Floats | None = None,
     draw: Draw | None = None,
 ) -> Plan:
-    """Choose the keys to blank, so that units are safe from all sets of keys.
-
-    Examples
-    --------
-    Two sets of keys share one, without which no record is alone:
-
-    >>> from riskcore.data.cells import tabulate
-    >>> data = {"sex": [1, 1, 2, 2], "age": [1, 2, 1, 2], "job": [1, 2, 2, 1]}
-    >>> sights = [
-    ...     Sight(Margins(one, lambda f, F: 1 / f), at, one.inverse, np.full(4, 0.6))
-    ...     for one, at in (
-    ...         (tabulate(data, ["sex", "age"]), (0, 1)),
-    ...         (tabulate(data, ["age", "job"]), (1, 2)),
-    ...     )
-    ... ]
-    >>> plan_together(sights, list(data), np.ones(3), [1, 2, 4]).blank
-    array([2, 2, 2, 2], dtype=uint64)
-    """
+    """Choose the keys to blank, so that units are safe from all sets of keys."""
     say = progress or silent
     units = len(sights[0].cell)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
@@ -121,7 +95,7 @@ def plan_together(
     for number, one in enumerate(sights):
         if number % _SAID == 0 and number:
             say(f"{number} of {len(sights)} sets of keys")
-        found, asked, lost, helpless = _least_unsafe(one, first, choose.affordable)
+        found, asked, lost, helpless = _minimal_unsafe(one, first, choose.affordable)
         unit.append(found)
         mask.append(asked)
         forced |= lost
@@ -137,10 +111,10 @@ def plan_together(
             Preference([0.0] * len(names), rank)
             for rank in np.argsort(np.argsort(numbers)).tolist()
         ]
-    for (kind, of), order in zip(kinds.items(), orders, strict=True):
+    for (kind, rows), order in zip(kinds.items(), orders, strict=True):
         keys, least = replace(choose, preference=order).cheapest(kind)
-        blank[of] |= np.uint64(keys)
-        safe[of] &= least
+        blank[rows] |= np.uint64(keys)
+        safe[rows] &= least
     result.blank[at] = blank[task]
     costs = {mask: choose.cost_of(mask) for mask in np.unique(blank).tolist()}
     result.cost[at] = np.array([costs[mask] for mask in blank.tolist()])[task]
@@ -149,7 +123,7 @@ def plan_together(
 
 
 def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positions]:
-    """Return the first of all units that are alike, and of each unit which."""
+    """Return the first unit of each kind, and the kind of each unit."""
     label = np.zeros(len(at), np.int64)
     for one in sights:
         for part in (one.cell[at], one.threshold[at]):
@@ -161,17 +135,17 @@ def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positi
     return first, task.reshape(-1)
 
 
-def _least_unsafe(
-    sight: Sight, of: Positions, affordable: int
+def _minimal_unsafe(
+    sight: Sight, among: Positions, affordable: int
 ) -> tuple[Positions, KeyMasks, KeyMasks, NDArray[np.bool_]]:
-    """Return the least unsafe sets of keys of units, what the hopeless lose, and who.
+    """Return the minimal unsafe sets of units, what hopeless units lose, and which are.
 
-    The sets come as pairs: a number in ``of``, and what may be blanked of the set. From
-    the largest down: a set is safe if one with a key more is.
+    The sets come as pairs: a position in ``of``, and the keys of the set that may be
+    blanked. The largest come first: a set is safe if a set with one more key is.
     """
-    margins, units = sight.margins, len(of)
+    margins, units = sight.margins, len(among)
     m = len(sight.columns)
-    present = margins.present(sight.cell[of])
+    present = margins.present(sight.cell[among])
     may = np.uint64(
         sum(1 << i for i, c in enumerate(sight.columns) if affordable >> c & 1)
     )
@@ -195,10 +169,10 @@ def _least_unsafe(
                 perhaps &= lacks[i] if larger is None else larger | lacks[i]
             at = np.flatnonzero(perhaps)
             bad = np.zeros(units, bool)
-            # What is missing is kept: it cannot be blanked.
+            # Missing keys are kept: they cannot be blanked.
             for lack in np.unique(absent[at]).tolist():
                 some = at[absent[at] == lack]
-                bad[some] = sight.unsafe(kept | lack, of[some])
+                bad[some] = sight.unsafe(kept | lack, among[some])
             if bad.any():
                 level[kept] = bad
                 for i in more:
@@ -222,7 +196,7 @@ def _least_unsafe(
 
 
 def _kinds(unit: Positions, mask: KeyMasks) -> dict[tuple[int, ...], list[int]]:
-    """Return the units that have the same sets of keys, by these."""
+    """Return the units by their sets of keys."""
     order = np.lexsort((mask, unit))
     unit, mask = unit[order], mask[order]
     same = np.zeros(len(unit), bool)
@@ -239,18 +213,10 @@ def _kinds(unit: Positions, mask: KeyMasks) -> dict[tuple[int, ...], list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """How keys are chosen that hit all sets, of costs and of what is blanked along.
-
-    Attributes
-    ----------
-    cost : list of float
-    along : list of int
-    affordable : int
-    preference : Preference
-    """
+    """How keys that hit all sets are chosen: by cost, with the keys blanked along."""
 
     cost: list[float]
-    along: list[int]
+    along: list[int]  # the mask of the keys that are blanked with each key
     affordable: int
     preference: Preference
 
@@ -262,30 +228,30 @@ class _Choice:
         along: Sequence[int],
         loss: Floats | None,
     ) -> _Choice:
-        """Return it for keys, of which some may not be blanked."""
-        plain = cost.tolist()
+        """Return the choice for keys; those of infinite cost may not be blanked."""
+        costs = cost.tolist()
         affordable = sum(
             1 << c
             for c, others in enumerate(along)
-            if all(plain[i] < math.inf for i in members(others))
+            if all(costs[i] < math.inf for i in members(others))
         )
-        return cls(plain, list(along), affordable, preference_of(names, loss))
+        return cls(costs, list(along), affordable, preference_of(names, loss))
 
     def cost_of(self, mask: int) -> float:
-        """Return what keys cost together."""
+        """Return the cost of a set of keys."""
         return math.fsum(self.cost[i] for i in members(mask))
 
     def rank(self, mask: int) -> tuple[float, int, float, list[int]]:
-        """Return what is smaller for keys to be taken."""
+        """Return the rank of a set of keys: the smallest is taken."""
         keys = tuple(members(mask))
         return (self.cost_of(mask), len(keys), *self.preference.of(keys))
 
     def cheapest(self, sets: Iterable[int]) -> tuple[int, bool]:
-        """Return the first keys, by rank, that hit all sets, and if that is proven.
+        """Return the keys of the smallest rank that hit all sets, and if it is proven.
 
-        A set that is hit least is hit in all ways, one after the other; what has been
-        tried is left out of what follows. A branch ends where sets that have no key in
-        common cost more than the best.
+        The set with the fewest free keys is hit by each of them in turn; what has been
+        tried is left out of later branches. A branch ends where sets without a common
+        key cost more than the best keys.
         """
         needed = _without_larger(sets)
         best = self._greedy(needed)
@@ -320,7 +286,7 @@ class _Choice:
         banned: int,
         best: tuple[float, int, float, list[int]],
     ) -> bool:
-        """Whether what is chosen comes to nothing better than the best."""
+        """Return whether a branch cannot become better than the best."""
         cost, size, used = self.cost_of(chosen), chosen.bit_count(), 0
         for one in left:
             free = one & ~banned
@@ -334,10 +300,10 @@ class _Choice:
         return cost > best[0] + slack or (cost >= best[0] - slack and size > best[1])
 
     def _greedy(self, sets: Sequence[int]) -> int:
-        """Return keys that hit all sets: each time the one in most for its cost."""
+        """Return keys that hit all sets, each in the most sets for its cost."""
         chosen = 0
         while left := [one for one in sets if not one & chosen]:
-            keys = self.preference.sorted(members(_union(left)))
+            keys = self.preference.sorted(members(reduce(or_, left)))
             gain = {i: sum(one >> i & 1 for one in left) for i in keys}
             chosen |= self.along[
                 max(keys, key=lambda i: gain[i] / max(self.cost[i], 1e-300))
@@ -350,15 +316,8 @@ def members(mask: int) -> list[int]:
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
-def _union(masks: Iterable[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union
-
-
 def _without_larger(sets: Iterable[int]) -> list[int]:
-    """Return the sets that contain no other, the smallest first."""
+    """Return the sets that contain no other set, the smallest first."""
     kept: list[int] = []
     for one in sorted(sets, key=lambda x: (x.bit_count(), x)):
         if not any(less & ~one == 0 for less in kept):

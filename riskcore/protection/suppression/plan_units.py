@@ -1,7 +1,7 @@
-"""The records of a file as plans of the whole see them, and units of them.
+"""The records of a file as plans of the whole file see them, and units of them.
 
 Keys are in an order by content, unless their order decides; so are the units. Costs
-are whole numbers too, whose sums are exact.
+are whole numbers, so that their sums are exact.
 """
 
 from __future__ import annotations
@@ -21,66 +21,44 @@ from riskcore.protection.suppression.matching import (
     Integers,
     KeyMasks,
     Matching,
-    Moves,
     Parts,
     Risk,
     View,
 )
-from riskcore.protection.suppression.plan_bound import Unsafe
-from riskcore.protection.suppression.plan_record import entropies
-from riskcore.protection.suppression.rounds import Aim, Mask, Masks, margins_of
+from riskcore.protection.suppression.matching_kernels import Moves
+from riskcore.protection.suppression.rounds import (
+    Aim,
+    Mask,
+    Masks,
+    by_name,
+    margins_of,
+    sets_in_order,
+)
 
-# A value costs so much more than it counts: of equal costs the fewest values.
+# A cost of one in units; each value adds one unit, so ties go to the fewest values.
 COST_BITS = 20
 COST_UNIT = 1 << COST_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class File:
-    """Keys, limits and weights of all records, in an order of keys by content.
-
-    Attributes
-    ----------
-    names : list of column names
-    codes : int32 ndarray, shape (n, C)
-    parts : Parts
-    weight : float64 ndarray, shape (n,)
-    price, loss : float64 ndarray, shape (C,)
-        What blanking each key costs, and what it tells.
-    units : int64 ndarray, shape (C,)
-        The same as whole numbers, for exact sums.
-    whole : bool
-        Whether they are the costs themselves.
-    bundles : list of int
-        Masks of keys that are blanked together.
-    shared : int
-        The mask of the keys of households.
-    household : int64 ndarray, shape (n,), or None
-    assessments : sequence of Assessment
-    aims : sequence of Aim
-    unsafe : list of bool ndarray, each shape (n,)
-        Who is unsafe before.
-    limits : list of float64 ndarray, each shape (n,)
-        nan for records that are safe anyhow.
-    all_limits : list of float64 ndarray, each shape (n,)
-        The same of all records.
-    alpha : float
-    blank_matches_complete : bool
-    """
+    """Keys, limits and weights of all records; the keys in an order by content."""
 
     names: list[Hashable]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int32]  # shape (n, C)
     parts: Parts
     weight: Floats
-    price: Floats
-    loss: Floats
-    units: Integers
-    whole: bool
-    bundles: list[int]
-    shared: int
+    price: Floats  # what blanking a value of each key costs
+    loss: Floats  # the entropy of each key
+    units: Integers  # the price of each key as a whole number, for exact sums
+    whole: bool  # whether all prices are whole numbers
+    bundles: list[int]  # masks of keys that are blanked together
+    shared: int  # the mask of the keys of households
     household: Integers | None
     assessments: Sequence[Assessment]
     aims: Sequence[Aim]
+    # By set of keys: who is unsafe before, and the risk that each record may not reach;
+    # nan for records that stay safe anyhow, and the same without nan.
     unsafe: list[Mask]
     limits: list[Floats]
     all_limits: list[Floats]
@@ -97,9 +75,7 @@ class File:
         settings: Settings,
     ) -> File:
         """Collect what plans need."""
-        sets = list(zip(assessments, aims, costs, strict=True))
-        if settings.by_content:
-            sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+        sets = sets_in_order(assessments, aims, costs, settings)
         assessments, aims, costs = (list(each) for each in zip(*sets, strict=True))
         names = list(settings.variables)
         if settings.by_content:
@@ -110,18 +86,11 @@ class File:
             codes[codes[:, k] == len(column.labels), k] = -1
         n = len(codes)
         weight = np.ones(n) if coded.weights is None else coded.weights
-        price: dict[Hashable, float] = {}
-        loss: dict[Hashable, float] = {}
-        for one, cost in zip(assessments, costs, strict=True):
-            price |= dict(zip(one.cells.keys, cost.tolist(), strict=True))
-            loss |= dict(
-                zip(one.cells.keys, entropies(one.cells).tolist(), strict=True)
-            )
-        prices = np.array([price[name] for name in names])
+        prices, losses = by_name(names, assessments, costs)
         units, whole = _whole_costs(prices)
         unsafe = [aim.unsafe(one) for one, aim in zip(assessments, aims, strict=True)]
         limits = [aim.limit(one) for one, aim in zip(assessments, aims, strict=True)]
-        # With alpha = 1 no blank harms anybody, but for the last key of a record.
+        # With alpha = 1 only the last blank of a record harms others.
         watched = [
             np.where(~bad & (settings.alpha == 1), np.nan, limit)
             for bad, limit in zip(unsafe, limits, strict=True)
@@ -133,7 +102,7 @@ class File:
             Parts.of(weight),
             weight,
             prices,
-            np.array([loss[name] for name in names]),
+            losses,
             units,
             whole,
             _bundles(names, settings),
@@ -149,7 +118,7 @@ class File:
         )
 
     def risk_of(self, number: int) -> Risk:
-        """Return the risk that decides by one set of keys, of f and F."""
+        """Return the function of f and F that gives the risk by one set of keys."""
         return margins_of(self.assessments[number], self.aims[number]).risk_of
 
     def places(self, number: int) -> tuple[int, ...]:
@@ -165,7 +134,7 @@ class File:
         return packed
 
     def unpacked(self, packed: KeyMasks, before: Masks, settings: Settings) -> Masks:
-        """Return the columns that are blanked; those related only where a key is."""
+        """Return the masks of all columns: related ones are blanked only with a key."""
         masks = {
             name: (packed >> np.uint64(k) & np.uint64(1)).astype(bool)
             for k, name in enumerate(self.names)
@@ -179,27 +148,25 @@ class File:
                 masks[name] = before[name] & needed
         return {name: masks[name] for name in settings.suppressible}
 
+    def counts_of(self, packed: KeyMasks) -> list[int]:
+        """Return how many values of each key a plan blanks."""
+        keys = range(len(self.names))
+        return [int(np.count_nonzero(packed & np.uint64(1 << k))) for k in keys]
+
     def cost_of(self, packed: KeyMasks) -> int:
-        """Return what a plan costs, in whole numbers, to compare."""
-        return sum(
-            int(self.units[k]) * int((packed >> np.uint64(k) & np.uint64(1)).sum())
-            for k in range(len(self.names))
-        )
+        """Return the cost of a plan as a whole number, to compare plans."""
+        counts = self.counts_of(packed)
+        return sum(c * p for c, p in zip(counts, self.units.tolist(), strict=True))
 
     def plain_cost(self, packed: KeyMasks) -> float:
-        """Return what a plan costs."""
-        counts = [
-            int((packed >> np.uint64(k) & np.uint64(1)).sum())
-            for k in range(len(self.names))
-        ]
-        return float(
-            sum(c * p for c, p in zip(counts, self.price.tolist(), strict=True) if c)
-        )
+        """Return the cost of a plan."""
+        pairs = zip(self.counts_of(packed), self.price.tolist(), strict=True)
+        return float(sum(count * price for count, price in pairs if count))
 
     def watching(self, most: KeyMasks) -> File:
         """Return the file with all records watched, if blanks may harm safe ones.
 
-        A record that loses its last key of a set counts no more for complete ones.
+        They may if a record that loses its last key counts no more for complete ones.
         """
         if self.alpha < 1 or self.blank_matches_complete:
             return self
@@ -208,7 +175,7 @@ class File:
         return replace(self, limits=self.all_limits)
 
     def loses_all(self, plan: KeyMasks) -> Mask:
-        """Return which records lose the last key of a set of several."""
+        """Return which records lose all their keys of a set of several keys."""
         bits = (1 << np.arange(len(self.names))).astype(np.uint64)
         has = ((self.codes >= 0) * bits).sum(axis=1, dtype=np.uint64)
         loses = np.zeros(len(plan), bool)
@@ -220,9 +187,9 @@ class File:
         return loses
 
     def usual(self, may: KeyMasks) -> KeyMasks:
-        """Return what records may lose if it is every key of each, else nothing.
+        """Return what records may lose if that is all their keys, else nothing.
 
-        Those that are alike may lose the same then, and are one unit.
+        If it is, records with equal keys may lose the same, and are one unit.
         """
         bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.price)), 0)
         every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
@@ -231,23 +198,13 @@ class File:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """Groups of records that stay alike, and single ones, in an order by content.
+    """Groups of records that stay alike, and single records, in an order by content."""
 
-    Attributes
-    ----------
-    of_row : int64 ndarray, shape (n,)
-    row : int64 ndarray, shape (U,)
-        A record of each unit.
-    size : int64 ndarray, shape (U,)
-    parts : Parts
-    limits : list of float64 ndarray, each shape (U,)
-    """
-
-    of_row: Integers
-    row: Integers
+    of_row: Integers  # the unit of each record
+    row: Integers  # a record of each unit
     size: Integers
     parts: Parts
-    limits: list[Floats]
+    limits: list[Floats]  # by set of keys, the limit of each unit
 
     @classmethod
     def of(cls, file: File, single: Mask) -> Units:
@@ -284,14 +241,8 @@ class Units:
     def matching(self, file: File, blank: KeyMasks, most: KeyMasks) -> Matching:
         """Return the state of a plan, in which values can be put back."""
         views = [
-            View(
-                file.places(number),
-                limit,
-                file.risk_of(number),
-            )
-            for number, (one, limit) in enumerate(
-                zip(file.assessments, self.limits, strict=True)
-            )
+            View(file.places(v), limit, file.risk_of(v))
+            for v, limit in enumerate(self.limits)
         ]
         return Matching(
             file.codes[self.row],
@@ -305,7 +256,7 @@ class Units:
         )
 
     def moves(self, file: File, blank: KeyMasks) -> tuple[Moves, Integers]:
-        """Return what can be put back, the dearest first, and what each is worth."""
+        """Return the moves that put values back, the dearest first, and their costs."""
         parts = []
         for bundle in file.bundles:
             mask = blank & np.uint64(bundle)
@@ -330,11 +281,11 @@ class Units:
         total = _exact_sums(move, value, number)
         first = np.full(number, len(self.row))
         np.minimum.at(first, move, unit)
-        told = np.zeros(number)
-        np.maximum.at(told, move, loss)
+        lost = np.zeros(number)
+        np.maximum.at(lost, move, loss)
         bundle_of = np.zeros(number, np.int64)
         bundle_of[move] = which
-        order = np.lexsort((bundle_of, first, -told, -total))
+        order = np.lexsort((bundle_of, first, -lost, -total))
         rank = np.empty(number, np.int64)
         rank[order] = np.arange(number)
         by_move = np.lexsort((unit, rank[move]))
@@ -342,49 +293,34 @@ class Units:
             [[0], np.cumsum(np.bincount(rank[move], minlength=number))]
         )
         return (
-            Moves(begin.astype(np.int64), unit[by_move], mask[by_move]),
+            Moves(number, begin.astype(np.int64), unit[by_move], mask[by_move]),
             total[order],
         )
 
     def of_rows(self, blank: KeyMasks, start: KeyMasks) -> KeyMasks:
-        """Return what each record loses."""
+        """Return the keys that each record loses."""
         return np.where(start != 0, blank[self.of_row], np.uint64(0))
 
-    def unsafe(self, file: File, v: int, may: KeyMasks, needs: Floats) -> Unsafe:
-        """Return the units as they look from one set of keys."""
-        at = list(file.places(v))
-        seen = np.zeros(len(self.row), np.uint64)
-        for k, column in enumerate(at):
-            seen |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
-        return Unsafe(
-            file.codes[self.row][:, at],
-            self.size,
-            file.price[at],
-            seen,
-            needs,
-            places=tuple(at),
-        )
 
-
-def _exact_sums(of: Integers, number: Integers, groups: int) -> Integers:
+def _exact_sums(group: Integers, number: Integers, groups: int) -> Integers:
     """Return sums of whole numbers by group; doubles would round them."""
     sums = np.zeros(groups, np.int64)
-    np.add.at(sums, of, number)
+    np.add.at(sums, group, number)
     return sums
 
 
 def _whole_costs(price: Floats) -> tuple[Integers, bool]:
-    """Return costs as whole numbers with the number of values as tie, if they are."""
+    """Return costs in units, and whether the costs are whole numbers."""
     finite = np.isfinite(price)
-    plain = np.where(finite, price, 0.0)
-    whole = bool(np.all(plain == np.rint(plain)) and plain.max(initial=0) < COST_UNIT)
+    cost = np.where(finite, price, 0.0)
+    whole = bool(np.all(cost == np.rint(cost)) and cost.max(initial=0) < COST_UNIT)
     if not whole:
-        plain = np.rint(plain / plain.max() * COST_UNIT)
-    return (plain * COST_UNIT).astype(np.int64) + 1, whole
+        cost = np.rint(cost / cost.max() * COST_UNIT)
+    return (cost * COST_UNIT).astype(np.int64) + 1, whole
 
 
 def _bundles(names: Sequence[Hashable], settings: Settings) -> list[int]:
-    """Return masks of keys that are related, however indirectly."""
+    """Return masks of keys that are related, directly or not."""
     bundles = [1 << k for k in range(len(names))]
     for key, others in settings.related.items():
         for other in others:

@@ -1,10 +1,10 @@
-"""A file planned as a whole: no value blanked that it can do without.
+"""Plan the whole file: blank no value that can be put back.
 
 Planned record by record, each record is safe by its own blanks, and most of them would
-be safe with fewer, since the blanks of others match them. `plan="restore"` puts back
-whatever value can be put back while all stay safe. What it finds is assessed again like
-any plan, and comes with a lower bound on what putting values back from this plan by
-record can reach, at the given costs.
+be safe with fewer, since the blanks of others match them. ``plan="restore"`` puts back
+every value that can be put back while all records stay safe. The result is assessed
+again like any plan. It comes with a lower bound on the cost of any plan that puts
+values back from this plan by record.
 
 Related keys, and keys of a household, are blanked and put back together.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,28 +37,21 @@ from riskcore.protection.suppression.plan_parts import Priced, in_parts
 from riskcore.protection.suppression.plan_units import COST_UNIT, File, Units
 from riskcore.protection.suppression.rounds import Aim, Mask, Masks
 
-# Work is counted, not timed: the result depends on no machine.
+# Work is counted, not timed: the result is the same on every machine.
 _WORK = 100_000_000
 _PASSES = 4
 _NODES = 100_000
 _SEARCHED = 500_000_000
 _STEPS = 300
-# The numbers in tables of a bound: some hundred MB.
+# The numbers in the tables of a bound: some hundred MB.
 _MOST_IN_TABLES = 40_000_000
-# Prices of rules are changed while the work of it is below this.
+# The work spent on the prices of rules.
 _PRICED = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a whole file loses.
-
-    Attributes
-    ----------
-    masks : dict of column name to bool ndarray, each shape (n,)
-    lower_bound : float or None
-    optimal : bool
-    """
+    """The masks of a plan, its lower bound, and whether it is proven to be optimal."""
 
     masks: Masks
     lower_bound: float | None
@@ -75,7 +68,7 @@ def plan_whole(
     settings: Settings,
     say: Lines,
 ) -> Found:
-    """Return what to blank instead of a plan by record."""
+    """Return a plan of the whole file that blanks a part of a plan by record."""
     file = File.of(coded, assessments, aims, costs, settings)
     by_record = file.packed(masks)
     say(f"plan {settings.plan!r}: putting values back")
@@ -104,36 +97,34 @@ def _put_back(
 ) -> KeyMasks:
     """Return a plan from which no value can be put back.
 
-    ``worth``: what each record's blanks give to others; the least are tried first.
+    With ``worth``, what each record's blanks give to others, the least go back first.
     """
     file = file.watching(by_record)
     units = Units.of(file, by_record != 0)
     state = units.matching(file, by_record, by_record)
     moves, cost = units.moves(file, np.where(frozen, np.uint64(0), by_record))
     if worth is not None:
-        of_move = np.full(len(moves), -np.inf)
-        move = np.repeat(np.arange(len(moves)), np.diff(moves.begin))
-        np.maximum.at(of_move, move, worth[units.row[moves.unit]])
+        of_move = np.full(moves.number, -np.inf)
+        np.maximum.at(of_move, moves.of_part, worth[units.row[moves.unit]])
         order = np.argsort(of_move, kind="stable")
         moves, cost = moves.take(order), cost[order]
-    made = state.try_moves(moves)
+    done = state.put_back(moves)
     for _ in range(_PASSES):
-        left = _WORK - state.work
-        before = made
+        left, before = _WORK - state.work, done
         if left <= 0:
             break
-        made = state.exchange(moves, cost, made, left)
-        if np.array_equal(made, before):
+        done = state.exchange(moves, cost, done, left)
+        if np.array_equal(done, before):
             break
-    # So that no value is left that could be put back by itself.
-    state.try_moves(moves)
+    # Exchanges may have left values that can be put back by themselves.
+    state.put_back(moves)
     return units.of_rows(state.blank, by_record)
 
 
 def _exact(
     file: File, best: KeyMasks, by_record: KeyMasks, frozen: Mask
 ) -> tuple[KeyMasks | None, bool]:
-    """Return a cheaper plan of a small file, if there is one, and if it is proven."""
+    """Return a cheaper plan of a small file or None, and whether that is proven."""
     free = np.where(frozen, np.uint64(0), by_record)
     if int(np.bitwise_count(free).sum()) > MOST_MOVES:
         return None, False
@@ -145,8 +136,8 @@ def _exact(
         return None, file.whole
     moves, cost = units.moves(file, free)
     most = file.cost_of(best) - file.cost_of(fixed)
-    # Cheap plans first: what costs little is soon ruled out. A key that costs nothing
-    # is one unit of about 10^12: steps of it would never end.
+    # Cheap plans first: they are soon ruled out. A step is not smaller than a cost of
+    # one: steps by a key that costs nothing would never end.
     step = int(cost[cost >= COST_UNIT].min(initial=cost.max(initial=COST_UNIT)))
     limit, blanked, proven = 1, None, True
     while blanked is None and proven and limit < most:
@@ -155,14 +146,13 @@ def _exact(
     if blanked is None:
         return None, proven and file.whole
     found = fixed.copy()
-    for t in np.flatnonzero(blanked):
-        for part in range(moves.begin[t], moves.begin[t + 1]):
-            found[units.row[moves.unit[part]]] |= moves.columns[part]
+    part = blanked[moves.of_part]
+    np.bitwise_or.at(found, units.row[moves.unit[part]], moves.columns[part])
     return found, proven and file.whole
 
 
 def _priced(file: File, may: KeyMasks, goal: float, frozen: Mask) -> Priced:
-    """Return the bound of plans within some keys, and what comes with it."""
+    """Return the lower bound on plans that blank no more than some keys."""
     n = len(file.codes)
     units = Units.of(file, may != file.usual(may))
     heaviest = np.zeros(len(units.size))
@@ -187,7 +177,7 @@ def _priced(file: File, may: KeyMasks, goal: float, frozen: Mask) -> Priced:
 
 
 def _choices(may: KeyMasks) -> int:
-    """Return about how many sets of keys records may lose."""
+    """Return an estimate of the number of sets of keys that records may lose."""
     keys = int(np.bitwise_count(np.bitwise_or.reduce(may)))
     most = int(np.bitwise_count(may).max(initial=0))
     few = min(most, MOST_TRIED if most <= MOST_TRIED else FEW_TRIED)
@@ -200,23 +190,37 @@ def _choices(may: KeyMasks) -> int:
 def _rules(
     file: File, units: Units, v: int, may: KeyMasks, heaviest: Floats, frozen: Mask
 ) -> Unsafe:
-    """Return what units need that one set of keys makes unsafe."""
+    """Return the units that one set of keys makes unsafe, and what they need."""
     assessment = file.assessments[v]
     row = units.row
     unsafe = file.unsafe[v][row] & ~frozen[row]
-    of = assessment.cells.rows[row[unsafe]]
+    cell = assessment.cells.rows[row[unsafe]]
     needs = np.zeros(len(row))
-    part = units.unsafe(file, v, may[row], needs)
-    helpers, top, mean = helpers_of(part.codes, part.may, part.size, heaviest)
-    f = assessment.cells.sample_frequency[of].astype(np.float64)
-    F, limit = assessment.cells.population_frequency[of], units.limits[v][unsafe]
+    places = file.places(v)
+    codes = file.codes[row][:, places]
+    may = may[row]
+    able = np.zeros(len(row), np.uint64)
+    for k, column in enumerate(places):
+        able |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
+    helpers, top, mean = helpers_of(codes, able, units.size, heaviest)
+    f = assessment.cells.sample_frequency[cell].astype(np.float64)
+    F, limit = assessment.cells.population_frequency[cell], units.limits[v][unsafe]
     risk_of, helpers = file.risk_of(v), helpers[unsafe]
     least = least_helpers(f, F, limit, top[unsafe], helpers, file.alpha, risk_of)
     needs[unsafe] = least
     by_weight = shares_of_weight(f, F, limit, least, helpers, file.alpha, risk_of)
-    # Whichever a helper of usual weight gives less to.
+    # The shares of which a helper of mean weight gives less.
     usual = by_weight[:, 0] + by_weight[:, 1] * mean[unsafe]
     share = shares_of_count(needs)
     better = (usual > 0) & (usual < share[unsafe, 0])
     share[np.flatnonzero(unsafe)[better]] = by_weight[better]
-    return replace(part, weight=heaviest, share=share)
+    return Unsafe(
+        codes,
+        units.size,
+        file.price[list(places)],
+        able,
+        needs,
+        heaviest,
+        share,
+        places,
+    )

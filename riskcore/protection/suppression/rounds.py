@@ -1,14 +1,14 @@
 """One round of suppression: which records are unsafe, and which values to blank.
 
-A record is unsafe if its sample frequency is below k, or its risk reaches the threshold
-of the records, or its share of the threshold of its household. What a record loses is
-chosen for all sets of keys at once. Where records are tied together by keys of their
-households, for mu-Argus's heuristic and where risks depend on the keys themselves, sets
-are planned one after the other; what is blanked already is free for the next. Where no
-costs are given, the order of the keys and of their sets decides nothing.
+A record is unsafe if its sample frequency is below k, if its risk reaches the threshold
+for records, or if it reaches its share of the threshold for its household. The values
+to blank are chosen for all sets of keys at once. With household keys, mu-Argus's
+heuristic or risks that depend on the values of keys, sets are planned one after the
+other, and what is blanked already is free for the next. Without given costs the order
+of the keys and of their sets decides nothing.
 
-Rows are records; of data on an engine, cells of all keys, of which all records are
-planned alike, for without households nothing else counts.
+Rows are records; of data on an engine they are the cells of all keys, whose records are
+all planned alike.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from riskcore.protection.suppression.plan_record import (
     Draw,
     Margins,
     entropies,
-    household_costs,
     plan,
 )
 from riskcore.protection.suppression.plan_sets import (
@@ -46,31 +45,17 @@ Masks = dict[Any, Mask]
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What makes the records of a file safe from an intruder with one set of keys.
+    """What makes the records of a file safe from an intruder with one set of keys."""
 
-    Attributes
-    ----------
-    threshold : float
-        The individual risk that no record may reach; infinite if there is none.
-    household_threshold : float
-        The same for the risk of households.
-    within_households : bool
-        Whether members are unsafe only within unsafe households.
-    k : int or None
-        The smallest sample frequency that a record may have.
-    strata : tuple of column names
-        The keys that are never blanked.
-    """
-
-    threshold: float
-    household_threshold: float
-    within_households: bool
-    k: int | None = None
-    strata: tuple[Hashable, ...] = ()
+    threshold: float  # the risk that no record may reach; infinite if there is none
+    household_threshold: float  # the same for households
+    within_households: bool  # whether members are unsafe only in unsafe households
+    k: int | None = None  # the least sample frequency
+    strata: tuple[Hashable, ...] = ()  # the keys that are never blanked
 
     @classmethod
     def of(cls, assessment: Assessment, settings: Settings) -> Aim:
-        """Find the thresholds that the settings ask for in the recoded file."""
+        """Return the thresholds of the settings for a recoded file."""
         threshold, household = settings.threshold, settings.household_threshold
         if settings.rate is not None:
             threshold = assessment.risk_threshold(rate=settings.rate)
@@ -109,8 +94,8 @@ class Aim:
     def risk(self, f: NDArray[Any], risk: Risks) -> Risks:
         """Return the risk that decides: infinite where f is below k.
 
-        So one comparison, with a limit that is infinite where there is no threshold,
-        decides for both goals, and the risk still falls when f grows.
+        One comparison with the limit then decides for both goals, and the risk still
+        falls as f grows.
         """
         return risk if self.k is None else np.where(short_of(f, self.k), np.inf, risk)
 
@@ -142,10 +127,7 @@ def suppress(
         return masks, _suppress_together(
             assessments, aims, costs, masks, settings, progress, draw
         )
-    sets = list(zip(assessments, aims, costs, strict=True))
-    if settings.by_content:
-        sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
-    for assessment, aim, cost in sets:
+    for assessment, aim, cost in sets_in_order(assessments, aims, costs, settings):
         _suppress_set(assessment, aim, cost, masks, settings, progress, draw)
     proven = (
         len(assessments) == 1
@@ -154,6 +136,33 @@ def suppress(
         and not settings.related
     )
     return masks, proven
+
+
+def sets_in_order(
+    assessments: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    settings: Settings,
+) -> list[tuple[Assessment, Aim, Risks]]:
+    """Return the sets of keys with their aims and costs, by content if that decides."""
+    sets = list(zip(assessments, aims, costs, strict=True))
+    if settings.by_content:
+        sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+    return sets
+
+
+def by_name(
+    names: Sequence[Hashable], assessments: Sequence[Assessment], costs: Sequence[Risks]
+) -> tuple[Risks, Risks]:
+    """Return the costs and entropies of keys."""
+    cost: dict[Hashable, float] = {}
+    loss: dict[Hashable, float] = {}
+    for one, own in zip(assessments, costs, strict=True):
+        cost |= dict(zip(one.cells.keys, own.tolist(), strict=True))
+        loss |= dict(zip(one.cells.keys, entropies(one.cells).tolist(), strict=True))
+    return np.array([cost[name] for name in names]), np.array(
+        [loss[name] for name in names]
+    )
 
 
 def plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
@@ -176,27 +185,25 @@ def _suppress_together(
     progress: Lines,
     draw: Draw | None,
 ) -> bool:
-    """Blank what makes records safe from all sets of keys; whether it is the least."""
+    """Blank what makes records safe from all sets of keys; return if all are safe."""
     names = list(settings.variables)
-    price: dict[Hashable, float] = {}
-    loss: dict[Hashable, float] = {}
-    sights = []
-    for one, aim, cost in zip(assessments, aims, costs, strict=True):
-        keys = one.cells.keys
-        price |= dict(zip(keys, cost.tolist(), strict=True))
-        if settings.by_content:
-            loss |= dict(zip(keys, entropies(one.cells).tolist(), strict=True))
-        columns = tuple(names.index(key) for key in keys)
-        sights.append(
-            Sight(margins_of(one, aim), columns, one.cells.rows, aim.limit(one))
+    sights = [
+        Sight(
+            margins_of(one, aim),
+            tuple(map(names.index, one.cells.keys)),
+            one.cells.rows,
+            aim.limit(one),
         )
+        for one, aim in zip(assessments, aims, strict=True)
+    ]
+    price, loss = by_name(names, assessments, costs)
     found = plan_together(
         sights,
         names,
-        np.array([price[name] for name in names]),
+        price,
         _along(names, settings),
         progress,
-        loss=np.array([loss[name] for name in names]) if settings.by_content else None,
+        loss=loss if settings.by_content else None,
         draw=draw,
     )
     for i, name in enumerate(names):
@@ -207,15 +214,16 @@ def _suppress_together(
 
 def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
     """Return the masks of the keys that are blanked with each."""
-    along = []
-    for name in names:
-        goes = [name]
-        for one in goes:
-            goes += [
-                other for other in settings.related.get(one, ()) if other not in goes
-            ]
-        along.append(sum(1 << i for i, key in enumerate(names) if key in goes))
-    return along
+    along = [blanked_with(name, settings) for name in names]
+    return [sum(1 << i for i, key in enumerate(names) if key in one) for one in along]
+
+
+def blanked_with(name: Hashable, settings: Settings) -> list[Hashable]:
+    """Return a column and those that are blanked with it, directly or not."""
+    found = [name]
+    for one in found:
+        found += [each for each in settings.related.get(one, ()) if each not in found]
+    return found
 
 
 def _suppress_set(
@@ -229,8 +237,8 @@ def _suppress_set(
 ) -> None:
     """Add to the masks what makes the file safe from one set of keys.
 
-    What is blanked already, for another set or another member of the household, is
-    free. So household keys are settled first, then the records' own.
+    What is blanked for another set or another member of the household is free, so
+    household keys are settled before the records' own.
     """
     cells, limit = assessment.cells, aim.limit(assessment)
     unsafe = np.flatnonzero(aim.unsafe(assessment))
@@ -266,7 +274,7 @@ def _suppress_set(
 
 
 def margins_of(assessment: Assessment, aim: Aim) -> Margins:
-    """Return what gives the risks that decide, of combinations of fewer keys."""
+    """Return the margins of a file with the risks that decide."""
     cells, model = assessment.cells_by_weights or assessment.cells, assessment.model
     risk: Callable[..., Risks] = partial(risk_of, assessment.method)
     if model is not None:
@@ -287,13 +295,16 @@ def _prices(
     masks: Masks,
     settings: Settings,
 ) -> Risks:
-    """Return what each key costs each unsafe record, (U, m); if all the same, (m,)."""
+    """Return the cost of each key for each unsafe record, (U, m); or for all, (m,)."""
     keys, groups = assessment.cells.keys, assessment.households
     if groups is None and not any(masks[key].any() for key in keys):
         return cost
-    size = 1 if groups is None else groups.size[groups.inverse[unsafe]]
-    shared = [key in settings.household_keys for key in keys]
-    prices = household_costs(cost, shared, np.broadcast_to(size, len(unsafe)))
+    prices = np.tile(cost, (len(unsafe), 1))
+    if groups is not None:
+        # A household key is blanked for all members.
+        size = groups.size[groups.inverse[unsafe]].astype(np.float64)
+        shared = [key in settings.household_keys for key in keys]
+        prices *= np.where(shared, size[:, None], 1.0)
     blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
     return np.where(blanked, 0.0, prices)
 

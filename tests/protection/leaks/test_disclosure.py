@@ -1,4 +1,4 @@
-"""What a written file tells of suppressed values: attacks, and no false alarms."""
+"""What a written file shows of suppressed values: attacks, and no false alarms."""
 
 import json
 import warnings
@@ -177,7 +177,7 @@ def test_a_finer_and_a_coarser_code():
     assert by_column(shown({"nuts3": finer}, region, blanked, mixed)) == {
         "nuts3": ("equal", count)
     }
-    # Nearly all of its values occur once: the codes around one tell.
+    # Nearly all of its values occur once: the codes around one show it.
     finest = np.array(
         [f"D{r:02d}{x:05d}" for r, x in zip(region, range(N), strict=True)]
     )
@@ -200,7 +200,7 @@ def test_households():
     columns = {"hh": np.array([f"h{i}" for i in ids], object)}
     found = by_column(shown(columns, region, blanked, rng.permutation(n)))
     assert found == {"hh": ("equal", sum(mates))}
-    # The members are together in the file: the order tells, without the column.
+    # The members are together in the file: the order shows it without the column.
     together = by_column(shown({}, region, blanked))
     assert together[None][1] > 0
 
@@ -271,30 +271,29 @@ def test_the_most_first_and_nothing_of_nothing():
     assert what_shows({"all": region}, {}) == ()
 
 
-# Where a rule begins to hold
-
-
-@pytest.mark.parametrize("trials", [40, 50, 100, 110, 1000, 10**6])
-def test_nine_in_ten_are_just_enough(trials):
-    assert _holds(trials, trials / 10, 0.95)
-    assert not _holds(trials, trials / 10 + 1, 0.95)
-    assert not _holds(trials - 1, trials / 10, 0.95)
-
-
-def test_half_the_errors_of_a_guess_are_just_few_enough():
-    assert _holds(10_000, 500, 0.1)
-    assert not _holds(10_000, 501, 0.1)
-    assert not _holds(10_000, 0, 0)
-
-
-def test_chance_is_bounded_at_half_the_numbers():
-    # Without an error the bound is exp(-expected/2), below 1e-5 from 23.03 on.
-    assert _holds(24, 0, 0.96)
-    assert not _holds(24, 0, 0.95)
+@pytest.mark.parametrize(
+    ("trials", "wrong", "by_chance", "holds"),
+    [
+        # Nine in ten are just enough.
+        *[(n, n / 10, 0.95, True) for n in (40, 50, 100, 110, 1000, 10**6)],
+        *[(n, n / 10 + 1, 0.95, False) for n in (40, 50, 100, 110, 1000, 10**6)],
+        *[(n - 1, n / 10, 0.95, False) for n in (40, 50, 100, 110, 1000, 10**6)],
+        # Half the errors of a guess are just few enough.
+        (10_000, 500, 0.1, True),
+        (10_000, 501, 0.1, False),
+        (10_000, 0, 0, False),
+        # Without an error the bound of chance is exp(-expected/2), taken at half the
+        # numbers: below 1e-5 from 23.03 on.
+        (24, 0, 0.96, True),
+        (24, 0, 0.95, False),
+    ],
+)
+def test_where_a_rule_begins_to_hold(trials, wrong, by_chance, holds):
+    assert _holds(trials, wrong, by_chance) == holds
 
 
 def test_what_few_agree_on_is_not_told_with_what_many_agree_on():
-    # Strata of 40 with equal regions; pairs of which the regions are random.
+    # Strata of 40 with equal regions; pairs with random regions.
     rng = np.random.default_rng(5)
     large, pairs = np.repeat(np.arange(20), 40), np.repeat(np.arange(20, 520), 2)
     stratum = np.concatenate([large, pairs])
@@ -381,7 +380,7 @@ def secrets(draw):
 
 
 def clearly(guesses, right, chance):
-    """Tell whether an attack exceeds chance as far as no one would overlook."""
+    """Return whether an attack clearly exceeds chance."""
     wrong = guesses - right
     expected = (1 - chance) * guesses
     return expected > 60 and wrong < min(0.08 * guesses, 0.4 * expected)
@@ -549,14 +548,14 @@ def test_ids_that_give_back_what_was_recoded():
 
 
 def test_a_column_of_which_each_value_is_one_code():
-    # A year of birth beside the age.
+    # The year of birth, next to the age.
     rng = np.random.default_rng(3)
     age = rng.integers(0, 90, 2000)
     recoded = RecodedColumn(age, age // 15)
     mixed = rng.permutation(2000)
     found = what_shows({"born": 2001 - age}, {}, mixed, {"age": recoded})
     assert by_column(found) == {"born": ("finer", 2000)}
-    # Incomes of the old are higher, and tell no single year.
+    # Incomes of the old are higher, but do not give single years.
     income = 100 * age + rng.normal(0, 3000, 2000)
     assert what_shows({"income": income}, {}, mixed, {"age": recoded}) == ()
 
@@ -661,6 +660,15 @@ def test_a_column_without_values_or_with_one_gives_no_order():
         assert what_shows({"c": column}, {}, None, nothing) == ()
 
 
+def written(result, path, **options):
+    """Write a file; return what shows in it, and the warnings, one for each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SuppressedValueShows)
+        shown = result.write(path, overwrite=True, **options)["shown"]
+    assert len(caught) == len(shown)
+    return shown, [str(w.message) for w in caught]
+
+
 def test_a_shuffled_file_with_old_household_numbers_is_put_back(tmp_path):
     """The attack: sort, and give out the municipalities as many as were sampled."""
     data = simulate.microdata(2000, np.random.default_rng(4))
@@ -673,9 +681,7 @@ def test_a_shuffled_file_with_old_household_numbers_is_put_back(tmp_path):
 
     def attacked(**options):
         path = tmp_path / "safe.csv"
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            record = result.write(path, overwrite=True, shuffle=True, **options)
+        shown, _ = written(result, path, shuffle=True, **options)
         safe = pd.read_csv(path)
         guess = safe.sort_values(["HOUSEHOLD", "PERSON"], kind="stable").index
         town = np.empty(len(safe), int)
@@ -683,8 +689,7 @@ def test_a_shuffled_file_with_old_household_numbers_is_put_back(tmp_path):
         order = np.array(pd.Series(data["INCOME"]))
         put_back = safe["INCOME"].to_numpy()[guess]
         true = recovered_towns(safe, data)
-        told = {(one["key"], one["column"], one["rule"]) for one in record["shown"]}
-        assert len(caught) == len(record["shown"])
+        told = {(one["key"], one["column"], one["rule"]) for one in shown}
         return np.mean(town == true), np.mean(put_back == order), told
 
     right, back, told = attacked()
@@ -761,24 +766,20 @@ def test_in_files_as_they_are_written(tmp_path):
         result = protect(tmp_path / "survey.csv", KEYS, **PROTECTION)
 
     def told(**options):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", SuppressedValueShows)
-            record = result.write(tmp_path / "safe.csv", overwrite=True, **options)
-        columns = {one["column"] for one in record["shown"] if one["rule"] == "between"}
-        assert len(caught) == len(record["shown"])
-        return columns
+        shown, _ = written(result, tmp_path / "safe.csv", **options)
+        return {one["column"] for one in shown if one["rule"] == "between"}
 
     shuffled = {"shuffle": True, "secret": "5" * 64}
     assert told(renumber=()) >= {"HOUSEHOLD", None}
     assert "HOUSEHOLD" in told(renumber=(), **shuffled)
     assert None not in told(renumber=(), **shuffled)
-    # New numbers tell nothing, and neither does what is left out.
+    # New numbers and columns left out show nothing.
     assert "HOUSEHOLD" not in told(**shuffled)
     assert told(drop=["HOUSEHOLD", "WEIGHT"], **shuffled) == set()
 
 
 def test_related_columns_are_looked_at(tmp_path):
-    # Blanked with the key, and told by a copy that was forgotten.
+    # Blanked with the key, but shown by a copy that was forgotten.
     data = survey()
     data["TOWN"] = data["REGION"].astype(str)
     data["COPY"] = np.array([f"town {one}" for one in data["TOWN"]])
@@ -800,17 +801,12 @@ def test_advice():
     with pytest.warns(SuppressedValueShows) as caught:
         protect(data, KEYS, **{**PROTECTION, "household_keys": []})
     said = {str(w.message).partition(" show in ")[2] for w in caught}
-    assert any(
-        one.startswith("'HOUSEHOLD'") and "give new numbers" in one for one in said
-    )
-    assert any(
-        "after them; shuffle the records, and name 'REGION' among the household keys"
-        in one
-        for one in said
-    )
-    assert any(
-        one.startswith("'WEIGHT'") and "make the weights coarser" in one for one in said
-    )
+    for begin, advice in (
+        ("'HOUSEHOLD'", "give new numbers"),
+        ("'WEIGHT'", "make the weights coarser"),
+        ("", "after them; shuffle the records, and name 'REGION' among the household"),
+    ):
+        assert any(one.startswith(begin) and advice in one for one in said)
 
 
 def test_advice_can_be_followed(tmp_path):
@@ -821,12 +817,10 @@ def test_advice_can_be_followed(tmp_path):
     result = protect(tmp_path / "survey.csv", KEYS, **{**options, "cost": {"SEX": 1}})
 
     def advice(result, **how):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SuppressedValueShows)
-            record = result.write(tmp_path / "safe.csv", overwrite=True, **how)
+        shown, _ = written(result, tmp_path / "safe.csv", **how)
         return {
             (one["column"], one["rule"]): one["advice"]
-            for one in record["shown"]
+            for one in shown
             if one["key"] == "HHSIZE"
         }
 
@@ -857,17 +851,16 @@ def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):
         (options, "recode or drop it"),
     ):
         result = protect(tmp_path / "survey.csv", KEYS, **{**PROTECTION, **extra})
-        with pytest.warns(SuppressedValueShows) as caught:
-            record = result.write(tmp_path / "safe.csv", shuffle=True, overwrite=True)
+        shown, said = written(result, tmp_path / "safe.csv", shuffle=True)
         assert {
-            one["rule"]: one["advice"] for one in record["shown"]
+            one["rule"]: one["advice"]
+            for one in shown
             if one["column"] == "NUMBER" and one["rule"] in ("finer", "order")
-        } == {"finer": ids, "order": ids}  # fmt: skip
-        assert any(str(w.message).endswith(f"they stood; {ids}") for w in caught)
+        } == {"finer": ids, "order": ids}
+        assert any(line.endswith(f"they stood; {ids}") for line in said)
     result = protect(tmp_path / "survey.csv", KEYS, **PROTECTION)
-    with pytest.warns(SuppressedValueShows):
-        record = result.write(tmp_path / "safe.csv", overwrite=True)
-    advice = {(one["column"], one["rule"]): one["advice"] for one in record["shown"]}
+    shown, _ = written(result, tmp_path / "safe.csv")
+    advice = {(one["column"], one["rule"]): one["advice"] for one in shown}
     assert advice[None, "finer"] == "shuffle the records"
 
 
@@ -941,7 +934,7 @@ def test_a_column_that_repeats_a_key_of_which_a_category_is_gone(finer):
 
 
 def households(seed=1, n=400, regions=8):
-    """Return households in the order of their regions, of which the largest are blank.
+    """Return households sorted by region; the largest of them are blanked.
 
     The income is of the whole household, and its own in nearly all of them.
     """
@@ -997,7 +990,7 @@ def test_values_of_households_are_counted_once():
     assert str(found[0]).startswith(
         f"suppressed values of 'region' in {right} of {blank.sum()} households show in "
     )
-    # Where a single member lost the value, the others tell it, record by record.
+    # Where a single member lost the value, the others show it, record by record.
     one = household == np.unique(household, return_counts=True)[1].argmax()
     single = np.zeros_like(blanked)
     single[np.flatnonzero(one)[:1]] = True

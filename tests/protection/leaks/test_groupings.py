@@ -1,4 +1,4 @@
-"""Values in the orders in which whoever sorts a file finds them."""
+"""The orders of values in a file that is sorted by a column."""
 
 import numpy as np
 import pytest

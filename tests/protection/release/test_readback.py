@@ -39,7 +39,7 @@ pytestmark = [
 
 
 def survey(n=400):
-    """Make records of which some are rare, with text that needs quotes."""
+    """Return records, some of them rare, with text that needs quotes."""
     random = np.random.default_rng(8)
     household = np.sort(random.integers(0, n // 2, n))
     return {
@@ -72,6 +72,23 @@ def source(tmp_path, monkeypatch):
     return make
 
 
+@pytest.fixture
+def spoil(monkeypatch):
+    """Return a function that has text replaced on its way to the file, once a block."""
+    write = csv_writer._rows_text
+
+    def spoil(*pairs):
+        def spoiled(*given):
+            text = write(*given)
+            for before, after in pairs:
+                text = text.replace(before, after, 1)
+            return text
+
+        monkeypatch.setattr(csv_writer, "_rows_text", spoiled)
+
+    return spoil
+
+
 def argus_source(data, *, free):
     """Write a survey as mu-Argus data, with its metadata."""
     data = {name: values for name, values in data.items() if name != "note"}
@@ -99,12 +116,10 @@ def argus_source(data, *, free):
     return Path("s.asc")
 
 
-def nothing_but(*names):
-    return {path.name for path in Path.cwd().iterdir()} - {
-        "survey.csv",
-        "s.asc",
-        "s.rda",
-    }
+def others_than_the_source():
+    """Return the files that are not the source."""
+    found = {path.name for path in Path.cwd().iterdir()}
+    return found - {"survey.csv", "s.asc", "s.rda"}
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
@@ -118,44 +133,32 @@ def test_what_is_right_is_written(source, target, shuffle):
     assert again.max_risk == result.protected.max_risk < 0.03
 
 
-def corrupt_lines(change):
-    """Return a wrapper of the writer that changes the lines of text."""
-
-    def corrupt(parts):
-        path = parts[0]
-        raw = path.read_bytes()
-        packed = raw[:2] == b"\x1f\x8b"
-        lines = (gzip.decompress(raw) if packed else raw).splitlines(keepends=True)
-        text = b"".join(change(lines))
-        path.write_bytes(gzip.compress(text) if packed else text)
-
-    return corrupt
+def corrupt_lines(change, path):
+    """Change the lines of a text file, which may be packed."""
+    raw = path.read_bytes()
+    packed = raw[:2] == b"\x1f\x8b"
+    lines = (gzip.decompress(raw) if packed else raw).splitlines(keepends=True)
+    text = b"".join(change(lines))
+    path.write_bytes(gzip.compress(text) if packed else text)
 
 
-def corrupt_table(change):
-    def corrupt(parts):
-        path = parts[0]
-        if path.read_bytes().startswith(b"ARROW1"):
-            with pyarrow.ipc.open_file(path.read_bytes()) as file:
-                table = change(file.read_all())
-            with pyarrow.ipc.new_file(path, table.schema) as file:
-                file.write_table(table, max_chunksize=90)
-            return
-        table = pyarrow.parquet.read_table(path)
-        pyarrow.parquet.write_table(change(table), path, row_group_size=90)
-
-    return corrupt
+def corrupt_table(change, path):
+    """Change the table of a Parquet or Arrow file."""
+    if path.read_bytes().startswith(b"ARROW1"):
+        with pyarrow.ipc.open_file(path.read_bytes()) as file:
+            table = change(file.read_all())
+        with pyarrow.ipc.new_file(path, table.schema) as file:
+            file.write_table(table, max_chunksize=90)
+        return
+    table = pyarrow.parquet.read_table(path)
+    pyarrow.parquet.write_table(change(table), path, row_group_size=90)
 
 
-def swapped(lines, i=50, j=120):
-    lines[i], lines[j] = lines[j], lines[i]
-    return lines
-
-
-def taken(table, i=50, j=120):
-    rows = np.arange(len(table))
-    rows[[i, j]] = rows[[j, i]]
-    return table.take(rows)
+def swapped(rows):
+    """Swap two lines, or rows of a table."""
+    order = np.arange(len(rows))
+    order[[50, 120]] = order[[120, 50]]
+    return [rows[i] for i in order] if isinstance(rows, list) else rows.take(order)
 
 
 def one_changed(lines):
@@ -173,17 +176,16 @@ def one_cell(table):
     return table.set_column(place, "age", pa.array(ages))
 
 
-DROPPED = (
-    lambda lines: lines[:60] + lines[61:],
-    lambda table: pa.concat_tables([table.slice(0, 60), table.slice(61)]),
-)
 DAMAGE = {
-    "a row dropped": DROPPED,
+    "a row dropped": (
+        lambda lines: lines[:60] + lines[61:],
+        lambda table: pa.concat_tables([table.slice(0, 60), table.slice(61)]),
+    ),
     "a row twice": (
         lambda lines: [*lines[:60], lines[60], *lines[60:]],
         lambda table: pa.concat_tables([table.slice(0, 61), table.slice(60)]),
     ),
-    "two rows swapped": (swapped, taken),
+    "two rows swapped": (swapped, swapped),
     "a cell changed": (one_changed, one_cell),
     "cut off": (lambda lines: [*lines[:-1], lines[-1][:5]], lambda t: t.slice(0, 399)),
     "nothing": (lambda lines: [], lambda table: table.slice(0, 0)),
@@ -201,32 +203,29 @@ def test_damage_is_caught(source, monkeypatch, target, damage, shuffle):
     result = source(target)
     of_lines, of_table = DAMAGE[damage]
     typed = target.endswith(TYPED)
-    corrupt = corrupt_table(of_table) if typed else corrupt_lines(of_lines)
     write = layout.Layout.write
 
     def damaged(self, *arguments):
         parts = write(self, *arguments)
-        corrupt(parts)
+        if typed:
+            corrupt_table(of_table, parts[0])
+        else:
+            corrupt_lines(of_lines, parts[0])
         return parts
 
     monkeypatch.setattr(layout.Layout, "write", damaged)
     with pytest.raises(ReadBackError, match="nothing is written") as caught:
         result.write(target, shuffle=shuffle)
     assert target in str(caught.value)
-    assert nothing_but() == set()
+    assert others_than_the_source() == set()
     # Without the reading back it would have been written.
     result.write(target, shuffle=shuffle, verify=False)
-    assert target in nothing_but()
+    assert target in others_than_the_source()
 
 
-def test_a_cell_is_named_and_no_value(source, monkeypatch):
+def test_a_cell_is_named_and_no_value(source, spoil):
     result = source("safe.csv")
-    write = csv_writer._rows_text
-
-    def changed(*given):
-        return write(*given).replace("1003,", "9993,", 1).replace("1005,", "9995,", 1)
-
-    monkeypatch.setattr(csv_writer, "_rows_text", changed)
+    spoil(("1003,", "9993,"), ("1005,", "9995,"))
     with pytest.raises(ReadBackError) as caught:
         result.write("safe.csv")
     said = str(caught.value)
@@ -235,52 +234,36 @@ def test_a_cell_is_named_and_no_value(source, monkeypatch):
     assert "1003" not in said
 
 
-def test_a_quote_that_is_swallowed(source, monkeypatch):
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"two\nlines"', '"two\nlines', "nothing is written"),  # a quote is swallowed
+        # For readers that distinguish the two, empty text is a value.
+        (",,", ',"",', "in 1 records"),
+    ],
+)
+def test_other_quotes_are_caught(source, spoil, before, after, message):
     result = source("safe.csv")
-    write = csv_writer._rows_text
-
-    def swallowed(*given):
-        return write(*given).replace('"two\nlines"', '"two\nlines', 1)
-
-    monkeypatch.setattr(csv_writer, "_rows_text", swallowed)
-    with pytest.raises(ReadBackError):
+    spoil((before, after))
+    with pytest.raises(ReadBackError, match=message):
         result.write("safe.csv")
-    assert nothing_but() == set()
+    assert others_than_the_source() == set()
 
 
-def test_a_blank_written_as_empty_text(source, monkeypatch):
-    # For readers that tell the two apart it is a value that nobody else has.
-    result = source("safe.csv")
-    write = csv_writer._rows_text
-
-    def quoted(*given):
-        return write(*given).replace(",,", ',"",', 1)
-
-    monkeypatch.setattr(csv_writer, "_rows_text", quoted)
-    with pytest.raises(ReadBackError, match="in 1 records"):
-        result.write("safe.csv")
-
-
-def test_empty_text_is_not_missing(tmp_path, monkeypatch):
+def test_empty_text_is_not_missing(tmp_path, monkeypatch, spoil):
     monkeypatch.chdir(tmp_path)
     text = "a,b,note\n" + '1,"",x\n1,,"say ""hi"", ""\n"\n2,"",""""""\n' * 20
     Path("s.csv").write_text(text)
     result = protect("s.csv", ["a"], threshold=0.5)
     result.write("t.csv")
     assert Path("t.csv").read_text() == text
-    write = csv_writer._rows_text
     for before, after in (('"",x', ",x"), ('1,,"say', '1,"","say')):
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                csv_writer,
-                "_rows_text",
-                lambda *a, b=before, c=after: write(*a).replace(b, c, 1),
-            )
-            with pytest.raises(ReadBackError, match="'b' in 1 records"):
-                result.write("u.csv")
+        spoil((before, after))
+        with pytest.raises(ReadBackError, match="'b' in 1 records"):
+            result.write("u.csv")
 
 
-def test_a_value_that_equals_a_missing_code(tmp_path, monkeypatch):
+def test_a_value_that_equals_a_missing_code(tmp_path, monkeypatch, spoil):
     monkeypatch.chdir(tmp_path)
     text = 'a,b\n1,"NA"\n1,NA\n2,x\n' * 20
     Path("s.csv").write_text(text)
@@ -290,10 +273,7 @@ def test_a_value_that_equals_a_missing_code(tmp_path, monkeypatch):
         result.write("t.csv", shuffle=shuffle, overwrite=True)
         safe = formats.read("t.csv", reading=reading)["b"]
         assert safe.null_count == safe.to_pylist().count("NA") == 20
-    write = csv_writer._rows_text
-    monkeypatch.setattr(
-        csv_writer, "_rows_text", lambda *a: write(*a).replace('"NA"', "NA", 1)
-    )
+    spoil(('"NA"', "NA"))
     with pytest.raises(ReadBackError, match="'b' in 1 records, first in record 1"):
         result.write("u.csv")
 
@@ -311,7 +291,7 @@ def test_values_that_were_not_blanked(source, monkeypatch):
     )
     with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
         result.write("safe.csv")
-    assert nothing_but() == set()
+    assert others_than_the_source() == set()
     record = result.write("safe.csv", allow_unsafe=True)
     assert record["safe"] is False
     assert record["verdict"].startswith("NOT SAFE")
@@ -324,7 +304,7 @@ def test_one_column(tmp_path, monkeypatch):
     assert result.suppressed == {"a": 1}
     with pytest.raises(ValueError, match="1 missing values of the only column, 'a'"):
         result.write("t.csv", drop=["b"])
-    assert nothing_but() == {"s.csv"}
+    assert others_than_the_source() == {"s.csv"}
     result.write("t.parquet", drop=["b"])
     assert formats.read("t.parquet")["a"].null_count == 1
     result.write("t.csv", drop=["a"])
@@ -356,15 +336,12 @@ def test_data_of_all_types(tmp_path, monkeypatch, make, target):
     result.write(target, shuffle=True, allow_unsafe=True)
 
 
-def test_blocks_do_not_matter(source, monkeypatch):
+def test_blocks_do_not_matter(source, monkeypatch, spoil):
     result = source("safe.csv")
     monkeypatch.setattr(readback, "_ROWS", 7)
     monkeypatch.setattr(readback, "_CHUNK", 1)
     result.write("safe.csv", shuffle=True)
-    write = csv_writer._rows_text
-    monkeypatch.setattr(
-        csv_writer, "_rows_text", lambda *a: write(*a).replace("1399,", "9999,", 1)
-    )
+    spoil(("1399,", "9999,"))
     with pytest.raises(ReadBackError, match="'id' in 1 records, first in record 400"):
         result.write("again.csv")
 
@@ -390,7 +367,7 @@ def test_an_interrupt_leaves_nothing_behind(source, monkeypatch):
 
 @pytest.mark.parametrize("target", ["free.asc", "fixed.asc", "safe.csv.gz"])
 def test_blocks_of_two_files_in_turn(source, target):
-    # As two threads read them, none of which waits until the other is done.
+    # As two threads read them, without waiting for each other.
     result = source(target)
     result.write(target)
     part, metadata = Path(target), Path(target).with_suffix(".rds")
@@ -494,7 +471,7 @@ def test_columns_left_out_are_taken_from_memory(source):
 
 
 def test_households_are_read_back(source, monkeypatch):
-    # New ids that put all records in one household: only their risk tells.
+    # New ids that put all records in one household: only their risk shows it.
     data = survey()
     path = formats.write("survey.csv", data, overwrite=True)
     result = protect(path, KEYS, "w", "hh", household_threshold=0.2)

@@ -60,7 +60,7 @@ def test_the_key_of_another_user_is_refused(folder, monkeypatch):
 def test_what_is_no_key_is_refused(folder, text):
     secret.user_key()
     (folder / "record.key").write_text(text, encoding="latin-1")
-    with pytest.raises(ValueError, match="no key of riskcore"):
+    with pytest.raises(ValueError, match="not a key of riskcore"):
         secret.user_key()
 
 
@@ -71,22 +71,19 @@ def test_no_place_for_a_key(tmp_path, monkeypatch):
 
 
 def test_where_the_key_is(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("HOME", "/home/me")
     for name in ("RISKCORE_CONFIG_DIR", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert secret.key_folder() == Path("/home/me/.config/riskcore")
-    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
-    assert secret.key_folder() == Path("/home/me/.config/riskcore")
-    monkeypatch.setenv("XDG_CONFIG_HOME", "/else")
-    assert secret.key_folder() == Path("/else/riskcore")
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert secret.key_folder() == Path("/home/me/Library/Application Support/riskcore")
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", "/local")
-    assert secret.key_folder() == Path("/local/riskcore")
-    monkeypatch.setenv("RISKCORE_CONFIG_DIR", "/chosen")
-    assert secret.key_folder() == Path("/chosen")
+    for platform, name, value, folder in (
+        ("linux", "HOME", "/home/me", "/home/me/.config/riskcore"),
+        ("linux", "XDG_CONFIG_HOME", "relative", "/home/me/.config/riskcore"),
+        ("linux", "XDG_CONFIG_HOME", "/else", "/else/riskcore"),
+        ("darwin", "HOME", "/home/me", "/home/me/Library/Application Support/riskcore"),
+        ("win32", "LOCALAPPDATA", "/local", "/local/riskcore"),
+        ("win32", "RISKCORE_CONFIG_DIR", "/chosen", "/chosen"),
+    ):
+        monkeypatch.setattr(sys, "platform", platform)
+        monkeypatch.setenv(name, value)
+        assert secret.key_folder() == Path(folder)
 
 
 def test_two_at_once_have_one_key(folder):
@@ -112,7 +109,8 @@ def test_the_digest_is_that_of_hmac(tmp_path):
     path.write_bytes(b"x" * 3_000_000)
     key = secret.Key(b"k" * 32)
     expected = hmac.digest(b"k" * 32, path.read_bytes(), "sha256").hex()
-    assert key.digest(path) == expected
+    assert key.digest_of([path]) == expected
+    assert key.digest_of([path, path]) != expected
     assert "6b6b" not in key.id
     assert key.value.hex() not in repr(key)
     assert key.id != hashlib.sha256(key.value).hexdigest()[:16]
@@ -126,6 +124,11 @@ def test_the_id_of_a_key_stays_as_earlier_records_have_it():
 def test_secrets_are_fresh():
     assert len({secret.new_secret() for _ in range(1000)}) == 1000
     assert secret.check_secret(secret.new_secret())
+    assert secret.secret_of_seed(1).startswith("682a6cd3")
+    one, again = secret.Draw("0" * 64), secret.Draw("0" * 64)
+    first = one(3)
+    assert np.array_equal(first, again(3))
+    assert not np.any(first == one(3))
 
 
 def test_orders():

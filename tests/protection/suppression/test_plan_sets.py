@@ -134,14 +134,19 @@ def test_one_set_of_keys_is_planned_as_before():
     assert same.safe.tolist() == alone.safe.tolist()
 
 
+def of_two_sets(data, *limits):
+    """Return the sights of the keys a and b, and b and c."""
+    sights = []
+    for keys, at, limit in zip(("ab", "bc"), ((0, 1), (1, 2)), limits, strict=True):
+        cells = tabulate(data, list(keys))
+        margins, each = Margins(cells, lambda f, F: 1 / f), np.full(cells.n, limit)
+        sights.append(Sight(margins, at, cells.inverse, each))
+    return sights
+
+
 def test_who_cannot_be_made_safe_from_one_set_is_made_so_from_the_others():
     data = {"a": [1, 1, 2, 2], "b": [1, 2, 1, 2], "c": [1, 2, 2, 2]}
-    sights = []
-    for keys, limit in ((["a", "b"], 0.2), (["b", "c"], 0.6)):
-        cells = tabulate(data, keys)
-        at = tuple("abc".index(key) for key in keys)
-        margins = Margins(cells, lambda f, F: 1 / f)
-        sights.append(Sight(margins, at, cells.inverse, np.full(4, limit)))
+    sights = of_two_sets(data, 0.2, 0.6)
     found = plan_together(sights, list("abc"), np.ones(3), [1, 2, 4])
     assert not found.safe.any()
     # Of the first set all is lost; by the second all but one are safe then.
@@ -189,12 +194,7 @@ def test_hitting_sets_are_the_cheapest_by_all_subsets(seed):
 def test_records_are_counted_once_that_are_alike():
     said = []
     data = {"a": [1] * 3 + [2, 2], "b": [1] * 3 + [2, 2], "c": [1, 1, 1, 2, 2]}
-    sights = []
-    for keys in (["a", "b"], ["b", "c"]):
-        cells = tabulate(data, keys)
-        at = tuple("abc".index(key) for key in keys)
-        margins = Margins(cells, lambda f, F: 1 / f)
-        sights.append(Sight(margins, at, cells.inverse, np.full(5, 0.4)))
+    sights = of_two_sets(data, 0.4, 0.4)
     found = plan_together(sights, list("abc"), np.ones(3), [1, 2, 4], said.append)
     assert said[0].endswith("1 of them distinct")
     assert found.blank[3] == found.blank[4] != 0

@@ -10,8 +10,20 @@ from scipy import optimize, sparse
 from riskcore import protect, simulate
 from riskcore.core.risk.individual import individual_risk_from_frequencies
 from riskcore.protection.suppression import plan_exact, restore
-from riskcore.protection.suppression.certificate import CountsOnOthers, leaning
-from riskcore.protection.suppression.plan_bound import Bound, Unsafe
+from riskcore.protection.suppression.certificate import (
+    Certificate,
+    CountsOnOthers,
+    certificate_facts,
+    leaning,
+)
+from riskcore.protection.suppression.plan_bound import (
+    Bound,
+    Unsafe,
+    helpers_of,
+    least_helpers,
+    shares_of_count,
+    shares_of_weight,
+)
 
 KEYS = ["a", "b", "c"]
 HARD = 55
@@ -130,6 +142,15 @@ def test_figures_of_a_survey():
         assert not np.any(one.masks[key] & ~results["record"].masks[key])
     assert results["record"].certificate.optimal
     assert results["record"].certificate.lower_bound == values["record"]
+
+
+def test_a_gap_in_words():
+    one = Certificate("restore", 10.0, 9.0, False, 20, 15, 5)
+    facts = dict(certificate_facts(one.to_dict()))
+    assert facts["cost of the plan"] == (
+        "10; putting values back from the plan by record can reach 9 at the least "
+        "(gap 10 %)"
+    )
 
 
 def test_who_counts_on_others():
@@ -253,8 +274,37 @@ def test_most_records_counting_on_others_is_a_warning():
     assert "count on" not in result._public_verdict
 
 
+def unsafe(codes, price, may, needs):
+    """Return units of one record each that need matches of any weight."""
+    ones, places = np.ones(len(codes), np.int64), tuple(range(len(price)))
+    share = shares_of_count(needs)
+    return Unsafe(codes, ones, price, may, needs, 0.0 * ones, share, places)
+
+
+def test_what_units_need():
+    f, w, n = np.array([1.0, 3.0]), np.ones(2), np.array([9, 9])
+    limit = np.full(2, 0.3)
+    needs = least_helpers(f, f, limit, w, n, 1.0, lambda f, F: 1 / f)
+    assert needs.tolist() == [3, 1]
+    shares = shares_of_count(np.array([2.0, np.inf, 0.0]))
+    assert shares.tolist() == [[0.5, 0], [0, 0], [0, 0]]
+    one, two = np.ones(1), np.array([2.0])
+    by_weight = shares_of_weight(
+        one, one, 0.1 * one, two, n[:1], 1.0, lambda f, F: 1 / F
+    )
+    assert by_weight == pytest.approx(np.array([[0, 1 / 9]]), abs=1e-6)
+    codes = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
+    may = np.array([2, 0, 0], np.uint64)
+    found = helpers_of(codes, may, np.ones(3, int), np.array([5.0, 6.0, 7.0]))
+    assert [each.tolist() for each in found] == [[1, 1, 0], [5, 5, 0], [5, 5, 0]]
+    # Three records of different sex and age need each a second one.
+    codes = np.array([[0, 0], [0, 1], [1, 0]], np.int32)
+    three = unsafe(codes, np.ones(2), np.full(3, 3, np.uint64), np.ones(3))
+    assert Bound([three]).raised(2.0, 50) == 2
+
+
 def of_edges(units):
-    """Return the linear programme that `Bound` solves the dual of: its optimum."""
+    """Return the optimum of the linear program whose dual `Bound` solves."""
     codes, n, m = units.codes, *units.codes.shape
     columns = [
         (i, S)
@@ -287,13 +337,8 @@ def test_the_bound_is_near_that_of_linear_programming(seed):
     codes = rng.integers(0, 4, (40, 3)).astype(np.int32)
     codes = np.unique(codes, axis=0)
     n = len(codes)
-    units = Unsafe(
-        codes,
-        np.ones(n, np.int64),
-        rng.choice([1.0, 2.5], 3),
-        rng.integers(1, 8, n).astype(np.uint64),
-        rng.integers(1, 4, n).astype(float),
-    )
+    price, may = rng.choice([1.0, 2.5], 3), rng.integers(1, 8, n).astype(np.uint64)
+    units = unsafe(codes, price, may, rng.integers(1, 4, n).astype(float))
     best = of_edges(units)
     # The programme of all together; what is apart is rounded up by itself.
     bound = Bound([units]).raised(best * 1.1, 300)
