@@ -1,19 +1,18 @@
-"""Results show themselves: as text, as a page, and in notebooks.
+"""Summaries and reports of results, which a module above the results makes.
 
-Reports stand above the results of which they are made, and know them. What a result is
-asked for, it asks of the module of reports, which the package names when it is loaded:
-see "The house" in notes/decisions.md.
+The package names that module when it is loaded, so that results need not know it: see
+"The house" in notes/decisions.md.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 
 class Summary(str):
-    r"""A text that a prompt and a notebook show as it is.
+    r"""A text whose representation is the text itself, for prompts and notebooks.
 
     Examples
     --------
@@ -28,27 +27,35 @@ class Summary(str):
         return str(self)
 
 
-_load: list[Callable[[], Any]] = []
+class Reports(Protocol):
+    """The module that makes summaries and reports of results."""
+
+    def summary_of(self, result: Any, /, **options: Any) -> Summary:
+        """Return the summary of a result."""
+
+    def report_of(
+        self, result: Any, path: str | os.PathLike[str], /, **options: Any
+    ) -> None:
+        """Write the report of a result."""
+
+
+_load: list[Callable[[], Reports]] = []
 
 
 def reported_by(load: Callable[[], Any]) -> None:
-    """Say how the module that makes texts and pages of results is loaded."""
+    """Set the function that loads the module that makes summaries and reports."""
     _load[:] = [load]
 
 
-def reports() -> Any:
-    """Return the module that makes texts and pages of results."""
+def reports() -> Reports:
+    """Return the module that makes summaries and reports."""
     return _load[0]()
 
 
-class WithPage:
-    """A result with a report that is one page, made of nothing but the result."""
+class WithReport:
+    """A result with a report that is one page without options."""
 
     __slots__ = ()
-
-    def _page(self, title: str | None) -> str:
-        """Return the page; without a title it has that of its kind."""
-        raise NotImplementedError
 
     def report(
         self,
@@ -62,7 +69,7 @@ class WithPage:
         Parameters
         ----------
         path : path
-            Of the HTML file to write; only its owner can read it.
+            HTML file to write; only its owner can read it.
         title : str, optional
             Title of the page.
         overwrite : bool
@@ -73,7 +80,7 @@ class WithPage:
         ImportError
             If Jinja2 is not installed (``pip install jinja2``).
         OSError
-            If the file exists and is not to be overwritten, or cannot be written.
+            If the file exists and ``overwrite`` is false, or it cannot be written.
 
         Examples
         --------
@@ -86,4 +93,4 @@ class WithPage:
         ...     found.report(f"{folder}/uniques.html")
         ...
         """
-        reports().write_page(lambda: self._page(title), path, overwrite=overwrite)
+        reports().report_of(self, path, title=title, overwrite=overwrite)

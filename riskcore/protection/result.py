@@ -378,7 +378,7 @@ class Protected(ProtectedRecords):
         >>> print(result.summary().splitlines()[-1].strip())
         Safe: by sex x age, no record has a risk of 0.05 or more (missing keys match any value).
         """  # noqa: E501
-        return reports().summary_of_protection(self)  # type: ignore[no-any-return]
+        return reports().summary_of(self)
 
     def report(
         self,
@@ -432,13 +432,9 @@ class Protected(ProtectedRecords):
         ...     result.report(f"{folder}/report.html")
         ...
         """
-        reports().report_of_protection(
-            self,
-            path,
-            title=title,
-            top=top,
-            overwrite=overwrite,
-            progress=progress or silent,
+        told = progress or silent
+        reports().report_of(
+            self, path, title=title, top=top, overwrite=overwrite, progress=told
         )
 
     def _repr_html_(self) -> str:

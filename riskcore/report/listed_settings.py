@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
+from riskcore.assessment.assess import Assessment
 from riskcore.assessment.figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.words import printable
@@ -32,17 +33,16 @@ def role_facts(weight: Any, household: Any) -> list[tuple[str, str]]:
     return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
 
 
-def method_facts(
-    method: str, missing: str, alpha: float, population: str = WEIGHTS
-) -> list[tuple[str, str]]:
-    """Return how the risk was computed, for the settings of a report."""
-    facts = [("individual risk", METHOD_NAMES[method])]
-    if population != WEIGHTS:
-        facts.append(("population", population))
-    if missing != "refuse":
-        facts.append(("missing keys", MISSING_NAMES[missing]))
-    if missing == "wildcard":
-        facts.append(("alpha", f"{alpha:g}"))
+def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
+    """Return how the risk was computed."""
+    counting = of.cells if isinstance(of, Assessment) else of
+    facts = [("individual risk", METHOD_NAMES[of.method])]
+    if of.population_name != WEIGHTS:
+        facts.append(("population", of.population_name))
+    if counting.missing != "refuse":
+        facts.append(("missing keys", MISSING_NAMES[counting.missing]))
+    if counting.missing == "wildcard":
+        facts.append(("alpha", f"{counting.alpha:g}"))
     return facts
 
 

@@ -1,24 +1,22 @@
 """The report as one page of HTML, which loads nothing from elsewhere.
 
 There are two kinds. The office's own, `page` and `protection_page`, has a risk chart
-with a threshold slider. What its boxes show is what `RiskDistribution` returns, bit for
-bit: its script computes in whole numbers. So it holds exact risks, from which weights
-of single records follow. The one to hand out, `public_page` and
+with a threshold slider. Its boxes show what `RiskDistribution` returns, bit for bit:
+its script computes in whole numbers. So the page holds exact risks, from which weights
+of single records follow. The report for publication, `public_page` and
 `public_protection_page`, holds classes and rounded figures.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import figures
 from riskcore.assessment.assess import Assessment
+from riskcore.common.settings import Setting, complete, takes
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
-from riskcore.data.files import replace
 from riskcore.data.files.labels import Labels
 from riskcore.protection.leaks.showing import shown_plain
 from riskcore.protection.protected_records import finite
@@ -39,7 +37,7 @@ from riskcore.report.listed_settings import (
 from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
-from riskcore.report.templating import is_number, need_jinja, render
+from riskcore.report.templating import is_number, need_jinja, render, write_private
 from riskcore.report.utility_view import section_view
 from riskcore.report.view import chart_views
 
@@ -53,34 +51,43 @@ __all__ = [
 ]
 
 
+_OPTIONAL = Setting(help="see `page`")
+_EMPTY = Setting(help="see `page`", default=())
+
+
+class PageSettings(TypedDict, total=False):
+    """What a page shows besides the risk of the stages; see `page`."""
+
+    threshold: Annotated[float | None, _OPTIONAL]
+    household_threshold: Annotated[float | None, _OPTIONAL]
+    suppression: Annotated[Mapping[str, Any] | None, _OPTIONAL]
+    riskiest: Annotated[Sequence[Mapping[Hashable, Any]] | None, _OPTIONAL]
+    facts: Annotated[Pairs, _EMPTY]
+    verdict: Annotated[str, Setting(help="see `page`", default="")]
+    unsafe: Annotated[Mapping[str, int] | None, _OPTIONAL]
+    k: Annotated[int | None, _OPTIONAL]
+    shown: Annotated[Sequence[Mapping[str, Any]], _EMPTY]
+    utility: Annotated[Comparison | str | None, _OPTIONAL]
+    labels: Annotated[Labels | None, _OPTIONAL]
+    provenance: Annotated[Provenance | None, _OPTIONAL]
+
+
+@takes(PageSettings)
 def write_page(
     path: str | os.PathLike[str],
     stages: Mapping[str, Assessment],
     *,
     title: str,
-    threshold: float | None = None,
-    household_threshold: float | None = None,
-    suppression: Mapping[str, Any] | None = None,
-    riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
-    facts: Pairs = (),
-    verdict: str = "",
-    unsafe: Mapping[str, int] | None = None,
-    k: int | None = None,
-    shown: Sequence[Mapping[str, Any]] = (),
-    utility: Comparison | str | None = None,
-    labels: Labels | None = None,
-    provenance: Provenance | None = None,
     overwrite: bool = False,
+    **settings: Unpack[PageSettings],
 ) -> None:
     """Write the report to a file that only its owner can read, whole or not at all.
 
     Parameters
     ----------
     path : path
-        Of the HTML file to write.
-    stages, title, threshold, household_threshold, suppression, riskiest, facts
-        As in `page`.
-    verdict, unsafe, k, shown, utility, labels, provenance
+        HTML file to write.
+    stages, title, **settings
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -90,9 +97,9 @@ def write_page(
     ImportError
         If Jinja2 is not installed (``pip install jinja2``).
     OSError
-        If the file exists and is not to be overwritten, or cannot be written.
+        If the file exists and ``overwrite`` is false, or it cannot be written.
     ValueError
-        As `page`.
+        As in `page`.
 
     Examples
     --------
@@ -105,44 +112,18 @@ def write_page(
     ...
     '<!DOCTYPE html>'
     """
-    replace.refuse_existing(Path(path), overwrite)
-    text = page(
-        stages,
-        title=title,
-        threshold=threshold,
-        household_threshold=household_threshold,
-        suppression=suppression,
-        riskiest=riskiest,
-        facts=facts,
-        verdict=verdict,
-        unsafe=unsafe,
-        k=k,
-        shown=shown,
-        utility=utility,
-        labels=labels,
-        provenance=provenance,
+    write_private(
+        path, lambda: page(stages, title=title, **settings), overwrite=overwrite
     )
-    with replace.replacing_all(overwrite) as create:
-        create(Path(path), private=True).write(text.encode())
 
 
+@takes(PageSettings)
 def page(
     stages: Mapping[str, Assessment],
     *,
     title: str,
-    threshold: float | None = None,
-    household_threshold: float | None = None,
-    suppression: Mapping[str, Any] | None = None,
-    riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
-    facts: Pairs = (),
-    verdict: str = "",
-    unsafe: Mapping[str, int] | None = None,
-    k: int | None = None,
-    shown: Sequence[Mapping[str, Any]] = (),
-    utility: Comparison | str | None = None,
-    labels: Labels | None = None,
-    provenance: Provenance | None = None,
     sets: Mapping[str, Any] | None = None,
+    **settings: Unpack[PageSettings],
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -216,12 +197,16 @@ def page(
     True
     """
     need_jinja()
-    _check(stages, threshold, household_threshold)
-    views = chart_views(stages, threshold, household_threshold)
+    given = complete(PageSettings, settings)
+    thresholds = given["threshold"], given["household_threshold"]
+    _check(stages, thresholds)
+    views = chart_views(stages, *thresholds)
     file = list(stages.values())[-1]
-    made = provenance or Provenance()
+    labels = given["labels"] or file.cells.labels
+    provenance = given["provenance"] or Provenance()
+    unsafe, riskiest, utility = given["unsafe"], given["riskiest"], given["utility"]
     by_stage = [
-        stage_figures(one, threshold, household_threshold, (unsafe or {}).get(name), k)
+        stage_figures(one, *thresholds, (unsafe or {}).get(name), given["k"])
         for name, one in stages.items()
     ]
     return render(
@@ -229,7 +214,7 @@ def page(
         moving=True,
         title=title,
         file=file,
-        verdict=verdict,
+        verdict=given["verdict"],
         sets=sets,
         names=list(stages),
         of_households=file.households is not None,
@@ -243,21 +228,16 @@ def page(
         ],
         below=_below(by_stage),
         key_variables=_key_variables(stages),
-        suppression=_suppression(suppression) if suppression else None,
+        suppression=_suppression(given["suppression"])
+        if given["suppression"]
+        else None,
         utility=None if utility is None else section_view(utility),
-        shown=shown,
-        riskiest=_riskiest(riskiest, labels or file.cells.labels) if riskiest else None,
-        facts=[(name, str(value)) for name, value in [*made.facts(), *facts]],
-        command=made.shown_command,
+        shown=given["shown"],
+        riskiest=_riskiest(riskiest, labels) if riskiest else None,
+        facts=[(name, str(x)) for name, x in [*provenance.facts(), *given["facts"]]],
+        command=provenance.shown_command,
         curves=[view.data() for view in views],
     )
-
-
-def _plan_facts(protected: Protected) -> list[tuple[str, str]]:
-    """Return how good the plan is: what the public page does not say."""
-    if protected.certificate is None or protected.settings.plan == "record":
-        return []
-    return certificate_facts(protected.certificate.to_dict())
 
 
 def assessment_page(
@@ -282,17 +262,20 @@ def assessment_page(
     >>> "risk threshold" in assessment_page(result, title="Survey", thresholds=[0.5])
     True
     """
-    asked = {
+    asked: dict[str, Iterable[float | None]] = {
         "risk threshold": thresholds,
-        "household risk threshold": _given(household_threshold),
-        "re-identification rate asked for": _given(rate),
-        "unsafe records asked for": _given(unsafe),
+        "household risk threshold": [household_threshold],
+        "re-identification rate asked for": [rate],
+        "unsafe records asked for": [unsafe],
+    }
+    numbers = {
+        name: ", ".join(f"{x:.8g}" for x in values if x is not None)
+        for name, values in asked.items()
     }
     start = thresholds[0] if thresholds else None
     if rate is not None:
-        wanted = finite(assessment.risk_threshold(rate=rate))
-        start = start if wanted is None else wanted
-    cells = assessment.cells
+        found = finite(assessment.risk_threshold(rate=rate))
+        start = start if found is None else found
     return page(
         {"original": assessment},
         title=title,
@@ -301,24 +284,11 @@ def assessment_page(
         riskiest=assessment.riskiest(top) or None,
         facts=[
             *roles,
-            *method_facts(
-                assessment.method,
-                cells.missing,
-                cells.alpha,
-                assessment.population_name,
-            ),
-            *(
-                (name, ", ".join(f"{x:.8g}" for x in values))
-                for name, values in asked.items()
-                if values
-            ),
+            *method_facts(assessment),
+            *((name, text) for name, text in numbers.items() if text),
         ],
         provenance=provenance,
     )
-
-
-def _given(value: float | None) -> list[float]:
-    return [] if value is None else [value]
 
 
 def report_paths(path: Path, sets: int) -> list[Path]:
@@ -392,40 +362,22 @@ def protection_page(
     True
     """
     one, settings = protected.sets[keys], protected.settings
-    suppressed = protected.suppressed
-    several = len(protected.sets)
-    if several > 1:
-        title = f"{title}, set of keys {keys + 1} of {several}"
-    comparison = one.comparison()
+    if len(protected.sets) > 1:
+        title = f"{title}, set of keys {keys + 1} of {len(protected.sets)}"
+    unsafe = None
+    if one.aim.of_households or one.aim.k is not None:
+        comparison = one.comparison()
+        unsafe = {stage: of["unsafe_records"] for stage, of in comparison.items()}
     return page(
         one.stages,
         title=title,
         threshold=finite(one.aim.threshold),
         household_threshold=finite(one.aim.household_threshold),
-        suppression={
-            "variables": {
-                name: {"suppressed": count, "share": count / protected.n}
-                for name, count in suppressed.items()
-            },
-            "rounds": [
-                {
-                    "round": number,
-                    "unsafe_before": each.unsafe,
-                    "suppressed": sum(each.suppressed.values()),
-                }
-                for number, each in enumerate(protected.rounds, 1)
-                if len(protected.rounds) > 1
-            ],
-        },
+        suppression=_suppressed(protected),
         riskiest=one.protected.riskiest(riskiest) or None,
         facts=[
             *role_facts(settings.weight, settings.household),
-            *method_facts(
-                settings.method,
-                settings.missing,
-                settings.alpha,
-                settings.population_name,
-            ),
+            *method_facts(settings),
             *recoding_facts(settings.recodings),
             *suppression_facts(settings),
             *_plan_facts(protected),
@@ -434,9 +386,7 @@ def protection_page(
             *related_facts(settings),
         ],
         verdict=protected.verdict,
-        unsafe={stage: told["unsafe_records"] for stage, told in comparison.items()}
-        if one.aim.of_households or one.aim.k is not None
-        else None,
+        unsafe=unsafe,
         k=one.aim.k,
         shown=shown_plain(protected, protected.shown) if shown is None else shown,
         utility=utility,
@@ -446,10 +396,34 @@ def protection_page(
     )
 
 
+def _plan_facts(protected: Protected) -> list[tuple[str, str]]:
+    """Return how good the plan is, which the public page does not say."""
+    if protected.certificate is None or protected.settings.plan == "record":
+        return []
+    return certificate_facts(protected.certificate.to_dict())
+
+
+def _suppressed(protected: Protected) -> dict[str, Any]:
+    """Return the suppressed values by variable, and by round if there are several."""
+    rounds = protected.rounds if len(protected.rounds) > 1 else []
+    return {
+        "variables": {
+            name: {"suppressed": count, "share": count / protected.n}
+            for name, count in protected.suppressed.items()
+        },
+        "rounds": [
+            {
+                "round": number,
+                "unsafe_before": each.unsafe,
+                "suppressed": sum(each.suppressed.values()),
+            }
+            for number, each in enumerate(rounds, 1)
+        ],
+    }
+
+
 def _check(
-    stages: Mapping[str, Assessment],
-    threshold: float | None,
-    household_threshold: float | None,
+    stages: Mapping[str, Assessment], thresholds: tuple[float | None, float | None]
 ) -> None:
     if not stages:
         raise ValueError("no stages: give at least one assessment")
@@ -459,11 +433,11 @@ def _check(
     without = [name for name, one in stages.items() if one.households is None]
     if without and len(without) < len(stages):
         raise ValueError(f"stages without households: {', '.join(without)}")
-    if household_threshold is not None and without:
+    if thresholds[1] is not None and without:
         raise ValueError("household_threshold: the stages have no households")
-    for one in (threshold, household_threshold):
-        if one is not None:
-            as_threshold(one)
+    for threshold in thresholds:
+        if threshold is not None:
+            as_threshold(threshold)
 
 
 def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:

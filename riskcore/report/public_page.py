@@ -104,12 +104,7 @@ def public_page(
         title=title,
         use=_ALONE,
         facts=[
-            *method_facts(
-                assessment.method,
-                cells.missing,
-                cells.alpha,
-                assessment.population_name,
-            ),
+            *method_facts(assessment),
             *([HOUSEHOLDS_COUNTED] if "counted" in assessment.figures else []),
         ],
     )

@@ -84,9 +84,7 @@ def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
 
 def public_facts(settings: Settings) -> list[tuple[str, str]]:
     """Return how the file was protected, without codes of the data."""
-    facts = method_facts(
-        settings.method, settings.missing, settings.alpha, settings.population_name
-    )
+    facts = method_facts(settings)
     facts += [
         (f"recoding of {printable(str(name))}", _recoding_kind(recoding))
         for name, recoding in settings.recodings.items()

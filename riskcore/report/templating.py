@@ -1,7 +1,7 @@
 """Pages of HTML from templates, in which all text is escaped.
 
-Names and categories come from files and steer nothing: what a template writes is one
-line of printable characters, and escaped unless it was made here.
+Names and categories come from files and must not steer the page: a template writes text
+as one line of printable characters, escaped unless it was made here.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files as resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
 from riskcore.common.version import __version__
 from riskcore.common.words import counted, printable, shortened
+from riskcore.data.files import replace
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,8 +33,19 @@ _LONGEST_LABEL = 256
 
 
 def need_jinja() -> None:
-    """Refuse reports if there is nothing to make a page with."""
+    """Refuse reports if Jinja2 is not installed."""
     need("jinja2", "reports")
+
+
+def write_private(
+    path: str | os.PathLike[str], make: Callable[[], str], *, overwrite: bool
+) -> None:
+    """Write a page whole where only its owner can read it; make it if that can be."""
+    target = Path(path)
+    replace.refuse_existing(target, overwrite)
+    page = make()
+    with replace.replacing_all(overwrite) as create:
+        create(target, private=True).write(page.encode())
 
 
 def render(template: str, *, moving: bool = False, **values: Any) -> str:

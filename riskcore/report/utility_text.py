@@ -1,15 +1,15 @@
-"""What a comparison and a trial of protections say, as text."""
+"""Sheets of a comparison and of a trial of protections, as text, and their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from riskcore.assessment.figures import label
-from riskcore.common.text_table import aligned
-from riskcore.common.words import counted, printable
+from riskcore.common.sheet import Part, Sheet
+from riskcore.common.words import counted
 
-# How many pairs of keys and strata are listed; JSON has all.
+# Numbers of pairs of keys and of strata in the text; JSON has all.
 _LISTED = 5
 _STRATA = 20
 
@@ -19,7 +19,7 @@ Name = Callable[[Any], str]
 
 
 def comparison_text(figures: Plain, title: str) -> str:
-    """Return what `Comparison.to_dict` says as text."""
+    """Return the figures of `Comparison.to_dict` as text."""
     n = figures["records"]
     facts = [
         ("records", before_after(f"{n['before']:,}", f"{n['after']:,}")),
@@ -27,24 +27,26 @@ def comparison_text(figures: Plain, title: str) -> str:
     ]
     if figures["aligned"]:
         facts.append(("records", "aligned: which is which is known"))
-    lines = [printable(title), *aligned(facts, "<"), "", "  Keys"]
-    lines += aligned(key_rows(figures["keys"]), "<<>", indent=4)
-    lines += ["", "  Weighted tables of the keys"]
-    lines += aligned(distance_rows(figures["keys"]), "<>", indent=4)
-    for one in figures["keys"]:
-        if one["reason"]:
-            lines.append(f"    {label(one['key'])}: {printable(one['reason'])}")
+    return Sheet("Comparison", facts, list(_comparison_parts(figures))).text(title)
+
+
+def _comparison_parts(figures: Plain) -> Iterator[Part]:
+    keys = figures["keys"]
+    yield Part("Keys", rows=key_rows(keys), sides="<<>")
+    reasons = [f"{label(one['key'])}: {one['reason']}" for one in keys if one["reason"]]
+    tables = distance_rows(keys)
+    yield Part("Weighted tables of the keys", (), tables, "<>", reasons)
     if figures["pairs"]:
-        lines += ["", *_pairs(figures)]
+        yield _pairs(figures)
     for name, rows, sides in (
         ("Columns of numbers", number_rows(figures), "<<>"),
         ("Correlations (Pearson)", correlation_rows(figures["correlations"]), "<>"),
     ):
         if len(rows) > 1:
-            lines += ["", f"  {name}", *aligned(rows, sides, indent=4)]
+            yield Part(name, rows=rows, sides=sides)
     if figures["strata"]["rows"]:
-        lines += ["", *_strata(figures)]
-    return "\n".join([*lines, "", *(f"  {one}" for one in propensity_lines(figures))])
+        yield _strata(figures)
+    yield Part(sentences=propensity_lines(figures), indents=(2, 2))
 
 
 def before_after(before: str, after: str) -> str:
@@ -124,20 +126,19 @@ def _missing(one: Plain) -> list[str]:
     return [percent(stage["missing_share"]) for stage in stages]
 
 
-def _pairs(figures: Plain) -> list[str]:
-    """Say how far the two-way tables are apart, and name those that are most."""
+def _pairs(figures: Plain) -> Part:
+    """Return the distances of the two-way tables, the largest ones first."""
     ranked = most_changed(figures["pairs"])
-    lines = ["  Two-way tables of the keys"]
+    facts = []
     if figures["mean_total_variation"] is not None:
         facts = [
             ("mean total variation", number(figures["mean_total_variation"])),
             ("mean Hellinger distance", number(figures["mean_hellinger"])),
         ]
-        lines += aligned(facts, "<", indent=4)
-    lines += aligned(pair_rows(ranked[:_LISTED]), "<>", indent=4)
-    if len(ranked) > _LISTED:
-        lines.append(f"    and {counted(len(ranked) - _LISTED, 'pair')} changed less")
-    return lines
+    more = len(ranked) - _LISTED
+    said = [f"and {counted(more, 'pair')} changed less"] if more > 0 else []
+    shown = pair_rows(ranked[:_LISTED])
+    return Part("Two-way tables of the keys", facts, shown, "<>", said)
 
 
 def most_changed(pairs: list[Plain]) -> list[Plain]:
@@ -202,15 +203,17 @@ def correlation_rows(correlations: list[Plain], name: Name = label) -> list[list
     ]
 
 
-def _strata(figures: Plain) -> list[str]:
+def _strata(figures: Plain) -> Part:
     rows = stratum_rows(figures)
     names = " x ".join(map(label, figures["strata"]["columns"]))
-    lines = [f"  Suppressed values by {names}, and their share"]
-    lines += aligned(rows[: _STRATA + 1], "<>", indent=4)
-    if len(rows) > _STRATA + 1:
-        more = counted(len(rows) - 1 - _STRATA, "stratum", "strata")
-        lines.append(f"    and {more} more, which --json has")
-    return lines
+    more = len(rows) - 1 - _STRATA
+    said = [f"and {counted(more, 'stratum', 'strata')} more, which --json has"]
+    return Part(
+        f"Suppressed values by {names}, and their share",
+        rows=rows[: _STRATA + 1],
+        sides="<>",
+        sentences=said if more > 0 else [],
+    )
 
 
 def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
@@ -231,7 +234,7 @@ def propensity_lines(figures: Plain) -> list[str]:
     found = figures["propensity"]
     terms = "main effects and pairs" if found["interactions"] else "main effects"
     if found["pmse"] is None:
-        return [f"Propensity score ({terms}): none, {printable(found['reason'])}"]
+        return [f"Propensity score ({terms}): none, {found['reason']}"]
     lines = [
         f"Propensity score ({terms}, {counted(found['parameters'], 'parameter')}): "
         f"pMSE {number(found['pmse'], 6)}, {number(found['ratio'])} times that of a "
@@ -243,7 +246,7 @@ def propensity_lines(figures: Plain) -> list[str]:
             "for certain, by a category that one file alone has"
         )
     if found["reason"]:
-        lines.append(f"It is {printable(found['reason'])}")
+        lines.append(f"It is {found['reason']}")
     lines.append(
         "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
         "differ as two samples of one population do. It is no test: the safe file is a "
@@ -253,18 +256,22 @@ def propensity_lines(figures: Plain) -> list[str]:
 
 
 def trials_text(figures: Plain, title: str) -> str:
-    """Return what `Trials.to_dict` says as text."""
-    lines = [printable(title), "", *aligned(trial_rows(figures), "><>", indent=2)]
-    lines += ["", f"  {FRONT}", "", "  Values suppressed, and categories left, by key"]
-    lines += aligned(trial_key_rows(figures), "><>", indent=2)
-    for mark, one in enumerate(figures["candidates"], 1):
-        if one["reason"]:
-            lines.append(f"  {mark} {label(one['name'])}: {printable(one['reason'])}")
-        lines += [
-            f"  {mark} {label(one['name'])}: warning: {printable(said)}"
-            for said in one["warnings"]
-        ]
-    return "\n".join(lines)
+    """Return the figures of `Trials.to_dict` as text."""
+    said = [
+        f"{mark} {label(one['name'])}: {reason}"
+        for mark, one in enumerate(figures["candidates"], 1)
+        for reason in (
+            *([one["reason"]] if one["reason"] else []),
+            *(f"warning: {warning}" for warning in one["warnings"]),
+        )
+    ]
+    by_key, left = "Values suppressed, and categories left, by key", (2, 2)
+    parts = [
+        Part(rows=trial_rows(figures), sides="><>", indents=left),
+        Part(sentences=[FRONT], indents=left),
+        Part(by_key, (), trial_key_rows(figures), "><>", said, indents=left),
+    ]
+    return Sheet("Protections tried", [], parts).text(title)
 
 
 # What the mark of the front means.
