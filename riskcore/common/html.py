@@ -22,13 +22,7 @@ _WHOLE = (Decimal("999.5"), Decimal("1e15"))
 
 
 def escape(value: object) -> str:
-    """Return a value as text that HTML shows and does not run.
-
-    Examples
-    --------
-    >>> escape("<b> & 'c'")
-    '&lt;b&gt; &amp; &#x27;c&#x27;'
-    """
+    """Return a value as text that HTML shows and does not run."""
     # Half a surrogate pair, as in names of undecodable bytes, has no UTF-8.
     text = str(value).encode("utf-8", "backslashreplace").decode("utf-8")
     return html.escape(text)
@@ -72,11 +66,6 @@ def readable(x: float, shift: int = 0) -> str:
     """Return x as a person reads it: three digits, but all those before the point.
 
     The point is moved as by `digits`.
-
-    Examples
-    --------
-    >>> readable(0.0453318775, 2), readable(906.637), readable(2000000.5)
-    ('4.53', '907', '2,000,001')
     """
     if not math.isfinite(x):
         return digits(x)
@@ -87,26 +76,14 @@ def readable(x: float, shift: int = 0) -> str:
 
 
 def all_digits(x: float, shift: int = 0) -> str:
-    """Return x as `digits` does, with separators of thousands.
-
-    Examples
-    --------
-    >>> all_digits(1234567.25), all_digits(0.0000001)
-    ('1,234,567.25', '1e-7')
-    """
+    """Return x as `digits` does, with separators of thousands."""
     text = digits(x, shift)
     whole, point, rest = text.partition(".")
     return f"{int(whole):,}{point}{rest}" if whole.isdecimal() else text
 
 
 def known(x: float, form: str) -> str:
-    """Return x in a form of `format`; nothing if it is nan.
-
-    Examples
-    --------
-    >>> known(0.125, ".2f"), known(math.nan, ".2f")
-    ('0.12', '')
-    """
+    """Return x in a form of `format`; nothing if it is nan."""
     return "" if math.isnan(x) else format(x, form)
 
 
@@ -135,13 +112,7 @@ def figures(
 
 
 def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
-    """Return a histogram without axes as SVG, in the color of the text.
-
-    Examples
-    --------
-    >>> bars([1, 2], "risk").count("<rect")
-    2
-    """
+    """Return a histogram without axes as SVG, in the color of the text."""
     width, top = _WIDTH / len(counts), top or max(max(counts), 1)
     shapes = "".join(
         f'<rect x="{i * width:.4g}" y="{_HEIGHT - height:.4g}" '
@@ -161,14 +132,7 @@ def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
 def intervals(
     rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
 ) -> str:
-    """Return estimates with their intervals, one below the other, and their scale.
-
-    Examples
-    --------
-    >>> drawing = intervals([("a", 3.0, 2.0, 5.0), ("b", 4.0, math.nan, math.nan)], "x")
-    >>> drawing.count("<circle"), drawing.count("<line")
-    (2, 1)
-    """
+    """Return estimates with their intervals, one below the other, and their scale."""
     drawing, end = interval_drawing(rows, scale, mark)
     return f'{drawing}<div style="{_SMALL}">{_shown(f"{scale}, 0 to {end}")}</div>'
 

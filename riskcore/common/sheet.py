@@ -80,17 +80,6 @@ class Sheet:
         What a page and a notebook say first; empty if there is nothing to say.
     sentences : sequence of str
         What the text says below the facts.
-
-    Examples
-    --------
-    >>> part = Part("Sizes", rows=[("size", "cells"), ("1", "12")], sides=">")
-    >>> print(Sheet("Cells", [("records", "40")], [part]).text("survey.csv"))
-    survey.csv
-      records  40
-    <BLANKLINE>
-      Sizes
-        size  cells
-           1     12
     """
 
     name: str

@@ -16,14 +16,7 @@ def aligned(
     indent: int = 2,
     least: Sequence[int] = (),
 ) -> list[str]:
-    r"""Lay out rows in columns, two spaces apart.
-
-    Examples
-    --------
-    >>> print(*aligned([("risk", "records"), ("0.05", "12")], "<>"), sep="\n")
-      risk  records
-      0.05       12
-    """
+    r"""Lay out rows in columns, two spaces apart."""
     rows = [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for i, width in enumerate(least[: len(widths)]):
@@ -40,12 +33,6 @@ def aligned(
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    r"""Return one row of a table in Markdown.
-
-    Examples
-    --------
-    >>> print(markdown_row(["P(A|B)", "0.5"]))
-    | P(A\|B) | 0.5 |
-    """
+    r"""Return one row of a table in Markdown."""
     escaped = (cell.replace("|", r"\|") for cell in cells)
     return f"| {' | '.join(escaped)} |"

@@ -34,15 +34,7 @@ class KeyVariable:
 def key_variables(
     stages: Mapping[str, Assessment],
 ) -> dict[Hashable, list[KeyVariable]] | None:
-    """Return each key variable at each stage, None if its values are on an engine.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> file = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> key_variables({"original": file})
-    {'sex': [KeyVariable(categories=2, smallest=1, missing=0)]}
-    """
+    """Return each key variable at each stage, None if its values are on an engine."""
     files = [one.cells for one in stages.values()]
     # To collect the cells of an engine may take long; nobody has asked for it.
     if any(isinstance(each, HeldCells) and not each.collected for each in files):

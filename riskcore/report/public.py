@@ -176,16 +176,7 @@ class PublicClasses:
 def public_classes(
     views: Sequence[View], unsafe_at: Iterable[float] = ()
 ) -> PublicClasses | None:
-    """Return classes of risk that may be published for all views together.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> data = {"age": list(range(9)), "w": [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]}
-    >>> found = public_classes(views_of(riskcore.assess(data, ["age"], "w")))
-    >>> found.edges, found.counts
-    (array([0.05, 0.1 , 0.5 , 1.  ]), (array([3, 3, 3]),))
-    """
+    """Return classes of risk that may be published for all views together."""
     risks = [view.risk for view in views]
     highest = max(float(risk.max()) for risk in risks)
     grid = _grid(
@@ -306,26 +297,14 @@ def public_population(assessment: Assessment) -> float | None:
 
 
 def between(least: int, most: int) -> str:
-    """Return bounds of a count in words, as `PublicClasses.reaching` gives them.
-
-    Examples
-    --------
-    >>> between(7, 7), between(3, 1200), between(0, 12)
-    ('7', '3 to 1,200', 'at most 12')
-    """
+    """Return bounds of a count in words, as `PublicClasses.reaching` gives them."""
     if least == most:
         return f"{most:,}"
     return f"{least:,} to {most:,}" if least else f"at most {most:,}"
 
 
 def two_digits(x: float, shift: int = 0) -> str:
-    """Return a number with two digits, its point moved by ``shift`` digits.
-
-    Examples
-    --------
-    >>> two_digits(0.0123456, 2), two_digits(1284.6)
-    ('1.2', '1,300')
-    """
+    """Return a number with two digits, its point moved by ``shift`` digits."""
     text = short(x, shift, 2)
     return f"{int(text):,}" if text.isdecimal() else text
 
@@ -340,11 +319,6 @@ def threshold_shown(threshold: float) -> float:
 
     A threshold of up to three digits is somebody's choice; one of more may be a figure
     of the file, and is rounded.
-
-    Examples
-    --------
-    >>> threshold_shown(0.00125), threshold_shown(0.0012345)
-    (0.00125, 0.0013)
     """
     threshold = as_threshold(threshold)
     number = Decimal(repr(threshold)).normalize()

@@ -16,13 +16,7 @@ _MARKS = 5
 
 
 def spots(points: Sequence[tuple[float, float, str, bool]], description: str) -> str:
-    """Return the spots of candidates.
-
-    Examples
-    --------
-    >>> spots([(1.0, 0.5, "1", True)], "text").count("<circle")
-    1
-    """
+    """Return the spots of candidates."""
     top = nice(max(risk for risk, *_ in points))
     right = nice(max(loss for _, loss, *_ in points))
     parts = []
@@ -58,13 +52,7 @@ def spots(points: Sequence[tuple[float, float, str, bool]], description: str) ->
 
 
 def nice(most: float) -> float:
-    """Return a round number of at least ``most``; 1 for 0.
-
-    Examples
-    --------
-    >>> nice(0.0), nice(0.31), nice(17.0), nice(10.0)
-    (1.0, 0.5, 20.0, 10.0)
-    """
+    """Return a round number of at least ``most``; 1 for 0."""
     if most <= 0:
         return 1.0
     power = floor(log10(most))

@@ -17,14 +17,7 @@ _MEASURED = ("max_risk", "max_rate", "t")
 def sheet_page(
     sheet: Sheet, *, title: str, provenance: Provenance | None = None
 ) -> str:
-    """Return the figures of a result as HTML, for internal use.
-
-    Examples
-    --------
-    >>> sheet = Sheet("Cells", [("records", "40")], [], verdict="All is well.")
-    >>> '<p class="verdict">All is well.</p>' in sheet_page(sheet, title="Survey")
-    True
-    """
+    """Return the figures of a result as HTML, for internal use."""
     need_jinja()
     made = provenance or Provenance()
     return render(
@@ -43,14 +36,6 @@ def public_rules_page(found: Any, *, title: str) -> str:
 
     Each rule that was asked for and whether it is kept: a number that was found, or how
     many records break a rule, would be a figure of single records.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> found = riskcore.check({"age": [31, 31, 47]}, ["age"], k=2)
-    >>> text = public_rules_page(found, title="Rules")
-    >>> "For publication" in text, "BROKEN" in text
-    (True, True)
     """
     need_jinja()
     rows = [("rule", "of", "asked", "")]

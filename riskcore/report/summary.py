@@ -41,14 +41,6 @@ def summary(
     dict
         Of text, finite numbers, None, dicts and lists. A threshold that no record
         reaches is None; what is neither text nor a finite number becomes text.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> figures = summary(result, thresholds=[0.5])
-    >>> figures["sample_uniques"], figures["unsafe_records"]
-    (1, [{'threshold': 0.5, 'records': 3}])
     """
     counted_at = thresholds or DEFAULT_THRESHOLDS
     figures = {**assessment.figures}

@@ -16,15 +16,7 @@ _SCALE = "sample uniques that are unique in the population"
 def uniques_page(
     found: UniquesEstimates, *, title: str, provenance: Provenance | None = None
 ) -> str:
-    """Return the report of estimates of population uniques as HTML.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> found = riskcore.estimate_simulated([1, 1, 9, 30], [1, 0, 4, 7])
-    >>> "unique in the population" in uniques_page(found, title="Trial")
-    True
-    """
+    """Return the report of estimates of population uniques as HTML."""
     need_jinja()
     made = provenance or Provenance()
     truth = math.nan if found.truth is None else float(found.truth)

@@ -17,16 +17,7 @@ _PAIRS, _STRATA = 5, 20
 
 
 def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | str:
-    """Compare the file before and after protection, for its report.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-    >>> utility_of(result)
-    <Comparison: 5 records before and 5 after, 2 keys, 1 value more missing, ...>
-    """
+    """Compare the file before and after protection, for its report."""
     if protected.on_engine is not None:
         return "An engine holds the records; Protected.compare compares them."
     if protected.n > MOST_RECORDS:
