@@ -1,10 +1,9 @@
-"""What may be said of a file in public: classes of risk, and rounded figures.
+"""Figures of a file for publication: classes of risk, and rounded numbers.
 
-The risk of a record that is alone in its cell gives its weight exactly, and a figure
-computed from a file tells which of two versions of the file it was computed from. So
-what is published are classes that hold several records, the upper bound of each at
-least twice the lower, and sums that move no single record within its class.
-`notes/reports.md` has the rules and the reasons.
+The risk of a record that is alone in its cell gives its weight exactly, and an exact
+figure gives away which of two versions of a file it comes from. So only classes with
+several records are published, the upper bound of each at least twice the lower, and
+sums that narrow no single record's class. `notes/reports.md` has rules and reasons.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from riskcore.common.html import short
 from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
 from riskcore.core.risk.histogram import decimals
 
-# So many records, cells and households a class has at least, if it has any.
+# Least number of records, cells and households in a class that is not empty.
 FEWEST = 3
-# A threshold of more digits than these may be a figure of the file.
+# A threshold with more digits may be a figure of the file.
 _DIGITS_ASKED = 3
-# The largest share of a sum that may be due to one of its parts.
+# Largest share of a sum that one of its parts may have.
 _LARGEST_SHARE = 1 / 3
 
 Ids = NDArray[Any]
@@ -35,15 +34,9 @@ Ids = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The risk of each record as one intruder has it: its own, or its household's.
+    """The risk of each record to one intruder: its own, or that of its household.
 
-    Attributes
-    ----------
-    assessment : Assessment
-    household : bool
-        Whether the risk is that of the household.
-    limit : float
-        A threshold that is published with the words that none of the risks reaches it.
+    ``limit`` is a threshold that the page says no risk reaches.
     """
 
     assessment: Assessment
@@ -53,8 +46,8 @@ class View:
     @property
     def risk(self) -> Risks:
         """The risk of each record, shape (n,)."""
-        of = self.assessment
-        return of.household_risk if self.household else of.individual_risk
+        file = self.assessment
+        return file.household_risk if self.household else file.individual_risk
 
     @property
     def total(self) -> float:
@@ -66,16 +59,16 @@ class View:
 
     @property
     def units(self) -> list[Ids]:
-        """What a class needs several of, by record: cells, and households."""
+        """The cell and the household of each record; a class needs several of both."""
         groups = self.assessment.households
         inverse = self.assessment.cells.inverse
         return [inverse] if groups is None else [inverse, groups.inverse]
 
     @property
     def together(self) -> Counts:
-        """For each record how many may share its risk: a cell of two, a household.
+        """How many may share the risk of each record: a cell of two, or a household.
 
-        Members of a household mostly have one weight.
+        Members of a household mostly have the same weight.
         """
         groups, cells = self.assessment.households, self.assessment.cells
         few = np.where(cells.records < FEWEST, cells.records, 1)[cells.inverse]
@@ -85,9 +78,9 @@ class View:
 def views_of(
     assessment: Assessment, limit: float = math.inf, household_limit: float = math.inf
 ) -> list[View]:
-    """Return the view of the records and, if there are any, of the households.
+    """Return the view of the records and, if there are any, that of the households.
 
-    The limits are thresholds that no record and no household reaches, if that is said.
+    The limits are thresholds that the page says no record and no household reaches.
     """
     if assessment.households is None:
         return [View(assessment, limit=limit)]
@@ -100,14 +93,8 @@ def views_of(
 class PublicClasses:
     """Classes of risk that may be published, made by `public_classes`.
 
-    Attributes
-    ----------
-    edges : float64 ndarray, shape (B + 1,)
-        Rising bounds of the classes, the lower one belonging to a class; the last
-        class takes in a risk of 1.
-    views : sequence of View
-    counts : tuple of int64 ndarray, each shape (B,)
-        For each view the number of records in each class.
+    ``edges`` rise; a class contains its lower bound, the last one also a risk of 1.
+    ``counts`` has the number of records in each class for each view.
     """
 
     edges: Risks
@@ -126,7 +113,7 @@ class PublicClasses:
     def reaching(self, view: int, threshold: float) -> tuple[int, int]:
         """Return bounds of the number of records at or above a threshold.
 
-        They follow from the classes alone: those below and above, counted whole.
+        They follow from whole classes alone.
         """
         at_least = self.at_least(view)
         edges = self.edges.copy()
@@ -143,11 +130,11 @@ class PublicClasses:
         return float(self.edges[k]), float(self.edges[k + 1])
 
     def rates(self) -> list[float | None]:
-        """Return the re-identification rate by view, None where it tells too much.
+        """Return the re-identification rate by view, None if it would reveal too much.
 
-        A rate is the sum of the records' risks over n. With it and the classes every
-        single risk can still be anything in its class, and the difference of two rates
-        is due to several records or households, none of which makes most of it.
+        A rate is the mean risk of the records. Given the rate and the classes, every
+        risk can still be anywhere in its class, and the difference of two rates comes
+        from several records or households, none with most of it.
         """
         shown: list[float | None] = []
         for k, view in enumerate(self.views):
@@ -158,11 +145,10 @@ class PublicClasses:
         return shown
 
     def _leaves_all_open(self, view: int) -> bool:
-        """Whether the sum of the risks narrows the class of no record.
+        """Return whether the sum of the risks narrows no record's class.
 
-        With the others at the lower bounds of their classes, a risk can be as high as
-        what the sum leaves; with the others at the upper bounds, as low as what it
-        asks for.
+        A risk is largest if all others are at the lower bounds of their classes, and
+        smallest if they are at the upper bounds.
         """
         one, counts = self.views[view], self.counts[view]
         low, high = self.edges[:-1], np.minimum(self.edges[1:], one.limit)
@@ -191,7 +177,7 @@ def public_classes(
         if free and _may_end(columns, k, kept[-1]):
             kept.append(k)
     while kept[-1] != 0:
-        # What is left at the lower end joins the class above it.
+        # The rest at the lower end joins the class above it.
         kept.pop()
         if not kept:
             return None
@@ -226,14 +212,12 @@ class _Column:
         self.units = view.units
 
     def may_be(self, start: int, stop: int) -> bool:
-        """Whether the records between two bounds are none, or several of everything."""
+        """Return whether a class is empty, or has several of everything."""
         first, last = int(self.below[start]), int(self.below[stop])
         if first == last:
             return True
         records = self.order[first:last]
-        return len(records) >= FEWEST and all(
-            _has_several(ids, records) for ids in self.units
-        )
+        return all(_has_several(ids, records) for ids in self.units)
 
     def at_least(self, k: int) -> int:
         """Return the number of records at or above a bound."""
@@ -241,10 +225,9 @@ class _Column:
 
 
 def _has_several(ids: Ids, records: Ids) -> bool:
-    # Most classes show it soon.
-    return any(
-        len(np.unique(ids[part])) >= FEWEST for part in (records[:1000], records)
-    )
+    # In most classes the first records are enough.
+    parts = (records[:1000], records)
+    return any(len(np.unique(ids[part])) >= FEWEST for part in parts)
 
 
 def _may_end(columns: Sequence[_Column], start: int, stop: int) -> bool:
@@ -261,7 +244,7 @@ def _rate(view: View) -> float:
 
 
 def _differences(view: View, other: View) -> Risks:
-    """Return by household, or by record, how far the sums of the risks are apart."""
+    """Return the differences between the sums of risks by household, or by record."""
     difference = view.risk - other.risk
     difference[np.abs(difference) <= 1e-12 * view.risk] = 0.0
     groups = view.assessment.households or other.assessment.households
@@ -271,9 +254,9 @@ def _differences(view: View, other: View) -> Risks:
 
 
 def _spread(parts: NDArray[Any]) -> bool:
-    """Whether a sum is due to several of its parts, or all are 0.
+    """Return whether a sum comes from several of its parts, or all are 0.
 
-    Of three parts of which none is above a third, each would be known to be one.
+    Three parts are too few: if none is above a third, each is known to be a third.
     """
     several = np.count_nonzero(parts) > FEWEST
     return not parts.any() or bool(
@@ -282,7 +265,7 @@ def _spread(parts: NDArray[Any]) -> bool:
 
 
 def public_population(assessment: Assessment) -> float | None:
-    """Return the sum of the weights, None if there are none or it tells too much."""
+    """Return the sum of the weights, None if it is unknown or would reveal too much."""
     cells, groups = assessment.cells, assessment.households
     if not cells.weighted or not _spread(cells.weight_sum):
         return None
@@ -293,7 +276,7 @@ def public_population(assessment: Assessment) -> float | None:
     return math.fsum(cells.weight_sum.tolist())
 
 
-# Numbers as they are written
+# Forms of numbers
 
 
 def between(least: int, most: int) -> str:
@@ -315,10 +298,10 @@ def rounded(x: float) -> float:
 
 
 def threshold_shown(threshold: float) -> float:
-    """Return a threshold as it may be shown: with two digits, rounded up, or three.
+    """Return a threshold, rounded up to two digits if it has more than three.
 
-    A threshold of up to three digits is somebody's choice; one of more may be a figure
-    of the file, and is rounded.
+    A threshold of up to three digits is somebody's choice; another may be a figure of
+    the file.
     """
     threshold = as_threshold(threshold)
     number = Decimal(repr(threshold)).normalize()
