@@ -1,7 +1,7 @@
-"""Risk against loss as SVG, for pages: spots that are numbered.
+"""Numbered spots of risk against loss as SVG, for pages.
 
 Lengths across are in per cent of the plot, lengths down in pixels. The drawing holds no
-text of a file or its user: what a number stands for, a table beside it says.
+text of a file or its user; a table next to it names the numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def spots(points: Sequence[tuple[float, float, str, bool]], description: str) ->
             f"{short(right * step / _MARKS, 2, figures=3)} %</text>",
         ]
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>')
-    # Neighbors have their marks above and below in turn.
+    # The marks of neighbors alternate above and below.
     ranked = sorted(points, key=lambda one: (one[1], one[0]))
     for i, (risk, loss, mark, best) in enumerate(ranked):
         x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)
