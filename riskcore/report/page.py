@@ -52,7 +52,7 @@ __all__ = [
 
 
 _OPTIONAL = Setting(help="see `page`")
-_EMPTY = Setting(help="see `page`", default=())
+_NO_ROWS = Setting(help="see `page`", default=())
 
 
 class PageSettings(TypedDict, total=False):
@@ -62,11 +62,11 @@ class PageSettings(TypedDict, total=False):
     household_threshold: Annotated[float | None, _OPTIONAL]
     suppression: Annotated[Mapping[str, Any] | None, _OPTIONAL]
     riskiest: Annotated[Sequence[Mapping[Hashable, Any]] | None, _OPTIONAL]
-    facts: Annotated[Pairs, _EMPTY]
+    facts: Annotated[Pairs, _NO_ROWS]
     verdict: Annotated[str, Setting(help="see `page`", default="")]
     unsafe: Annotated[Mapping[str, int] | None, _OPTIONAL]
     k: Annotated[int | None, _OPTIONAL]
-    shown: Annotated[Sequence[Mapping[str, Any]], _EMPTY]
+    shown: Annotated[Sequence[Mapping[str, Any]], _NO_ROWS]
     utility: Annotated[Comparison | str | None, _OPTIONAL]
     labels: Annotated[Labels | None, _OPTIONAL]
     provenance: Annotated[Provenance | None, _OPTIONAL]
@@ -135,38 +135,36 @@ def page(
     title : str
         Title of the page.
     threshold, household_threshold : float, optional
-        Thresholds of the tables, and at which the chart starts. By default the chart
-        starts at the smallest risk that at most 1 % of the records reach, and the
-        tables count no unsafe records.
+        Thresholds of the tables and the start of the chart. By default the chart starts
+        at the smallest risk that at most 1 % of the records reach, and the tables count
+        no unsafe records.
     suppression : mapping, optional
         ``"variables"``: for each variable ``{"suppressed": count, "share": fraction of
         the records}``; ``"rounds"``: a list of dicts with the same keys.
     riskiest : sequence of mappings, optional
-        Rows of `Assessment.riskiest` to list; no values of keys are in the page
-        otherwise.
+        Rows of `Assessment.riskiest` to list; otherwise the page has no values of keys.
     facts : iterable of (str, value), optional
         Settings to list.
     verdict : str, optional
-        What to say of the file at the top.
+        Verdict on the file, shown at the top.
     unsafe : mapping of str to int, optional
-        The number of records by stage that are unsafe by their own risk or by that of
-        their household, or by k, as `protect` counts them.
+        Number of unsafe records by stage, as `protect` counts them: by their own risk,
+        by that of their household, or by k.
     k : int, optional
-        The smallest sample frequency that was asked for: what is below it is counted.
+        Smallest sample frequency allowed; records below it are counted.
     shown : sequence of mappings, optional
-        What the file tells although it was suppressed, recoded or shuffled, each with
-        "text" and "advice", as `riskcore.Protected.to_dict` gives them.
+        What the file still reveals of suppressed, recoded or shuffled values, each with
+        "text" and "advice", as in `riskcore.Protected.to_dict`.
     utility : Comparison or str, optional
-        What protection has cost, or why that is not known, for a section of its own.
+        The cost of the protection, or why it is unknown, for a section of the page.
     labels : Labels, optional
-        The labels of codes, which stand behind them among the riskiest combinations;
-        by default those of the file that was assessed.
+        Labels that follow the codes of the riskiest combinations; by default those of
+        the assessed file.
     provenance : Provenance, optional
-        What the report was made of, when, and the command to repeat it, see
+        The file, the time and the command to repeat the report, see
         `riskcore.report.provenance`.
     sets : mapping, optional
-        Of a protection from several sets of keys, all of them as
-        `riskcore.report.key_sets.sets_view` gives them.
+        All sets of keys of a protection, from `riskcore.report.key_sets.sets_view`.
 
     Returns
     -------
@@ -178,13 +176,13 @@ def page(
     ImportError
         If Jinja2 is not installed (``pip install jinja2``).
     ValueError
-        If there are no stages, their numbers of records differ, some have households
-        and some have not, a threshold is nan or negative, a household threshold is
-        given without households, or a risk is 0.
+        If there are no stages, their numbers of records differ, only some have
+        households, a threshold is nan or negative, a household threshold is given
+        without households, or a risk is 0.
 
     See Also
     --------
-    riskcore.core.risk.threshold.RiskDistribution : the numbers shown, as defined.
+    riskcore.core.risk.threshold.RiskDistribution : defines the numbers shown.
 
     Examples
     --------
@@ -205,6 +203,7 @@ def page(
     labels = given["labels"] or file.cells.labels
     provenance = given["provenance"] or Provenance()
     unsafe, riskiest, utility = given["unsafe"], given["riskiest"], given["utility"]
+    suppression = given["suppression"]
     by_stage = [
         stage_figures(one, *thresholds, (unsafe or {}).get(name), given["k"])
         for name, one in stages.items()
@@ -228,9 +227,7 @@ def page(
         ],
         below=_below(by_stage),
         key_variables=_key_variables(stages),
-        suppression=_suppression(given["suppression"])
-        if given["suppression"]
-        else None,
+        suppression=_suppression(suppression) if suppression else None,
         utility=None if utility is None else section_view(utility),
         shown=given["shown"],
         riskiest=_riskiest(riskiest, labels) if riskiest else None,
@@ -252,16 +249,7 @@ def assessment_page(
     roles: Pairs = (),
     provenance: Provenance | None = None,
 ) -> str:
-    """Return the report of an assessment as HTML, see `page`.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> from riskcore.report.page import assessment_page
-    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> "risk threshold" in assessment_page(result, title="Survey", thresholds=[0.5])
-    True
-    """
+    """Return the report of an assessment as HTML, see `page`."""
     asked: dict[str, Iterable[float | None]] = {
         "risk threshold": thresholds,
         "household risk threshold": [household_threshold],
@@ -292,17 +280,7 @@ def assessment_page(
 
 
 def report_paths(path: Path, sets: int) -> list[Path]:
-    """Return the files of the reports of a protection, one for each set of keys.
-
-    Of more than ten sets the worst ten have one, see `riskcore.report.key_sets`.
-
-    Examples
-    --------
-    >>> [each.name for each in report_paths(Path("r.html"), 2)]
-    ['r.html', 'r-2.html']
-    >>> len(report_paths(Path("r.html"), 300))
-    10
-    """
+    """Return the files of the reports of a protection, see `sets_with_pages`."""
     last = min(sets, MOST_PAGES)
     more = [path.with_stem(f"{path.stem}-{i}") for i in range(2, last + 1)]
     return [path, *more]
@@ -326,18 +304,17 @@ def protection_page(
     title : str
         Title of the page.
     keys : int
-        Which of several sets of keys, by position.
+        Position of the set of keys.
     riskiest : int
-        How many of the riskiest combinations of the protected file to list.
+        Number of the riskiest combinations of the protected file to list.
     shown : sequence of mappings, optional
-        What the file tells that it does not show, in the order and with the columns
-        with which it is written: "shown" of what `riskcore.Protected.write` returns.
-        By default that of the data in memory.
+        What the written file still reveals: "shown" of the record that
+        `riskcore.Protected.write` returns. By default what the data in memory reveal.
     utility : Comparison or str, optional
-        What `riskcore.Protected.compare` returns, or why there is none, for a section
-        on what protection has cost; by default there is no such section.
+        The result of `riskcore.Protected.compare`, or why there is none, for a section
+        on the cost of protection; by default the page has no such section.
     provenance : Provenance, optional
-        As in `page`; by default the name of the file that was read.
+        As in `page`; by default the name of the input file.
 
     Returns
     -------
@@ -397,7 +374,7 @@ def protection_page(
 
 
 def _plan_facts(protected: Protected) -> list[tuple[str, str]]:
-    """Return how good the plan is, which the public page does not say."""
+    """Return the quality of the plan, which the public page does not show."""
     if protected.certificate is None or protected.settings.plan == "record":
         return []
     return certificate_facts(protected.certificate.to_dict())
@@ -441,13 +418,12 @@ def _check(
 
 
 def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows on the suppressed values, and the rounds."""
-    variables: Mapping[Any, Mapping[str, Any]] = suppression.get("variables", {})
-    counts = [row["suppressed"] for row in variables.values()]
+    """Return the rows of the suppressed values, and the rounds."""
+    variables = suppression.get("variables", {})
     rounds = suppression.get("rounds")
     return {
         "variables": [{**row, "name": name} for name, row in variables.items()],
-        "total": sum(counts),
+        "total": sum(row["suppressed"] for row in variables.values()),
         "rounds": _rounds(rounds) if rounds else None,
     }
 
@@ -464,33 +440,29 @@ def _rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _below(by_stage: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return a row for each k: records, and cells, of fewer than k records."""
-    rows = []
-    for of_stages in zip(*(one["below"] for one in by_stage), strict=True):
-        counts = [[one[units] for one in of_stages] for units in ("records", "cells")]
-        rows.append([str(of_stages[0]["k"]), *map(_stages_of, counts)])
-    return rows
+    """Return a row for each k: the numbers of records and cells with f below k."""
+    return [
+        [str(each[0]["k"])]
+        + [_at_stages([one[units] for one in each]) for units in ("records", "cells")]
+        for each in zip(*(stage["below"] for stage in by_stage), strict=True)
+    ]
 
 
-def _key_variables(stages: Mapping[str, Assessment]) -> list[dict[str, Any]] | None:
-    """Return a row for each key, None if there is nothing to tell."""
+def _key_variables(
+    stages: Mapping[str, Assessment],
+) -> list[tuple[Hashable, list[str]]] | None:
+    """Return each key with its counts, None if they are unknown."""
     found = key_variables(stages)
     if found is None:
         return None
     return [
-        {
-            "key": key,
-            **{
-                name: _stages_of([getattr(one, name) for one in of_stages])
-                for name in ("categories", "smallest", "missing")
-            },
-        }
-        for key, of_stages in found.items()
+        (key, [_at_stages(counts) for counts in zip(*each, strict=True)])
+        for key, each in found.items()
     ]
 
 
-def _stages_of(counts: Sequence[int]) -> str:
-    """Return the counts of the stages as text, one if they agree."""
+def _at_stages(counts: Sequence[int]) -> str:
+    """Return the counts at the stages as text, one count if they agree."""
     shown = counts if len(set(counts)) > 1 else counts[:1]
     return " \u2192 ".join(f"{count:,}" for count in shown)
 
@@ -498,24 +470,21 @@ def _stages_of(counts: Sequence[int]) -> str:
 def _riskiest(
     cells: Sequence[Mapping[Hashable, Any]], labels: Labels | None
 ) -> dict[str, Any]:
-    """Return the cells, keys apart from figures: a code is a name, also a number."""
+    """Return the figures of the cells and, as labels, their keys."""
     own = sorted(
         (name for name in cells[0] if name in figures.CELL_FIGURES),
         key=lambda name: name != "individual_risk",
     )
     keys = [name for name in cells[0] if name not in own]
+
+    def shown(name: Hashable, code: Any) -> Any:
+        return code if labels is None else labels.shown(name, code)
+
     return {
         "keys": keys,
         "titles": [figures.CELL_FIGURES[str(name)][1] for name in own],
         "lines": [
-            (
-                [cell[name] for name in own],
-                [_shown(labels, name, cell[name]) for name in keys],
-            )
+            ([cell[name] for name in own], [shown(name, cell[name]) for name in keys])
             for cell in cells
         ],
     }
-
-
-def _shown(labels: Labels | None, name: Hashable, code: Any) -> Any:
-    return code if labels is None else labels.shown(name, code)

@@ -34,7 +34,8 @@ def summary(
         {"threshold": float(t), "records": assessment.unsafe_count(t)}
         for t in counted_at
     ]
-    for name, goal in (("rate", rate), ("unsafe", unsafe)):
+    goals: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
+    for name, goal in goals.items():
         if goal is not None:
             threshold = assessment.risk_threshold(**{name: goal})
             records = assessment.unsafe_count(threshold)

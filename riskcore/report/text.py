@@ -207,41 +207,34 @@ _HALF = 0.5
 
 def uniques_text(figures: dict[str, Any], title: str) -> str:
     """Return the figures of `UniquesEstimates.to_dict` as text."""
-    names = ("records", "occupied_cells", "cells", "sample_uniques", "population")
-    facts = [
-        (
-            "possible cells" if name == "cells" else name.replace("_", " "),
-            f"{figures[name]:,}",
-        )
-        for name in names
-    ]
+    names = {
+        "records": "records",
+        "occupied_cells": "occupied cells",
+        "cells": "possible cells",
+        "sample_uniques": "sample uniques",
+        "population": "population",
+    }
+    facts = [(name, f"{figures[key]:,}") for key, name in names.items()]
     if "truth" in figures:
         facts.append(("truth", f"{figures['truth']:,} unique in both"))
-    parts = [
-        Part(
-            "Sample uniques that are unique in the population",
-            rows=_estimates(figures),
-            sides="<>",
-        )
-    ]
+    unique = "Sample uniques that are unique in the population"
+    parts = [Part(unique, rows=_estimates(figures), sides="<>")]
     reasons = [
         f"{one['model']}: {one['reason']}"
         for one in figures["estimates"]
         if one["reason"]
     ]
     if reasons:
-        title_of_reasons = "Boundaries, and models without an estimate"
-        parts.append(Part(title_of_reasons, sentences=reasons))
-    if sentences := [*_best(figures), *_disagreement(figures)]:
+        missing = "Boundaries, and models without an estimate"
+        parts.append(Part(missing, sentences=reasons))
+    sentences = []
+    if figures["best"] is not None:
+        best = f"Smallest AIC: {figures['best']}; {figures['advice']}"
+        sentences = textwrap.wrap(best, _WIDE)
+    sentences += _disagreement(figures)
+    if sentences:
         parts.append(Part(sentences=sentences, indents=_UNTITLED))
     return Sheet("Population uniques", facts, parts).text(title)
-
-
-def _best(figures: dict[str, Any]) -> list[str]:
-    if figures["best"] is None:
-        return []
-    said = f"Smallest AIC: {figures['best']}; {figures['advice']}"
-    return textwrap.wrap(said, _WIDE)
 
 
 def _disagreement(figures: dict[str, Any]) -> Iterator[str]:
