@@ -298,7 +298,7 @@ FIGURES = (
     Figure("records", _count, {
         "text": "records", "page": "Records", "notebook": "records",
     }),
-    Figure("counted", lambda told, *_: _households_counted(told), {
+    Figure("counted", lambda file, *_: _households_counted(file), {
         "text": "counted", "page": "Counted", "notebook": "counted",
     }),
     Figure("intake", lambda counts, *_: intake_text(counts), {"text": "file"}),

@@ -30,6 +30,7 @@ class Part:
     sides : str
         The sides of the table's columns, as in `aligned`.
     sentences : sequence of str
+        Sentences below the table, in text only.
     least : sequence of int
         The least widths of the table's columns in text.
     indents : (int, int)
@@ -79,7 +80,7 @@ class Sheet:
     verdict : str
         What a page and a notebook say first; empty if there is nothing to say.
     sentences : sequence of str
-        What the text says below the facts.
+        Sentences below the facts, in text only.
     """
 
     name: str

@@ -1,8 +1,4 @@
-"""Tables as plain text and the rows of tables in Markdown.
-
-A library of tables would bring frames, colors and wrapping, of which nothing is
-wanted here: what is, these lines do.
-"""
+"""Tables as plain text, and the rows of tables in Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ def aligned(
     indent: int = 2,
     least: Sequence[int] = (),
 ) -> list[str]:
-    r"""Lay out rows in columns, two spaces apart."""
+    """Return rows as lines of text with aligned columns."""
     rows = [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for i, width in enumerate(least[: len(widths)]):
@@ -33,6 +29,6 @@ def aligned(
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    r"""Return one row of a table in Markdown."""
+    """Return one row of a table in Markdown."""
     escaped = (cell.replace("|", r"\|") for cell in cells)
     return f"| {' | '.join(escaped)} |"

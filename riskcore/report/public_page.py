@@ -310,6 +310,7 @@ class _Report:
         return charts
 
     def _figures(self) -> dict[str, Any]:
+        """Return the table of figures, and those that are the same for many sets."""
         columns = [dict(self._column(one)) for one in self.sets]
         names = dict.fromkeys(name for column in columns for name in column)
         if self._many:
@@ -321,11 +322,11 @@ class _Report:
                 "lines": self._by_set(rows),
                 "same": [(name, columns[0][name]) for name in same],
             }
-        heads = [f"Keys {i}" for i in range(1, len(columns) + 1)]
-        return {
-            "head": ["", *(heads if len(columns) > 1 else ["The file"])],
-            "lines": [[name, *(column[name] for column in columns)] for name in names],
-        }
+        heads = ["The file"]
+        if len(columns) > 1:
+            heads = [f"Keys {i}" for i in range(1, len(columns) + 1)]
+        lines = [[name, *(column[name] for column in columns)] for name in names]
+        return {"head": ["", *heads], "lines": lines}
 
     def _by_set(self, rows: list[list[str]]) -> list[dict[str, Any]]:
         """Return the lines of the ranked sets of keys."""

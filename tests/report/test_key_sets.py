@@ -14,6 +14,7 @@ from riskcore.report.key_sets import (
     sets_with_pages,
     worst_first,
 )
+from tests.report.reading import table_of
 
 KEYS = ["a", "b", "c", "d", "e", "f"]
 
@@ -38,15 +39,6 @@ def unsafe():
     """Return one of which no key may be blanked."""
     never = dict.fromkeys(KEYS, np.inf)
     return protect(survey(), KEYS, "w", k=9, subsets=2, cost=never)
-
-
-def table_of(text, caption):
-    body = re.search(rf"<caption>{caption}.*?</table>", text, re.S)[0]
-    rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
-    return [
-        [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
-        for row in rows
-    ]
 
 
 def test_the_same_is_said_once(safe, unsafe):

@@ -10,7 +10,6 @@ import json
 import math
 import re
 import stat
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from riskcore.page import (
 )
 from riskcore.protection.release.record import about, coarse
 from riskcore.report.public import (
+    between,
     public_classes,
     public_population,
     threshold_shown,
@@ -37,6 +37,7 @@ from riskcore.report.public import (
     views_of,
 )
 from tests import needs
+from tests.report.reading import in_browser, survey, tables_of
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
@@ -52,27 +53,9 @@ def numbers_of(made):
     }
 
 
-def plain(cell):
-    return html.unescape(re.sub("<[^>]*>", "", cell)).replace("\xa0", " ").strip()
-
-
-def tables_of(made):
-    """Return the rows of each table by its caption."""
-    found = {}
-    for caption, table in re.findall(
-        r"<caption>(.*?)</caption>(.*?)</table>", made, re.S
-    ):
-        rows = re.findall(r"<tr>(.*?)</tr>", table, re.S)
-        found[plain(caption)] = [
-            [plain(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.S)]
-            for row in rows
-        ]
-    return found
-
-
 def classes_of(made):
     """Return the classes of a public page: bounds, and the counts of each column."""
-    head, *rows = tables_of(made).get("Records by class of risk", [[]])
+    head, *rows = dict(tables_of(made)).get("Records by class of risk", [[]])
     bounds = [tuple(map(float, row[0].split(" to "))) for row in rows]
     columns = [k for k, name in enumerate(head) if name.startswith(("Indiv", "House"))]
     counts = [[int(row[k].replace(",", "")) for row in rows] for k in columns]
@@ -80,7 +63,7 @@ def classes_of(made):
 
 
 def figures_of(made):
-    rows = tables_of(made)["Figures of the file, rounded"]
+    rows = dict(tables_of(made))["Figures of the file, rounded"]
     return {row[0]: row[1:] for row in rows}
 
 
@@ -104,16 +87,6 @@ def weights_found(made, weights, tolerance=1e-6):
     return int(np.count_nonzero(close.any(axis=0)))
 
 
-def survey(n=400, seed=3):
-    rng = np.random.default_rng(seed)
-    return {
-        "age": rng.integers(0, 60, n),
-        "region": rng.integers(0, 8, n),
-        "w": rng.uniform(1.5, 300, n),
-        "hh": rng.integers(0, n // 2, n),
-    }
-
-
 def unique_weights(result, data):
     cells = result.cells
     alone = cells.records[cells.inverse] == 1
@@ -124,7 +97,7 @@ def unique_weights(result, data):
 
 
 def test_weights_follow_from_the_office_page_and_not_from_the_public_one():
-    data = survey()
+    data = survey(400, 60, 8, 3)
     result = assess(data, ["age", "region"], "w", "hh")
     weights = unique_weights(result, data)
     assert len(weights) > 100
@@ -135,7 +108,7 @@ def test_weights_follow_from_the_office_page_and_not_from_the_public_one():
 
 
 def test_weights_do_not_follow_from_the_public_page_of_a_protection():
-    data = survey()
+    data = survey(400, 60, 8, 3)
     result = protect(
         data, ["age", "region"], "w", "hh", rate=0.03,
         recodings={"age": Recoding.intervals([20, 40])},
@@ -418,7 +391,7 @@ def test_several_sets_of_keys_are_not_told_apart_by_one():
 
 
 def test_a_threshold_in_a_class_says_no_more_than_the_classes():
-    result = assess(survey(), ["age", "region"], "w")
+    result = assess(survey(400, 60, 8, 3), ["age", "region"], "w")
     pages = [public_page(result, threshold=t) for t in (0.011, 0.013, 0.0130001, 0.019)]
     counts = set()
     for made in pages:
@@ -489,7 +462,7 @@ def test_candidates_cannot_be_told_by_the_threshold_of_a_rate():
 
 
 def test_codes_of_the_data_are_not_in_the_page():
-    data = survey()
+    data = survey(400, 60, 8, 3)
     data["region"] = np.array([f"Zyx{one}" for one in data["region"]])
     recoding = Recoding.mapping({"Zyx1": "Qwv", "Zyx2": "Qwv"})
     result = protect(
@@ -583,6 +556,8 @@ def test_counts_are_rounded():
         assert coarse(count) % unit == 0
     assert two_digits(0.00999) == "0.01"
     assert two_digits(995.0) == "1,000"
+    found = [between(*ends) for ends in ((7, 7), (3, 1200), (0, 12))]
+    assert found == ["7", "3 to 1,200", "at most 12"]
 
 
 # Files and commands
@@ -673,14 +648,14 @@ def test_options_that_do_not_go_together(folder, capsys, command, words, message
 
 
 def test_the_office_page_written_from_python_is_private(tmp_path):
-    result = assess(survey(), ["age", "region"], "w")
+    result = assess(survey(400, 60, 8, 3), ["age", "region"], "w")
     path = tmp_path / "r.html"
     write_page(path, {"original": result}, title="T")
     assert mode(path) == 0o600
 
 
 def test_household_thresholds_need_households():
-    result = assess(survey(), ["age"], "w")
+    result = assess(survey(400, 60, 8, 3), ["age"], "w")
     with pytest.raises(ValueError, match="no households"):
         public_page(result, household_threshold=0.1)
     with pytest.raises(ValueError, match="threshold"):
@@ -692,25 +667,14 @@ def test_household_thresholds_need_households():
 
 @needs.chromium
 def test_the_public_page_runs_and_turns_dark(tmp_path):
-    made = public_page(assess(survey(), ["age", "region"], "w", "hh"))
-    path = tmp_path / "public.html"
-    path.write_text(made, "utf-8")
-    done = subprocess.run(
-        [
-            needs.CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking", "--virtual-time-budget=2000",
-            "--dump-dom", f"--user-data-dir={tmp_path / 'profile'}", path.as_uri(),
-        ],
-        capture_output=True, timeout=600, check=False,
-    )  # fmt: skip
-    shown = done.stdout.decode()
+    made = public_page(assess(survey(400, 60, 8, 3), ["age", "region"], "w", "hh"))
+    shown, _ = in_browser(made, tmp_path)
     assert re.search(r'<button type="button" id="theme">(Dark|Light)</button>', shown)
     assert shown.count("<figure>") == 2
 
 
 def test_the_page_is_the_same_each_time_and_loads_nothing():
-    result = assess(survey(), ["age", "region"], "w", "hh")
+    result = assess(survey(400, 60, 8, 3), ["age", "region"], "w", "hh")
     made = public_page(result, title="</script><script>alert(1)</script>")
     assert made == public_page(result, title="</script><script>alert(1)</script>")
     assert made.count("<script") == 1

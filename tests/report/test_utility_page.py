@@ -13,6 +13,7 @@ from riskcore.report.risk_utility_svg import nice, spots
 from riskcore.report.utility_page import MOST_CATEGORIES
 from riskcore.report.utility_view import utility_of
 from tests import needs
+from tests.report.reading import table_of
 
 HOSTILE = '<img src=x onerror=alert(1)> & "q" \x1b[31m $x$ \u202e'
 
@@ -102,6 +103,7 @@ def test_spots_stand_where_their_figures_are():
 @pytest.mark.parametrize("most", [1e-9, 0.1, 0.2, 0.99, 1.0, 3.0, 99.0, 1e5])
 def test_axes_end_at_round_numbers(most):
     assert most <= nice(most) <= 2.5 * most
+    assert (nice(0.0), nice(10.0)) == (1.0, 10.0)
 
 
 # The section of a protection's report
@@ -122,16 +124,6 @@ def section(page):
     """Return the section on utility, or None."""
     found = re.search(r'<section aria-labelledby="utility-.*?</section>', page, re.S)
     return found and found[0]
-
-
-def table_of(text, caption):
-    """Return the texts of the cells of a table, its head first."""
-    _, _, rest = text.partition(f"<caption>{caption}</caption>")
-    rows = re.findall("<tr>(.*?)</tr>", rest.partition("</table>")[0], re.S)
-    return [
-        [re.sub("<.*?>", "", one) for one in re.findall("<t[hd][ >].*?</t[hd]>", row)]
-        for row in rows
-    ]
 
 
 def test_the_report_of_a_protection_says_what_it_has_cost():
