@@ -419,6 +419,13 @@ FIGURES = (
     }),
 )  # fmt: skip
 
+
+def name_of(name: str, place: Place) -> str:
+    """Return the name of a figure at a place."""
+    (found,) = (one.names[place] for one in FIGURES if one.name == name)
+    return found
+
+
 # The figures of a cell among the riskiest: in text, and on the page.
 CELL_FIGURES = {
     "sample_frequency": ("f", "Records *f*"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from riskcore.assessment.figures import table
 from riskcore.common import arguments, html
-from riskcore.common.progress import Lines, silent
+from riskcore.common.progress import Lines
 from riskcore.common.results import Summary, reports
 from riskcore.common.words import counted, printable
 from riskcore.comparison.result import Comparison
@@ -432,9 +432,8 @@ class Protected(ProtectedRecords):
         ...     result.report(f"{folder}/report.html")
         ...
         """
-        told = progress or silent
         reports().report_of(
-            self, path, title=title, top=top, overwrite=overwrite, progress=told
+            self, path, title=title, top=top, overwrite=overwrite, progress=progress
         )
 
     def _repr_html_(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from riskcore.assessment.figures import FIGURES, label, whole_label
+from riskcore.assessment.figures import label, name_of, whole_label
 from riskcore.common.html import readable
 from riskcore.protection.result import Protected
 
@@ -31,8 +31,8 @@ def set_rows(
     number: Callable[[float], str] = "{:.6g}".format,
 ) -> list[list[str]]:
     """Return a line for each set of keys, the worst first, after their head."""
-    (largest,) = (one.names["stages"] for one in FIGURES if one.name == "max_risk")
-    lines = [["keys", "k", "unsafe before", "after", "smallest f", largest]]
+    head = ["keys", "k", "unsafe before", "after", "smallest f"]
+    lines = [[*head, name_of("max_risk", "stages")]]
     for one in (sets[at] for at in worst_first(sets)):
         before, after = one["risk"]["original"], one["risk"]["protected"]
         lines.append(

@@ -338,7 +338,7 @@ def protection_page(
     >>> "Values suppressed" in protection_page(result, title="Survey, protected")
     True
     """
-    one, settings = protected.sets[keys], protected.settings
+    one = protected.sets[keys]
     if len(protected.sets) > 1:
         title = f"{title}, set of keys {keys + 1} of {len(protected.sets)}"
     unsafe = None
@@ -352,16 +352,7 @@ def protection_page(
         household_threshold=finite(one.aim.household_threshold),
         suppression=_suppressed(protected),
         riskiest=one.protected.riskiest(riskiest) or None,
-        facts=[
-            *role_facts(settings.weight, settings.household),
-            *method_facts(settings),
-            *recoding_facts(settings.recodings),
-            *suppression_facts(settings),
-            *_plan_facts(protected),
-            *level_facts(settings),
-            *threshold_facts(settings),
-            *related_facts(settings),
-        ],
+        facts=_protection_facts(protected),
         verdict=protected.verdict,
         unsafe=unsafe,
         k=one.aim.k,
@@ -373,11 +364,22 @@ def protection_page(
     )
 
 
-def _plan_facts(protected: Protected) -> list[tuple[str, str]]:
-    """Return the quality of the plan, which the public page does not show."""
-    if protected.certificate is None or protected.settings.plan == "record":
-        return []
-    return certificate_facts(protected.certificate.to_dict())
+def _protection_facts(protected: Protected) -> list[tuple[str, str]]:
+    """Return the settings, and the quality of a plan of the whole file."""
+    settings, certificate = protected.settings, protected.certificate
+    plan = []
+    if certificate is not None and settings.plan != "record":
+        plan = certificate_facts(certificate.to_dict())
+    return [
+        *role_facts(settings.weight, settings.household),
+        *method_facts(settings),
+        *recoding_facts(settings.recodings),
+        *suppression_facts(settings),
+        *plan,
+        *level_facts(settings),
+        *threshold_facts(settings),
+        *related_facts(settings),
+    ]
 
 
 def _suppressed(protected: Protected) -> dict[str, Any]:

@@ -337,6 +337,7 @@ class _Report:
         ]
 
     def _column(self, one: _KeySet) -> Iterator[tuple[str, str]]:
+        """Yield the figures of one set of keys."""
         cells, groups = one.assessment.cells, one.assessment.households
         yield "Records", f"{cells.n:,}"
         if groups is not None:

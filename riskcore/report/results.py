@@ -12,7 +12,7 @@ from typing import Any
 
 from riskcore.assessment.assess import Assessment
 from riskcore.assessment.uniques import UniquesEstimates
-from riskcore.common.progress import Lines
+from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet
 from riskcore.common.version import __version__
@@ -114,7 +114,7 @@ def _write_pages(
     *,
     title: str | None,
     top: int,
-    progress: Lines,
+    progress: Lines | None,
 ) -> None:
     """Write a page for each set of keys that has one."""
     targets = report_paths(path, len(result.sets))
@@ -122,7 +122,7 @@ def _write_pages(
         replace.refuse_existing(target, overwrite)
     inputs = [*result.source.paths, *result.settings.rule_files]
     replace.refuse_sources(targets, inputs)
-    utility = utility_of(result, progress)
+    utility = utility_of(result, progress or silent)
     pages = [
         protection_page(
             result,

@@ -44,7 +44,7 @@ def summary(
     if households is not None:
         figures["households"] = {
             **households,
-            **_households_asked(assessment, counted_at, rate),
+            **_household_goals(assessment, counted_at, rate),
         }
     figures["riskiest"] = [
         {str(name): code(value) for name, value in row.items()}
@@ -53,9 +53,10 @@ def summary(
     return figures
 
 
-def _households_asked(
+def _household_goals(
     assessment: Assessment, thresholds: Sequence[float], rate: float | None
 ) -> dict[str, Any]:
+    """Return the unsafe households at thresholds, and the threshold for a rate."""
     groups = assessment.households
     assert groups is not None
     figures: dict[str, Any] = {

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.figures import FIGURES
+from riskcore.assessment.figures import name_of
 from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 from riskcore.common.words import shortened
-from riskcore.comparison.compare import Comparison
+from riskcore.comparison.compare import Comparison, KeyComparison
 from riskcore.protection.trials import Trials
 from riskcore.report.pictures import _open, _root, _title
 from riskcore.report.risk_utility_svg import nice
 from riskcore.report.utility_page import most_changed
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _BEFORE, _AFTER = "#9db8d3", "#1f2d3d"
@@ -72,26 +74,9 @@ def comparison_figure(found: Comparison) -> Figure:
     grid = figure.add_gridspec(down, across, height_ratios=heights)
     for i, (one, table) in enumerate(zip(keys, drawn, strict=True)):
         ax = figure.add_subplot(grid[divmod(i, across)])
-        places = range(len(table))
         # Bars of few categories are thinner than their places.
         thick = 0.36 * max(len(table) / rows[i // across], 0.4)
-        for share, color, shift, label in (
-            ("share_before", _BEFORE, -0.5, "before"),
-            ("share_after", _AFTER, 0.5, "after"),
-        ):
-            values = [100 * getattr(row, share) for row in table]
-            at = [place + shift * thick * 1.1 for place in places]
-            ax.barh(at, values, height=thick, color=color, label=label)
-        names = [_label(row.category, _LABEL) for row in table]
-        ax.set_yticks(places, names, fontsize="small")
-        ax.set_ylim(len(table) - 0.4, -0.6)
-        title = f"{_label(one.key, _LABEL)}: TV {one.total_variation:.4g}"
-        if len(table) < len(one.table):
-            title += f"; {len(table)} most changed of {len(one.table)}"
-        _title(ax, title)
-        ax.set_xlabel("% of the weight", fontsize="small")
-        ax.tick_params(axis="x", labelsize="small")
-        ax.spines[["top", "right"]].set_visible(False)
+        _draw_shares(ax, one, table, thick)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles,
@@ -102,6 +87,30 @@ def comparison_figure(found: Comparison) -> Figure:
         fontsize="small",
     )
     return figure
+
+
+def _draw_shares(
+    ax: Axes, one: KeyComparison, table: Sequence[Any], thick: float
+) -> None:
+    """Draw the categories of a key as pairs of bars, before and after."""
+    places = range(len(table))
+    for share, color, shift, label in (
+        ("share_before", _BEFORE, -0.5, "before"),
+        ("share_after", _AFTER, 0.5, "after"),
+    ):
+        values = [100 * getattr(row, share) for row in table]
+        at = [place + shift * thick * 1.1 for place in places]
+        ax.barh(at, values, height=thick, color=color, label=label)
+    names = [_label(row.category, _LABEL) for row in table]
+    ax.set_yticks(places, names, fontsize="small")
+    ax.set_ylim(len(table) - 0.4, -0.6)
+    title = f"{_label(one.key, _LABEL)}: TV {one.total_variation:.4g}"
+    if len(table) < len(one.table):
+        title += f"; {len(table)} most changed of {len(one.table)}"
+    _title(ax, title)
+    ax.set_xlabel("% of the weight", fontsize="small")
+    ax.tick_params(axis="x", labelsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _label(name: Any, longest: int) -> str:
@@ -175,11 +184,7 @@ def risk_utility_figure(
 
 _NAME = 32
 _TITLES = {
-    "expected_reidentifications": next(
-        one.names["stages"]
-        for one in FIGURES
-        if one.name == "expected_reidentifications"
-    ),
+    "expected_reidentifications": name_of("expected_reidentifications", "stages"),
     "max_risk": "largest risk",
     "share_lost": "information lost, share of the entropy of the keys",
     "mean_total_variation": "mean total variation of the two-way tables",
