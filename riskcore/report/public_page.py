@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -213,6 +213,16 @@ class _KeySet:
         return self.household_threshold if view.household else self.threshold
 
 
+class _Risk(NamedTuple):
+    """A view, its position, its set of keys, and its classes and rate."""
+
+    position: int
+    of_set: int
+    view: View
+    counts: list[int]
+    rate: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class _Report:
     """A file as one or several intruders see it."""
@@ -271,15 +281,19 @@ class _Report:
     def _many(self) -> bool:
         return len(self.sets) > MANY
 
-    def _name(self, view: View) -> str:
-        """Return the name of the risk of a view."""
-        risk = "household risk" if view.household else "individual risk"
-        if len(self.sets) == 1:
-            return risk
-        return f"{risk}, keys {self._set_of(view) + 1}"
+    @cached_property
+    def _risks(self) -> list[_Risk]:
+        """The risks of records and of households, none without classes of risk."""
+        if self.classes is None:
+            return []
+        sets = [i for i, one in enumerate(self.sets) for _ in one.views]
+        counts = [each.tolist() for each in self.classes.counts]
+        parts = zip(sets, self.views, counts, self.classes.rates(), strict=True)
+        return [_Risk(k, *each) for k, each in enumerate(parts)]
 
-    def _set_of(self, view: View) -> int:
-        return [one.assessment is view.assessment for one in self.sets].index(True)
+    def _name(self, risk: _Risk) -> str:
+        name = "household risk" if risk.view.household else "individual risk"
+        return name if len(self.sets) == 1 else f"{name}, keys {risk.of_set + 1}"
 
     @cached_property
     def _ranked(self) -> list[int]:
@@ -287,31 +301,24 @@ class _Report:
 
         The order depends on what the page shows alone, so it reveals nothing more.
         """
-        if self.classes is None:
+        if not self._risks:
             return list(range(len(self.sets)))
-        high = {
-            self._set_of(view): counts[::-1].tolist()
-            for view, counts in zip(self.views, self.classes.counts, strict=True)
-        }
+        high = {risk.of_set: risk.counts[::-1] for risk in self._risks}
         return sorted(high, key=lambda i: ([-count for count in high[i]], i))
 
     def _charts(self) -> list[dict[str, str]]:
-        """Return the charts, none without classes of risk."""
-        if self.classes is None:
-            return []
         charts, shown = [], self._ranked[:MANY] if self._many else self._ranked
-        for k, (view, counts) in enumerate(
-            zip(self.views, self.classes.counts, strict=True)
-        ):
-            if self._set_of(view) in shown:
-                name, at = self._name(view), f"chart-{k}"
+        for risk in self._risks:
+            if self.classes and risk.of_set in shown:
+                name, at = self._name(risk), f"chart-{risk.position}"
+                counts = self.classes.counts[risk.position]
                 drawing = class_plot(counts, self.classes.edges, name, at)
                 charts.append({"id": at, "name": name, "drawing": drawing})
         return charts
 
     def _figures(self) -> dict[str, Any]:
         """Return the table of figures, and those that are the same for many sets."""
-        columns = [dict(self._column(one)) for one in self.sets]
+        columns = [dict(self._column(i)) for i in range(len(self.sets))]
         names = dict.fromkeys(name for column in columns for name in column)
         if self._many:
             same = [n for n in names if len({one.get(n) for one in columns}) == 1]
@@ -336,9 +343,10 @@ class _Report:
             for i, values in zip(self._ranked, rows, strict=True)
         ]
 
-    def _column(self, one: _KeySet) -> Iterator[tuple[str, str]]:
+    def _column(self, i: int) -> Iterator[tuple[str, str]]:
         """Yield the figures of one set of keys."""
-        cells, groups = one.assessment.cells, one.assessment.households
+        file = self.sets[i].assessment
+        cells, groups = file.cells, file.households
         yield "Records", f"{cells.n:,}"
         if groups is not None:
             yield "Households", about(len(groups))
@@ -350,74 +358,61 @@ class _Report:
             yield f"Records with f below {below.k}", about(below.records)
             yield f"Cells with f below {below.k}", about(below.cells)
         if cells.weighted:
-            population = public_population(one.assessment)
+            population = public_population(file)
             yield "Population, the sum of the weights", _rounded_text(population)
-        if self.classes is None:
-            return
-        for k, (view, rate) in enumerate(zip(self.views, self._rates, strict=True)):
-            if view.assessment is one.assessment:
-                yield from self._of_view(one, k, view, rate)
+        for risk in self._risks:
+            if risk.of_set == i:
+                yield from self._figures_of(risk)
 
-    @cached_property
-    def _rates(self) -> list[float | None]:
-        return self.classes.rates() if self.classes else []
-
-    def _of_view(
-        self, one: _KeySet, k: int, view: View, rate: float | None
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the figures of a view: of the risks of records or of households."""
+    def _figures_of(self, risk: _Risk) -> Iterator[tuple[str, str]]:
+        """Yield the figures of the risks of records or of households."""
         assert self.classes is not None
+        view, rate = risk.view, risk.rate
         unit = "household " if view.household else ""
         percent = _NOT_SHOWN if rate is None else f"{two_digits(rate, 2)} %"
         yield f"{unit}re-identification rate".capitalize(), percent
         if not view.household:
             # From the rounded rate, so that it reveals nothing more.
-            expected = None if rate is None else rounded(rate) * view.assessment.cells.n
+            expected = None if rate is None else rounded(rate) * self._n
             yield "Expected re-identifications", _rounded_text(expected)
-        low, high = map(digits, self.classes.top(k))
+        low, high = map(digits, self.classes.top(risk.position))
         yield f"Largest {unit}risk", f"{low} to {high}"
-        threshold = one.threshold_of(view)
+        threshold = self.sets[risk.of_set].threshold_of(view)
         if threshold is not None:
             where = "in households " if view.household else ""
-            yield (
-                f"Records {where}at or above {digits(threshold)}",
-                between(*self.classes.reaching(k, threshold)),
-            )
+            reaching = between(*self.classes.reaching(risk.position, threshold))
+            yield f"Records {where}at or above {digits(threshold)}", reaching
 
     def _classes(self) -> dict[str, Any] | None:
         """Return the table of classes, None without classes of risk."""
-        classes = self.classes
-        if classes is None:
+        if self.classes is None:
             return None
+        edges = [digits(edge) for edge in self.classes.edges.tolist()]
+        names = [f"{low} to {high}" for low, high in pairwise(edges)]
         if self._many:
-            return self._many_classes(classes)
+            return self._many_classes(names)
         # Many columns of counts leave no room for shares.
         shares = len(self.views) <= 2
-        head, columns = ["Risk"], [_class_names(classes)]
-        for k, view in enumerate(self.views):
-            head.append(self._name(view).capitalize())
-            columns.append([f"{count:,}" for count in classes.counts[k].tolist()])
+        head, columns = ["Risk"], [names]
+        for risk in self._risks:
+            head.append(self._name(risk).capitalize())
+            columns.append([f"{count:,}" for count in risk.counts])
             if shares:
-                above = classes.at_least(k)[:-1] / classes.n
+                above = self.classes.at_least(risk.position)[:-1] / self.classes.n
                 head.append("Share at or above")
                 columns.append([f"{two_digits(x, 2)} %" for x in above.tolist()])
         lines = [list(line) for line in zip(*columns, strict=True)]
         return {"head": head, "lines": lines}
 
-    def _many_classes(self, classes: PublicClasses) -> dict[str, Any]:
+    def _many_classes(self, names: list[str]) -> dict[str, Any]:
         """Return the table with a line for each set of keys."""
-        names = [""] if len(self.views) == len(self.sets) else ["", "household risk "]
+        kinds = [""] if len(self.views) == len(self.sets) else ["", "household risk "]
         counts: dict[int, list[str]] = {i: [] for i in self._ranked}
-        for view, numbers in zip(self.views, classes.counts, strict=True):
-            counts[self._set_of(view)] += [f"{count:,}" for count in numbers.tolist()]
-        head = [f"{name}{one}" for name in names for one in _class_names(classes)]
+        for risk in self._risks:
+            counts[risk.of_set] += [f"{count:,}" for count in risk.counts]
+        head = [f"{kind}{name}" for kind in kinds for name in names]
         lines = self._by_set([counts[i] for i in self._ranked])
         return {"head": ["Keys", *head], "lines": lines}
-
-
-def _class_names(classes: PublicClasses) -> list[str]:
-    edges = [digits(edge) for edge in classes.edges.tolist()]
-    return [f"{low} to {high}" for low, high in pairwise(edges)]
 
 
 def _rounded_text(x: float | None) -> str:
