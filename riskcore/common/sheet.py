@@ -18,25 +18,12 @@ Row = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a sheet: facts, below them a table, and below it sentences.
+    """A part of a sheet: facts, a table below them, its head first, and sentences.
 
-    Attributes
-    ----------
-    title : str
-    facts : sequence of (str, str)
-        Names and values.
-    rows : sequence of sequences of str
-        The rows of the table, its head first.
-    sides : str
-        The sides of the table's columns, as in `aligned`.
-    sentences : sequence of str
-        Sentences below the table, in text only.
-    least : sequence of int
-        The least widths of the table's columns in text.
-    indents : (int, int)
-        The indents in text: of the facts, and of the table and the sentences.
-    spaced : bool
-        Whether an empty line separates the table from the facts in text.
+    ``sides`` aligns the columns of the table, as in `aligned`. The other attributes are
+    for text, which alone has the sentences: the least widths of the columns, the
+    indents of the facts and of all below them, and whether an empty line separates the
+    table from the facts.
     """
 
     title: str = ""
@@ -68,19 +55,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    r"""The figures of a result.
+    """The figures of a result: facts of the whole file, and parts.
 
-    Attributes
-    ----------
-    name : str
-        What the figures describe.
-    facts : sequence of (str, str)
-        The facts of the whole file.
-    parts : sequence of Part
-    verdict : str
-        What a page and a notebook say first; empty if there is nothing to say.
-    sentences : sequence of str
-        Sentences below the facts, in text only.
+    A page and a notebook begin with the name and the verdict, if there is one. Text has
+    a title of its own, and the sentences below the facts.
     """
 
     name: str

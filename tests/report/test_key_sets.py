@@ -66,12 +66,6 @@ def test_the_same_is_said_once(safe, unsafe):
     assert unsafe.verdict.count("Safe: by ") == (1 if good > 3 else good)
 
 
-def test_few_sets_are_each_named():
-    result = protect(survey(), KEYS[:3], "w", k=3, subsets=2)
-    names = re.findall(r"Safe: by (\w x \w), ", result.verdict)
-    assert names == ["a x b", "a x c", "b x c"]
-
-
 def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
     data = {**survey(), "hh": list(range(200)) * 2}
     never = dict.fromkeys(KEYS[:4], np.inf)
@@ -124,8 +118,10 @@ def test_of_many_sets_the_worst_have_pages(unsafe, tmp_path):
     assert last[MOST_PAGES][-1] == "this"
 
 
-def test_few_sets_have_pages_in_their_order():
+def test_few_sets_are_each_named_and_have_pages_in_their_order():
     result = protect(survey(), KEYS[:3], "w", k=3, subsets=2)
+    names = re.findall(r"Safe: by (\w x \w), ", result.verdict)
+    assert names == ["a x b", "a x c", "b x c"]
     assert sets_with_pages(result) == [0, 1, 2]
     rows = table_of(protection_page(result, title="T", keys=1), "All sets of keys")
     assert len(rows) == 4
