@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from riskcore.assessment.assess import Assessment
 from riskcore.common.html import short
 from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
 from riskcore.core.risk.histogram import decimals
+from riskcore.core.risk.threshold import RiskDistribution
 
 # Least number of records, cells and households in a class that is not empty.
 FEWEST = 3
@@ -50,12 +52,12 @@ class View:
         return file.household_risk if self.household else file.individual_risk
 
     @property
-    def total(self) -> float:
-        """The sum of the risks."""
+    def distribution(self) -> RiskDistribution:
+        """The distribution of these risks."""
         groups = self.assessment.households
         if self.household and groups is not None:
-            return groups.distribution.expected_reidentifications
-        return self.assessment.expected_reidentifications
+            return groups.distribution
+        return self.assessment.distribution
 
     @property
     def units(self) -> list[Ids]:
@@ -136,13 +138,13 @@ class PublicClasses:
         risk can still be anywhere in its class, and the difference of two rates comes
         from several records or households, none with most of it.
         """
-        shown: list[float | None] = []
+        rates: list[float | None] = []
         for k, view in enumerate(self.views):
-            before = [self.views[i] for i, rate in enumerate(shown) if rate is not None]
-            apart = all(_spread(_differences(view, other)) for other in before)
-            free = self._leaves_all_open(k) and apart
-            shown.append(_rate(view) if free else None)
-        return shown
+            known = [self.views[i] for i, rate in enumerate(rates) if rate is not None]
+            spread = all(_spread(_differences(view, other)) for other in known)
+            safe = spread and self._leaves_all_open(k)
+            rates.append(view.distribution.reidentification_rate if safe else None)
+        return rates
 
     def _leaves_all_open(self, view: int) -> bool:
         """Return whether the sum of the risks narrows no record's class.
@@ -154,8 +156,9 @@ class PublicClasses:
         low, high = self.edges[:-1], np.minimum(self.edges[1:], one.limit)
         classes = np.searchsorted(self.edges[1:-1], one.risk, "right")
         widest = float(np.max((high - low)[classes] * one.together))
-        above = one.total - math.fsum((counts * low).tolist())
-        below = math.fsum((counts * high).tolist()) - one.total
+        total = one.distribution.expected_reidentifications
+        above = total - math.fsum((counts * low).tolist())
+        below = math.fsum((counts * high).tolist()) - total
         return above >= widest and below >= widest
 
 
@@ -231,16 +234,11 @@ def _has_several(ids: Ids, records: Ids) -> bool:
 
 
 def _may_end(columns: Sequence[_Column], start: int, stop: int) -> bool:
+    """Return whether a class may be published for all columns, also next to others."""
     above = [column.at_least(start) for column in columns]
-    apart = {abs(a - b) for a in above for b in above}
-    between = any(0 < difference < FEWEST for difference in apart)
-    return not between and all(column.may_be(start, stop) for column in columns)
-
-
-def _rate(view: View) -> float:
-    if not view.household:
-        return view.assessment.reidentification_rate
-    return view.assessment.household_reidentification_rate
+    if any(0 < abs(a - b) < FEWEST for a, b in combinations(above, 2)):
+        return False
+    return all(column.may_be(start, stop) for column in columns)
 
 
 def _differences(view: View, other: View) -> Risks:
