@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,21 +120,15 @@ class ChartView:
     @property
     def classes(self) -> list[list[str]]:
         """The table behind the chart: a line for each class of risk."""
-        own, edges = self.distribution, self.curve.edges.tolist()
+        own, counts = self.distribution, self.curve.counts.tolist()
         lines = []
-        for low, high, count in zip(
-            edges[:-1], edges[1:], self.curve.counts.tolist(), strict=True
+        for (low, high), count in zip(
+            pairwise(self.curve.edges.tolist()), counts, strict=True
         ):
             unsafe = own.unsafe_count(low)
-            lines.append(
-                [
-                    f"{digits(low)} to {digits(high)}",
-                    f"{count:,}",
-                    f"{unsafe:,}",
-                    f"{readable(unsafe / own.n, 2)} %",
-                    f"{readable(own.capped_rate(low), 2)} %",
-                ]
-            )
+            rates = unsafe / own.n, own.capped_rate(low)
+            line = [f"{digits(low)} to {digits(high)}", f"{count:,}", f"{unsafe:,}"]
+            lines.append([*line, *(f"{readable(x, 2)} %" for x in rates)])
         return lines
 
     def data(self) -> dict[str, Any]:
