@@ -18,7 +18,7 @@ FLAGS = [
 VOID = {"meta", "input", "br"}
 
 
-def survey(n, ages, regions, seed):
+def survey(n=400, ages=60, regions=8, seed=3):
     rng = np.random.default_rng(seed)
     return {
         "age": rng.integers(0, ages, n),
@@ -33,6 +33,12 @@ def shuffled_microdata(n, *names):
     data = simulate.microdata(n, np.random.default_rng(5))
     order = np.random.default_rng(6).permutation(len(data["SEX"]))
     return {name: data[name][order] for name in names or data}
+
+
+def write_csv(path, data):
+    rows = zip(*(data[name].tolist() for name in data), strict=True)
+    lines = [",".join(data), *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
 
 
 def in_browser(text, folder):

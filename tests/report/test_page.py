@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+import stat
 from decimal import Decimal
 
 import numpy as np
@@ -630,6 +631,7 @@ def test_a_page_is_written_whole_and_replaces_nothing_unasked(small, tmp_path):
     write_page(path, stages, title="Fi\u2019le", threshold=0.1)
     made = page(stages, title="Fi\u2019le", threshold=0.1)
     assert path.read_text("utf-8") == made
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(FileExistsError):
         write_page(path, stages, title="other")
     with pytest.raises(ValueError, match="threshold"):

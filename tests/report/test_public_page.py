@@ -25,7 +25,6 @@ from riskcore.page import (
     protection_page,
     public_page,
     public_protection_page,
-    write_page,
 )
 from riskcore.protection.release.record import about, coarse
 from riskcore.report.public import (
@@ -37,7 +36,7 @@ from riskcore.report.public import (
     views_of,
 )
 from tests import needs
-from tests.report.reading import in_browser, survey, tables_of
+from tests.report.reading import in_browser, survey, tables_of, write_csv
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
@@ -97,7 +96,7 @@ def unique_weights(result, data):
 
 
 def test_weights_follow_from_the_office_page_and_not_from_the_public_one():
-    data = survey(400, 60, 8, 3)
+    data = survey()
     result = assess(data, ["age", "region"], "w", "hh")
     weights = unique_weights(result, data)
     assert len(weights) > 100
@@ -108,7 +107,7 @@ def test_weights_follow_from_the_office_page_and_not_from_the_public_one():
 
 
 def test_weights_do_not_follow_from_the_public_page_of_a_protection():
-    data = survey(400, 60, 8, 3)
+    data = survey()
     result = protect(
         data, ["age", "region"], "w", "hh", rate=0.03,
         recodings={"age": Recoding.intervals([20, 40])},
@@ -391,7 +390,7 @@ def test_several_sets_of_keys_are_not_told_apart_by_one():
 
 
 def test_a_threshold_in_a_class_says_no_more_than_the_classes():
-    result = assess(survey(400, 60, 8, 3), ["age", "region"], "w")
+    result = assess(survey(), ["age", "region"], "w")
     pages = [public_page(result, threshold=t) for t in (0.011, 0.013, 0.0130001, 0.019)]
     counts = set()
     for made in pages:
@@ -462,7 +461,7 @@ def test_candidates_cannot_be_told_by_the_threshold_of_a_rate():
 
 
 def test_codes_of_the_data_are_not_in_the_page():
-    data = survey(400, 60, 8, 3)
+    data = survey()
     data["region"] = np.array([f"Zyx{one}" for one in data["region"]])
     recoding = Recoding.mapping({"Zyx1": "Qwv", "Zyx2": "Qwv"})
     result = protect(
@@ -568,10 +567,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = simulate.microdata(900, np.random.default_rng(2))
     names = ["REGION", "SEX", "AGE", "WEIGHT", "HOUSEHOLD"]
-    lines = [
-        ",".join(map(str, row)) for row in zip(*(data[n] for n in names), strict=True)
-    ]
-    Path("secret-survey.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    write_csv(Path("secret-survey.csv"), {name: data[name] for name in names})
     return tmp_path
 
 
@@ -647,15 +643,8 @@ def test_options_that_do_not_go_together(folder, capsys, command, words, message
     assert not list(folder.glob("*.html"))
 
 
-def test_the_office_page_written_from_python_is_private(tmp_path):
-    result = assess(survey(400, 60, 8, 3), ["age", "region"], "w")
-    path = tmp_path / "r.html"
-    write_page(path, {"original": result}, title="T")
-    assert mode(path) == 0o600
-
-
 def test_household_thresholds_need_households():
-    result = assess(survey(400, 60, 8, 3), ["age"], "w")
+    result = assess(survey(), ["age"], "w")
     with pytest.raises(ValueError, match="no households"):
         public_page(result, household_threshold=0.1)
     with pytest.raises(ValueError, match="threshold"):
@@ -667,14 +656,14 @@ def test_household_thresholds_need_households():
 
 @needs.chromium
 def test_the_public_page_runs_and_turns_dark(tmp_path):
-    made = public_page(assess(survey(400, 60, 8, 3), ["age", "region"], "w", "hh"))
+    made = public_page(assess(survey(), ["age", "region"], "w", "hh"))
     shown, _ = in_browser(made, tmp_path)
     assert re.search(r'<button type="button" id="theme">(Dark|Light)</button>', shown)
     assert shown.count("<figure>") == 2
 
 
 def test_the_page_is_the_same_each_time_and_loads_nothing():
-    result = assess(survey(400, 60, 8, 3), ["age", "region"], "w", "hh")
+    result = assess(survey(), ["age", "region"], "w", "hh")
     made = public_page(result, title="</script><script>alert(1)</script>")
     assert made == public_page(result, title="</script><script>alert(1)</script>")
     assert made.count("<script") == 1

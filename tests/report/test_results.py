@@ -23,7 +23,7 @@ from riskcore import (
 from riskcore.cli import main
 from riskcore.common.html import all_digits, readable
 from riskcore.models import Ewens, LatentClass, Pitman, SizeIndices
-from tests.report.reading import Reader, shuffled_microdata
+from tests.report.reading import Reader, shuffled_microdata, write_csv
 
 KEYS = ["SEX", "AGE", "MARSTAT"]
 
@@ -142,10 +142,8 @@ def test_charts_show_themselves(results):
 
 @pytest.fixture
 def file(data, tmp_path):
-    rows = zip(*(data[name].tolist() for name in data), strict=True)
-    lines = [",".join(data), *(",".join(map(str, row)) for row in rows)]
     path = tmp_path / "survey.csv"
-    path.write_text("\n".join(lines) + "\n")
+    write_csv(path, data)
     return path
 
 
