@@ -87,7 +87,9 @@ def write_page(
     ----------
     path : path
         HTML file to write.
-    stages, title, **settings
+    stages, title, threshold, household_threshold, suppression, riskiest, facts
+        As in `page`.
+    verdict, unsafe, k, shown, utility, labels, provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
