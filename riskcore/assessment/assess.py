@@ -882,7 +882,9 @@ class Assessment:
         >>> print(result.summary().splitlines()[1])
           records                     3
         """
-        return reports().summary_of(self, thresholds, rate, unsafe, top)  # type: ignore[no-any-return]
+        return reports().summary_of(
+            self, thresholds=thresholds, rate=rate, unsafe=unsafe, top=top
+        )
 
     def report(
         self,

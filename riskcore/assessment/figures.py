@@ -1,9 +1,8 @@
-"""The figures of a file, and how every report calls and writes them.
+"""The figures of a file, with their names and forms in every report.
 
-A report takes its rows from `FIGURES`: the summary in the terminal, the table of a
-protection, the office's page and the short tables of notebooks. So a figure of the
-report is declared once, with the names that it has here and there. The page to hand
-out has figures of its own: those that may be told, rounded.
+Reports take their rows from `FIGURES`: the summary in the terminal, the table of a
+protection, the office's page and the short tables of notebooks. So each figure is
+declared once. The page for publication has rounded figures of its own.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from riskcore.data.cells import Cells
 from riskcore.data.files.intake import intake_text
 
 Plain = dict[str, Any]
-# Where a figure is shown. "households" is the part of the summary that is of them,
-# "stages" the table of a protection in the terminal.
+# Where a figure is shown. "households" is a part of the summary, "stages" the table of
+# a protection in the terminal.
 Place = Literal[
     "text", "households", "stages", "page", "notebook", "notebook of stages"
 ]
-# All digits of what the page rounds are no place of their own.
+# The page also shows all digits of the figures that it rounds.
 Writing = Place | Literal["digits"]
-# How a value is written, given all figures; None: there is nothing to tell.
+# Writes a value, given all figures; returns None if there is nothing to say.
 Form = Callable[[Any, Plain, Writing], str | None]
 
-# Times that the weights and a model of the population may be apart without a word.
+# Largest ratio of a model's figure to the weights' that goes without a remark.
 DISAGREE = 2.0
-# Sample uniques, in number and as a share of the records, and people for a record, from
-# which on the weights alone tell little of the risk (notes/calibration_of_cells.md).
+# Sample uniques, their share of the records, and people for each record: from these on
+# the weights alone say little about the risk (notes/calibration_of_cells.md).
 MANY_UNIQUES, SHARE_OF_UNIQUES, FEW_SAMPLED = 100, 0.1, 2.0
-# The k at which records and cells are counted, in words.
+# The k at which records and cells are counted.
 _SHOWN = " / ".join(map(str, SHOWN))
 # A name or label of more characters is cut in text.
 _LONGEST_LABEL = 40
@@ -65,7 +64,13 @@ def of_file(
     method: str,
 ) -> Plain:
     """Return the figures of a file as plain values, ready for JSON."""
-    totals = cells.totals
+    totals, households = cells.totals, None
+    if groups is not None:
+        households = {
+            "households": len(groups),
+            "reidentification_rate": groups.reidentification_rate,
+            "max_risk": groups.distribution.max_risk,
+        }
     return {
         "records": totals.records,
         "cells": totals.cells,
@@ -89,20 +94,16 @@ def of_file(
         "reidentification_rate": distribution.reidentification_rate,
         "expected_reidentifications": distribution.expected_reidentifications,
         "max_risk": distribution.max_risk,
-        "households": None if groups is None else {
-            "households": len(groups),
-            "reidentification_rate": groups.reidentification_rate,
-            "max_risk": groups.distribution.max_risk,
-        },
-    }  # fmt: skip
+        "households": households,
+    }
 
 
 def weights_tell_little(figures: Plain) -> bool:
-    """Return whether the keys say more of the population frequencies than the weights.
+    """Return whether the weights say little about the population frequencies.
 
-    It is a rule of thumb: many records are alone in their cell, and the sample is at
-    most half of the population. In such samples of populations of known truth the
-    weights alone gave a twentieth to four fifths of the re-identifications.
+    A rule of thumb: many records are alone in their cell, and the sample is at most
+    half of the population. In such samples of known populations the weights alone gave
+    a twentieth to four fifths of the re-identifications.
     """
     uniques, records = figures["sample_uniques"], figures["records"]
     return bool(
@@ -114,34 +115,28 @@ def weights_tell_little(figures: Plain) -> bool:
 
 
 def of_model(figures: Plain) -> list[str]:
-    """Return the names of the figures that there are with a population model."""
+    """Return the names of the figures that a population model adds."""
     names = ("by_weights", "population_uniques")
     return [name for name in names if name in figures]
 
 
 def code(value: Any) -> Any:
-    """Return the name or a value of a key as JSON can hold it: else as text."""
+    """Return the name or a value of a key for JSON, as text if JSON cannot hold it."""
     plain = value is None or isinstance(value, str | int)
     finite = isinstance(value, float) and math.isfinite(value)
     return value if plain or finite else str(value)
 
 
-# Numbers as they are written
+# Forms of values
 
 
 def label(value: Any) -> str:
-    """Return a key's name or value, cut if it is long."""
+    """Return the name or a value of a key, cut if it is long."""
     return shortened(value, _LONGEST_LABEL)
 
 
 def whole_label(value: Any) -> str:
-    """Return a key's name or value with all its letters, for pages.
-
-    Examples
-    --------
-    >>> len(label("x" * 50)), len(whole_label("x" * 50)), whole_label(None)
-    (40, 50, '(missing)')
-    """
+    """Return the whole name or value of a key, for pages."""
     return "(missing)" if value is None else printable(str(value))
 
 
@@ -156,7 +151,7 @@ def amount(value: float) -> str:
 
 
 def missing_rule(figures: Plain) -> str | None:
-    """Return what missing keys mean, None if they are refused."""
+    """Return the rule for missing keys, None if they are refused."""
     rule = figures["missing"]
     if rule == "refuse":
         return None
@@ -165,19 +160,19 @@ def missing_rule(figures: Plain) -> str | None:
 
 
 def missing_counts(counts: Mapping[str, int]) -> str | None:
-    """Return the keys of which values are missing, and how many."""
+    """Return the number of missing values of each key that has some."""
     found = (f"{label(key)} {count:,}" for key, count in counts.items() if count)
     return ", ".join(found) or None
 
 
-def _households_counted(told: Plain) -> str:
-    """Say what a record is where it is a household."""
-    of = counted(told["records"], "record")
+def _households_counted(file: Plain) -> str:
+    """Return a note that records are households here."""
+    of = counted(file["records"], "record")
     return f"one row for each household, called a record here; the file has {of}"
 
 
 def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Return the keys that have a label, and what it is."""
+    """Return the labels of the keys that have one."""
     found = (
         f"{label(key)}: {label(one['label'])}"
         for key, one in labels.items()
@@ -191,7 +186,7 @@ def _count(value: int, _: Plain, __: Writing) -> str:
 
 
 def _below(units: str) -> Form:
-    """Return what writes the counts of records or cells of small f."""
+    """Return the form of the counts of records or cells with small f."""
 
     def written(counts: list[dict[str, int]], _: Plain, __: Writing) -> str:
         return " / ".join(f"{one[units]:,}" for one in counts)
@@ -238,7 +233,7 @@ def _advice(weights_tell_little: bool, _: Plain, place: Writing) -> str | None:
 
 
 def _expected(value: float, _: Plain, place: Writing) -> str:
-    """Return an expected number of records: no model knows more digits."""
+    """Return an expected number of records with the few digits a model knows."""
     if place == "digits":
         return all_digits(value)
     return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
@@ -263,21 +258,10 @@ def _by_weights(value: float, figures: Plain, place: Writing) -> str:
 class Figure:
     """A figure of a file, as reports show it.
 
-    Attributes
-    ----------
-    name : str
-        Its name among the figures; ``a.b`` is ``b`` of the dict ``a``, if there is one.
-    form : callable
-        How it is written.
-    names : dict of place to str
-        Where it is shown, and what it is called there. On the page, letters of formulas
-        stand between asterisks.
-    at : str
-        The name of a threshold that the page adds to what it calls the figure.
-    if_any : bool
-        Whether a row of zeros is left out.
-    each : bool
-        Whether it is a dict with a row for each of its keys.
+    ``name`` is its key among the figures; ``a.b`` is ``b`` of the dict ``a``. ``names``
+    has a name for each place that shows it; on the page, letters of formulas stand
+    between asterisks. ``at`` is the key of the threshold that the page adds to the
+    name. ``if_any`` leaves out a row of zeros; ``each`` gives each key of a dict a row.
     """
 
     name: str
@@ -294,12 +278,27 @@ class Figure:
             found = None if found is None else found.get(part)
         return found
 
+    def written(
+        self, values: list[Any], stages: list[Plain], way: Writing
+    ) -> list[str]:
+        """Return the values at the stages in words, empty ones if all are unknown."""
+        return [
+            "" if value is None else self.form(value, stage, way) or ""
+            for value, stage in zip(values, stages, strict=True)
+        ]
+
+    def title(self, stages: list[Plain], place: Place) -> str:
+        """Return the name at a place, on the page with the threshold."""
+        limits = [stage[self.at] for stage in stages if self.at in stage]
+        at = f" {short(limits[0])}" if limits and place == "page" else ""
+        return self.names[place] + at
+
 
 FIGURES = (
     Figure("records", _count, {
         "text": "records", "page": "Records", "notebook": "records",
     }),
-    Figure("counted", lambda told, *_: _households_counted(told), {
+    Figure("counted", lambda file, *_: _households_counted(file), {
         "text": "counted", "page": "Counted", "notebook": "counted",
     }),
     Figure("intake", lambda counts, *_: intake_text(counts), {"text": "file"}),
@@ -420,6 +419,13 @@ FIGURES = (
     }),
 )  # fmt: skip
 
+
+def name_of(name: str, place: Place) -> str:
+    """Return the name of a figure at a place."""
+    (found,) = (one.names[place] for one in FIGURES if one.name == name)
+    return found
+
+
 # The figures of a cell among the riskiest: in text, and on the page.
 CELL_FIGURES = {
     "sample_frequency": ("f", "Records *f*"),
@@ -434,15 +440,8 @@ CELL_FIGURES = {
 class Row:
     """A row of a table of figures, with a value for each stage of a file.
 
-    Attributes
-    ----------
-    label : str
-        What the figure is called.
-    of : str or None
-        The name of the key that it is of, which comes from the file.
-    values : list of str
-    exact : list of str
-        On the page, the values with all digits; elsewhere the same.
+    ``of`` is the key that the figure describes, if any. ``exact`` has the values with
+    all digits on the page, elsewhere the same values.
     """
 
     label: str
@@ -452,18 +451,12 @@ class Row:
 
     @property
     def rounded(self) -> bool:
-        """Whether there are more digits than are shown."""
+        """Whether the values are rounded."""
         return self.exact != self.values
 
 
 def table(stages: list[Plain], place: Place) -> list[Row]:
-    """Return the rows of a place for a file at several stages, or for one file.
-
-    Examples
-    --------
-    >>> table([{"records": 1200}, {"records": 1200}], "notebook")
-    [Row(label='records', of=None, values=['1,200', '1,200'], exact=['1,200', '1,200'])]
-    """
+    """Return the rows of a place for a file at several stages, or for one file."""
     shown = (figure for figure in FIGURES if place in figure.names)
     return [row for figure in shown for row in _rows(figure, stages, place)]
 
@@ -474,29 +467,17 @@ def rows(figures: Plain, place: Place) -> list[tuple[str, str]]:
 
 
 def _rows(figure: Figure, stages: list[Plain], place: Place) -> Iterator[Row]:
-    """Yield the rows of one figure, none if there is nothing to tell."""
+    """Yield the rows of one figure that say something."""
     values = [figure.value(stage) for stage in stages]
-    name = figure.names[place]
-    if place == "page" and figure.at:
-        limits = [stage[figure.at] for stage in stages if figure.at in stage]
-        name = f"{name} {short(limits[0])}" if limits else name
-    names = [None]
+    columns: dict[str | None, list[Any]] = {None: values}
     if figure.each:
-        names = list(dict.fromkeys(key for value in values for key in value or {}))
-        columns = [[(value or {}).get(key) for value in values] for key in names]
-    else:
-        columns = [values]
-    for of, column in zip(names, columns, strict=True):
-        if not any(column) if figure.if_any else all(one is None for one in column):
+        keys = dict.fromkeys(key for value in values for key in value or {})
+        columns = {key: [(value or {}).get(key) for value in values] for key in keys}
+    for of, column in columns.items():
+        if figure.if_any and not any(column):
             continue
-        ways: tuple[Writing, Writing]
-        ways = (place, "digits" if place == "page" else place)
-        written, exact = (
-            [
-                None if value is None else figure.form(value, stage, way)
-                for value, stage in zip(column, stages, strict=True)
-            ]
-            for way in ways
-        )
-        if any(one is not None for one in written):
-            yield Row(name, of, *([x or "" for x in one] for one in (written, exact)))
+        shown = figure.written(column, stages, place)
+        if any(shown):
+            digits = place == "page"
+            exact = figure.written(column, stages, "digits") if digits else shown
+            yield Row(figure.title(stages, place), of, shown, exact)

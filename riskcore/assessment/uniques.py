@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
-from riskcore.common.results import Summary, WithPage, reports
+from riskcore.common.results import Summary, WithReport, reports
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells, tabulate
 from riskcore.data.files.reading import Reading
@@ -182,7 +182,7 @@ class CorrectnessCurve:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class UniquesEstimates(WithPage):
+class UniquesEstimates(WithReport):
     """The estimates of all models for one sample.
 
     Attributes
@@ -359,10 +359,7 @@ class UniquesEstimates(WithPage):
         str
             A string that a prompt shows line by line.
         """
-        return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
-
-    def _page(self, title: str | None) -> str:
-        return reports().page_of_uniques(self, title)  # type: ignore[no-any-return]
+        return reports().summary_of(self)
 
     def __repr__(self) -> str:
         between = ""

@@ -175,7 +175,7 @@ def _goal(goal: dict[str, Any], rows: list[dict[Any, Any]]) -> Part:
     ]
     table = [[shortened(name, _LONGEST) for name in row] for row in rows[:1]]
     table += [[_shown(value) for value in row.values()] for row in rows]
-    return Part(f"Goal: {' and '.join(words)}", facts, table, "<")
+    return Part(f"Goal: {' and '.join(words)}", facts, table, spaced=True)
 
 
 def _shown(value: Any) -> str:

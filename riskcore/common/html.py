@@ -1,7 +1,4 @@
-"""Numbers and labels as HTML, and small tables for notebooks.
-
-They need no templates: an assessment displays itself even without Jinja2.
-"""
+"""Numbers and labels as HTML, and small tables for notebooks, without Jinja2."""
 
 from __future__ import annotations
 
@@ -22,30 +19,26 @@ _WHOLE = (Decimal("999.5"), Decimal("1e15"))
 
 
 def escape(value: object) -> str:
-    """Return a value as text that HTML shows and does not run.
-
-    >>> escape("<b> & 'c'")
-    '&lt;b&gt; &amp; &#x27;c&#x27;'
-    """
+    """Return a value as text with all markup escaped."""
     # Half a surrogate pair, as in names of undecodable bytes, has no UTF-8.
     text = str(value).encode("utf-8", "backslashreplace").decode("utf-8")
     return html.escape(text)
 
 
 def _shown(value: object) -> str:
-    """Return an escaped value on one line, with control characters written out."""
+    """Return a value as `escape` does, on one line of printable characters."""
     return escape(printable(str(value)))
 
 
 def label(value: object) -> str:
-    """Return an escaped name or category that keeps its own writing direction."""
+    """Return a name or category, escaped, in an element with its own direction."""
     return f"<bdi>{escape(value)}</bdi>"
 
 
 def digits(x: float, shift: int = 0) -> str:
-    """Return the shortest digits that give back x, as the page's script writes them.
+    """Return the shortest digits that give back x, as chart.js writes them.
 
-    The decimal point moves by ``shift`` digits: 2 for percent.
+    The decimal point moves by ``shift`` digits: 2 for per cent.
     """
     if x == math.inf:
         return "∞"
@@ -59,7 +52,7 @@ def digits(x: float, shift: int = 0) -> str:
 
 
 def short(x: float, shift: int = 0, figures: int = 6) -> str:
-    """Return x with at most ``figures`` digits; the point moves as in `digits`."""
+    """Return x with a number of digits, its point moved as by `digits`."""
     if not math.isfinite(x):
         return digits(x)
     context = Context(prec=figures, rounding=ROUND_HALF_UP)
@@ -67,13 +60,7 @@ def short(x: float, shift: int = 0, figures: int = 6) -> str:
 
 
 def readable(x: float, shift: int = 0) -> str:
-    """Return x for a reader: three digits, or all digits before the point.
-
-    The point moves as in `digits`.
-
-    >>> readable(0.0453318775, 2), readable(906.637), readable(2000000.5)
-    ('4.53', '907', '2,000,001')
-    """
+    """Return x with three digits, or more before the point, moved as by `digits`."""
     if not math.isfinite(x):
         return digits(x)
     moved = Decimal(x).scaleb(shift)
@@ -83,22 +70,14 @@ def readable(x: float, shift: int = 0) -> str:
 
 
 def all_digits(x: float, shift: int = 0) -> str:
-    """Return x as `digits` does, with thousands separators.
-
-    >>> all_digits(1234567.25), all_digits(0.0000001)
-    ('1,234,567.25', '1e-7')
-    """
+    """Return x as `digits` does, with commas between thousands."""
     text = digits(x, shift)
     whole, point, rest = text.partition(".")
     return f"{int(whole):,}{point}{rest}" if whole.isdecimal() else text
 
 
 def known(x: float, form: str) -> str:
-    """Return x in a given `format`; empty if it is nan.
-
-    >>> known(0.125, ".2f"), known(math.nan, ".2f")
-    ('0.12', '')
-    """
+    """Return x in a form of `format`, empty if it is nan."""
     return "" if math.isnan(x) else format(x, form)
 
 
@@ -127,11 +106,7 @@ def figures(
 
 
 def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
-    """Return a histogram without axes as SVG, in the color of the text.
-
-    >>> bars([1, 2], "risk").count("<rect")
-    2
-    """
+    """Return a histogram without axes as SVG, in the color of the text."""
     width, top = _WIDTH / len(counts), top or max(max(counts), 1)
     shapes = "".join(
         f'<rect x="{i * width:.4g}" y="{_HEIGHT - height:.4g}" '
@@ -151,12 +126,7 @@ def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
 def intervals(
     rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
 ) -> str:
-    """Return estimates with their intervals, one per line, and their scale.
-
-    >>> drawing = intervals([("a", 3.0, 2.0, 5.0), ("b", 4.0, math.nan, math.nan)], "x")
-    >>> drawing.count("<circle"), drawing.count("<line")
-    (2, 1)
-    """
+    """Return estimates with their intervals, one below the other, and their scale."""
     drawing, end = interval_drawing(rows, scale, mark)
     return f'{drawing}<div style="{_SMALL}">{_shown(f"{scale}, 0 to {end}")}</div>'
 
@@ -168,29 +138,28 @@ def interval_drawing(
     rows = list(rows)
     finite = [x for _, *numbers in rows for x in (*numbers, mark) if math.isfinite(x)]
     unit = (_WIDTH - 2 * _MARGIN) / (max(finite, default=0.0) or 1.0)
-    parts = []
+    names, marks = [], []
     for i, (name, at, low, high) in enumerate(rows):
         y = (i + 0.5) * _LINE
-        parts.append(f'<text x="{_WIDTH + 8}" y="{y + 4:g}">{_shown(name)}</text>')
+        names.append(f'<text x="{_WIDTH + 8}" y="{y + 4:g}">{_shown(name)}</text>')
         if math.isfinite(low) and math.isfinite(high):
             ends = (_MARGIN + unit * x for x in (low, high))
             x1, x2 = (f"{x:.4g}" for x in ends)
-            parts.append(
+            marks.append(
                 f'<line x1="{x1}" x2="{x2}" y1="{y:g}" y2="{y:g}" stroke-width="5" '
                 'stroke-opacity="0.4"/>'
             )
         if math.isfinite(at):
-            parts.append(f'<circle cx="{_MARGIN + unit * at:.4g}" cy="{y:g}" r="3.5"/>')
+            marks.append(f'<circle cx="{_MARGIN + unit * at:.4g}" cy="{y:g}" r="3.5"/>')
     height = len(rows) * _LINE
     if math.isfinite(mark):
         x = f"{_MARGIN + unit * mark:.4g}"
-        parts.append(f'<line x1="{x}" x2="{x}" y1="0" y2="{height}"/>')
+        marks.append(f'<line x1="{x}" x2="{x}" y1="0" y2="{height}"/>')
     drawing = (
         f'<svg width="{2 * _WIDTH}" height="{height + 1}" role="img" '
         f'aria-label="{_shown(f"Estimates: {scale}")}" fill="currentColor" '
         f'stroke="currentColor"><g font-size="12" stroke-width="0">'
-        f"{''.join(x for x in parts if x.startswith('<text'))}</g>"
-        f"{''.join(x for x in parts if not x.startswith('<text'))}"
+        f"{''.join(names)}</g>{''.join(marks)}"
         f'<path fill="none" stroke-opacity="0.5" '
         f'd="M{_MARGIN} 0V{height}H{_WIDTH}"/></svg>'
     )

@@ -1,19 +1,18 @@
-"""Results display themselves: as text, as a page, and in notebooks.
+"""Summaries and reports of results, which a module above the results makes.
 
-Reports stand above the results and import them. A result that needs a report asks the
-module of reports, which the package registers when it is loaded: see "The house" in
-notes/decisions.md.
+The package names that module when it is loaded, so that results need not know it: see
+"The house" in notes/decisions.md.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 
 class Summary(str):
-    r"""Text that a prompt and a notebook show without quotes.
+    r"""A text whose representation is the text itself, for prompts and notebooks.
 
     >>> Summary("two\nlines")
     two
@@ -26,27 +25,35 @@ class Summary(str):
         return str(self)
 
 
-_load: list[Callable[[], Any]] = []
+class Reports(Protocol):
+    """The module that makes summaries and reports of results."""
+
+    def summary_of(self, result: Any, /, **options: Any) -> Summary:
+        """Return the summary of a result."""
+
+    def report_of(
+        self, result: Any, path: str | os.PathLike[str], /, **options: Any
+    ) -> None:
+        """Write the report of a result."""
+
+
+_load: list[Callable[[], Reports]] = []
 
 
 def reported_by(load: Callable[[], Any]) -> None:
-    """Register how to load the module that makes texts and pages of results."""
+    """Set the function that loads the module that makes summaries and reports."""
     _load[:] = [load]
 
 
-def reports() -> Any:
-    """Return the module that makes texts and pages of results."""
+def reports() -> Reports:
+    """Return the module that makes summaries and reports."""
     return _load[0]()
 
 
-class WithPage:
-    """A result whose report is one page, made from the result alone."""
+class WithReport:
+    """A result with a report that is one page without options."""
 
     __slots__ = ()
-
-    def _page(self, title: str | None) -> str:
-        """Return the page, with a default title if none is given."""
-        raise NotImplementedError
 
     def report(
         self,
@@ -60,7 +67,7 @@ class WithPage:
         Parameters
         ----------
         path : path
-            Of the HTML file to write; only its owner can read it.
+            HTML file to write; only its owner can read it.
         title : str, optional
             Title of the page.
         overwrite : bool
@@ -71,7 +78,7 @@ class WithPage:
         ImportError
             If Jinja2 is not installed (``pip install jinja2``).
         OSError
-            If the file exists and is not to be overwritten, or cannot be written.
+            If the file exists and ``overwrite`` is false, or it cannot be written.
 
         Examples
         --------
@@ -84,4 +91,4 @@ class WithPage:
         ...     found.report(f"{folder}/uniques.html")
         ...
         """
-        reports().write_page(lambda: self._page(title), path, overwrite=overwrite)
+        reports().report_of(self, path, title=title, overwrite=overwrite)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riskcore.common import html
-from riskcore.common.results import WithPage, reports
+from riskcore.common.results import WithReport
 from riskcore.common.text_table import aligned
 from riskcore.common.words import printable
 
@@ -18,19 +18,32 @@ Row = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Part of a sheet: facts (names and values), then a table with its head first."""
+    """A part of a sheet: facts, a table below them, its head first, and sentences.
 
-    title: str
+    ``sides`` aligns the columns of the table, as in `aligned`. The other attributes are
+    for text, which alone has the sentences: the least widths of the columns, the
+    indents of the facts and of all below them, and whether an empty line separates the
+    table from the facts.
+    """
+
+    title: str = ""
     facts: Sequence[tuple[str, str]] = ()
     rows: Sequence[Row] = ()
     sides: str = "<"
+    sentences: Sequence[str] = ()
+    least: Sequence[int] = ()
+    indents: tuple[int, int] = (4, 4)
+    spaced: bool = False
 
     def lines(self) -> list[str]:
-        """Return the part as lines of text, preceded by an empty line."""
-        output = ["", f"  {self.title}", *aligned(self.facts, "<", indent=4)]
-        if self.facts and self.rows:
-            output.append("")
-        return output + aligned(self.rows, self.sides, indent=4)
+        """Return the part as lines of text, after an empty line."""
+        of_facts, indent = self.indents
+        lines = ["", f"  {self.title}"] if self.title else [""]
+        lines += aligned(self.facts, "<", indent=of_facts)
+        if self.spaced and self.facts and self.rows:
+            lines.append("")
+        lines += aligned(self.rows, self.sides, indent=indent, least=self.least)
+        return lines + _indented(self.sentences, indent)
 
     @property
     def kinds(self) -> list[str]:
@@ -42,56 +55,52 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The figures of a result: facts of the whole file, parts, and a verdict first.
+    """The figures of a result: facts of the whole file, and parts.
 
-    >>> part = Part("Sizes", rows=[("size", "cells"), ("1", "12")], sides=">")
-    >>> print(Sheet("Cells", [("records", "40")], [part]).text("survey.csv"))
-    survey.csv
-      records  40
-    <BLANKLINE>
-      Sizes
-        size  cells
-           1     12
+    A page and a notebook begin with the name and the verdict, if there is one. Text has
+    a title of its own, and the sentences below the facts.
     """
 
     name: str
     facts: Sequence[tuple[str, str]]
     parts: Sequence[Part]
     verdict: str = ""
+    sentences: Sequence[str] = ()
 
     def text(self, title: str) -> str:
         """Return the figures as text."""
         lines = [printable(title), *aligned(self.facts, "<")]
+        lines += _indented(self.sentences, 2)
         for part in self.parts:
-            lines += ["", f"  {part.title}", *aligned(part.facts, "<", indent=4)]
-            lines += aligned(part.rows, part.sides, indent=4)
+            lines += part.lines()
         return "\n".join(lines)
 
     def notebook(self) -> str:
         """Return the figures as HTML for a notebook."""
         title = f"{self.name}, for internal use"
-        output = [html.figures(title, html.escape(self.verdict), self.facts)]
+        tables = [html.figures(title, html.escape(self.verdict), self.facts)]
         for part in self.parts:
             name = part.title
             if part.facts:
-                output.append(html.figures(name, "", part.facts))
+                tables.append(html.figures(name, "", part.facts))
                 name = ""
             if part.rows:
-                output.append(html.figures(name, "", part.rows[1:], head=part.rows[0]))
-        return "".join(output)
+                tables.append(html.figures(name, "", part.rows[1:], head=part.rows[0]))
+        return "".join(tables)
 
 
-class OnASheet(WithPage):
-    """A result with a sheet, which therefore has a report and displays in notebooks."""
+def _indented(sentences: Sequence[str], indent: int) -> list[str]:
+    return [" " * indent + printable(one) for one in sentences]
+
+
+class OnASheet(WithReport):
+    """A result with a sheet, which its report and notebooks show."""
 
     __slots__ = ()
 
     def _sheet(self) -> Sheet:
         """Return the figures of the result as facts and tables."""
         raise NotImplementedError
-
-    def _page(self, title: str | None) -> str:
-        return reports().page_of_sheet(self._sheet(), title)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
         return self._sheet().notebook()

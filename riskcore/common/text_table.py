@@ -1,4 +1,4 @@
-"""Tables as plain text, and table rows in Markdown."""
+"""Tables as plain text, and the rows of tables in Markdown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ def aligned(
     indent: int = 2,
     least: Sequence[int] = (),
 ) -> list[str]:
-    r"""Align rows in columns, two spaces apart.
-
-    >>> print(*aligned([("risk", "records"), ("0.05", "12")], "<>"), sep="\n")
-      risk  records
-      0.05       12
-    """
+    """Return rows as lines of text with aligned columns."""
     rows = [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for i, width in enumerate(least[: len(widths)]):
@@ -34,10 +29,6 @@ def aligned(
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    r"""Return one row of a table in Markdown.
-
-    >>> print(markdown_row(["P(A|B)", "0.5"]))
-    | P(A\|B) | 0.5 |
-    """
+    """Return one row of a table in Markdown."""
     escaped = (cell.replace("|", r"\|") for cell in cells)
     return f"| {' | '.join(escaped)} |"

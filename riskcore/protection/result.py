@@ -11,7 +11,7 @@ from typing import Any
 
 from riskcore.assessment.figures import table
 from riskcore.common import arguments, html
-from riskcore.common.progress import Lines, silent
+from riskcore.common.progress import Lines
 from riskcore.common.results import Summary, reports
 from riskcore.common.words import counted, printable
 from riskcore.comparison.result import Comparison
@@ -374,7 +374,7 @@ class Protected(ProtectedRecords):
         >>> print(result.summary().splitlines()[-1].strip())
         Safe: by sex x age, no record has a risk of 0.05 or more (missing keys match any value).
         """  # noqa: E501
-        return reports().summary_of_protection(self)  # type: ignore[no-any-return]
+        return reports().summary_of(self)
 
     def report(
         self,
@@ -427,13 +427,8 @@ class Protected(ProtectedRecords):
         ...     result.report(f"{folder}/report.html")
         ...
         """
-        reports().report_of_protection(
-            self,
-            path,
-            title=title,
-            top=top,
-            overwrite=overwrite,
-            progress=progress or silent,
+        reports().report_of(
+            self, path, title=title, top=top, overwrite=overwrite, progress=progress
         )
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of l-diversity and of what contributes to SUDA scores."""
+"""Charts of l-diversity and of contributions to SUDA scores."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from riskcore.common.drawing import new_figure
-from riskcore.common.needs import need
 from riskcore.common.words import shortened
-from riskcore.report.pictures import _BARS, _UNSAFE, _root
+from riskcore.report.pictures import _BARS, _UNSAFE, _axes, _root, _title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from riskcore.assessment.diversity import Diversity
     from riskcore.assessment.suda import SpecialUniques
 
-# Beyond these cells of many values are drawn as one bar.
+# Cells with at least so many values share a bar.
 _MOST = 20
 _LONGEST = 30
 
@@ -26,13 +25,13 @@ _LONGEST = 30
 def contributions_figure(found: SpecialUniques, *, ax: Axes | None = None) -> Figure:
     """Draw the share of the SUDA scores that each key is part of.
 
-    Nothing in it is of a single record, unless there are but few with a score.
+    No single record shows in it, unless few have a score.
 
     Parameters
     ----------
     found : SpecialUniques
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -51,20 +50,14 @@ def contributions_figure(found: SpecialUniques, *, ax: Axes | None = None) -> Fi
     >>> chart.contributions_figure(found).axes[0].get_xlabel()
     'share of the scores'
     """
-    need("matplotlib", "charts")
     table = found.contributions()
     names = [shortened(key, _LONGEST) for key in table["key"].tolist()][::-1]
     ax = _axes(ax, 1.2 + 0.32 * len(names))
     ax.barh(range(len(names)), np.nan_to_num(table["share"][::-1]), color=_BARS)
     ax.set_yticks(range(len(names)), names)
     ax.set(xlim=(0, 1), xlabel="share of the scores")
-    with_sets = int(np.count_nonzero(found.number))
-    ax.set_title(
-        f"minimal uniques of {with_sets:,} of {found.cells.n:,} records; one counts "
-        "for each of its keys",
-        fontsize="medium",
-        loc="left",
-    )
+    records = f"{np.count_nonzero(found.number):,} of {found.cells.n:,} records"
+    _title(ax, f"minimal uniques of {records}; one counts for each of its keys")
     return _root(ax)
 
 
@@ -75,7 +68,7 @@ def diversity_figure(found: Diversity, *, ax: Axes | None = None) -> Figure:
     ----------
     found : Diversity
     ax : matplotlib.axes.Axes, optional
-        Where to draw the first sensitive variable alone; by default a figure of all.
+        Axes to draw the first sensitive variable on; by default a new figure of all.
 
     Returns
     -------
@@ -95,7 +88,6 @@ def diversity_figure(found: Diversity, *, ax: Axes | None = None) -> Figure:
     >>> chart.diversity_figure(found).axes[0].get_xlabel()
     'values of disease in the cell'
     """
-    need("matplotlib", "charts")
     if ax is None:
         rows = len(found.variables)
         figure = new_figure(7.2, 0.6 + 2.2 * rows)
@@ -116,9 +108,3 @@ def diversity_figure(found: Diversity, *, ax: Axes | None = None) -> Figure:
         one.set_xlabel(f"values of {shortened(each.name, _LONGEST)} in the cell")
         one.set_ylabel("records")
     return _root(axes[0])
-
-
-def _axes(ax: Axes | None, height: float) -> Axes:
-    if ax is not None:
-        return ax
-    return new_figure(7.2, height).subplots()

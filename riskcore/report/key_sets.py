@@ -1,30 +1,26 @@
-"""Many sets of keys: a table of all of them, the worst first."""
+"""The table of many sets of keys, the worst first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from riskcore.assessment.figures import FIGURES, label, whole_label
+from riskcore.assessment.figures import label, name_of, whole_label
 from riskcore.common.html import readable
 from riskcore.protection.result import Protected
 
-# Of so many sets of keys, the worst, each has a page of its own.
+# Number of sets of keys, the worst, that each have a page.
 MOST_PAGES = 10
 
 
 def worst_first(sets: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the positions of sets of keys, those first that need most care."""
+    """Return the positions of sets of keys, the worst first."""
 
     def care(at: int) -> tuple[float, ...]:
         risk = sets[at]["risk"]
         before, after = risk["original"], risk["protected"]
-        return (
-            -after["unsafe_records"],
-            -before["unsafe_records"],
-            -after["max_risk"],
-            at,
-        )
+        unsafe = -after["unsafe_records"], -before["unsafe_records"]
+        return *unsafe, -after["max_risk"], at
 
     return sorted(range(len(sets)), key=care)
 
@@ -34,9 +30,9 @@ def set_rows(
     name: Callable[[Any], str] = label,
     number: Callable[[float], str] = "{:.6g}".format,
 ) -> list[list[str]]:
-    """Return a line for each set of keys, the worst first, below their head."""
-    (largest,) = (one.names["stages"] for one in FIGURES if one.name == "max_risk")
-    lines = [["keys", "k", "unsafe before", "after", "smallest f", largest]]
+    """Return a line for each set of keys, the worst first, after their head."""
+    head = ["keys", "k", "unsafe before", "after", "smallest f"]
+    lines = [[*head, name_of("max_risk", "stages")]]
     for one in (sets[at] for at in worst_first(sets)):
         before, after = one["risk"]["original"], one["risk"]["protected"]
         lines.append(
@@ -55,18 +51,15 @@ def set_rows(
 def sets_with_pages(protected: Protected) -> list[int]:
     """Return the positions of the sets of keys that have a page, in their order.
 
-    All in their own order, or of more than `MOST_PAGES` the worst, the worst first.
+    All sets in their own order, or the worst of more than `MOST_PAGES`, worst first.
     """
     sets = _plain(protected)
-    return (
-        list(range(len(sets)))
-        if len(sets) <= MOST_PAGES
-        else worst_first(sets)[:MOST_PAGES]
-    )
+    few = len(sets) <= MOST_PAGES
+    return list(range(len(sets))) if few else worst_first(sets)[:MOST_PAGES]
 
 
 def sets_view(protected: Protected, keys: int) -> dict[str, Any] | None:
-    """Return what the page of one of several sets of keys shows of all of them."""
+    """Return the table of all sets of keys for the page of one of several."""
     sets = _plain(protected)
     if len(sets) == 1:
         return None

@@ -1,9 +1,9 @@
-"""The key variables before and after: categories, the smallest one, missing values."""
+"""The key variables before and after: categories, and records without a value."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,18 +12,10 @@ from riskcore.data.cells import Cells
 from riskcore.data.engine_cells import HeldCells
 
 
-@dataclass(frozen=True, slots=True)
-class KeyVariable:
-    """A key variable of a file at one stage.
+class KeyVariable(NamedTuple):
+    """Categories of a key, records in its smallest one (0 if none) and without a value.
 
-    Attributes
-    ----------
-    categories : int
-        How many occur, missing not counted.
-    smallest : int
-        Number of records in the smallest of them, 0 if there is none.
-    missing : int
-        Number of records without a value.
+    A missing value is not a category.
     """
 
     categories: int
@@ -34,17 +26,9 @@ class KeyVariable:
 def key_variables(
     stages: Mapping[str, Assessment],
 ) -> dict[Hashable, list[KeyVariable]] | None:
-    """Return each key variable at each stage, None if its values are on an engine.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> file = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> key_variables({"original": file})
-    {'sex': [KeyVariable(categories=2, smallest=1, missing=0)]}
-    """
+    """Return each key variable at each stage, None if its values are on an engine."""
     files = [one.cells for one in stages.values()]
-    # To collect the cells of an engine may take long; nobody has asked for it.
+    # Collecting the cells of an engine may take long, and was not asked for.
     if any(isinstance(each, HeldCells) and not each.collected for each in files):
         return None
     return {

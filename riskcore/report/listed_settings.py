@@ -1,4 +1,4 @@
-"""How the figures of a report were made: its settings, as names and values."""
+"""The settings of a report, as names and values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
+from riskcore.assessment.assess import Assessment
 from riskcore.assessment.figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.words import printable
@@ -14,12 +15,11 @@ from riskcore.protection.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]
 
-# What a row is where households are counted.
-_A_HOUSEHOLD = "one row for each household, which is called a record here"
-HOUSEHOLDS_COUNTED = ("counted", _A_HOUSEHOLD)
-PLAN_NAMES = {
-    "restore": "by record, less what the file can do without",
-}
+HOUSEHOLDS_COUNTED = (
+    "counted",
+    "one row for each household, which is called a record here",
+)
+_PLAN = "by record, less what the file can do without"
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",
     "argus": "by the rules of mu-Argus",
@@ -27,27 +27,26 @@ SUPPRESSION_NAMES = {
 
 
 def role_facts(weight: Any, household: Any) -> list[tuple[str, str]]:
-    """Return the columns of weights and households, for the office's own report."""
+    """Return the columns of weights and households, for the internal report."""
     roles = {"weight": weight, "household": household}
     return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
 
 
-def method_facts(
-    method: str, missing: str, alpha: float, population: str = WEIGHTS
-) -> list[tuple[str, str]]:
-    """Return how the risk was computed, for the settings of a report."""
-    facts = [("individual risk", METHOD_NAMES[method])]
-    if population != WEIGHTS:
-        facts.append(("population", population))
-    if missing != "refuse":
-        facts.append(("missing keys", MISSING_NAMES[missing]))
-    if missing == "wildcard":
-        facts.append(("alpha", f"{alpha:g}"))
+def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
+    """Return how the risk was computed."""
+    counting = of.cells if isinstance(of, Assessment) else of
+    facts = [("individual risk", METHOD_NAMES[of.method])]
+    if of.population_name != WEIGHTS:
+        facts.append(("population", of.population_name))
+    if counting.missing != "refuse":
+        facts.append(("missing keys", MISSING_NAMES[counting.missing]))
+    if counting.missing == "wildcard":
+        facts.append(("alpha", f"{counting.alpha:g}"))
     return facts
 
 
 def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
-    """Return the rules of the recodings, for the settings of a report.
+    """Return the rules of recodings, for the settings of a report.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
     Returns
     -------
     list of (str, str)
-        What it is and the rules, one on each line.
+        A name and the rules of each recoding, one rule on each line.
 
     Examples
     --------
@@ -65,44 +64,40 @@ def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
     [('recoding of age', '[85, inf) \u2192 85')]
     """
     return [
-        (f"recoding of {printable(str(name))}", _rules(recoding))
+        (f"recoding of {printable(str(name))}", _with_arrows(str(recoding)))
         for name, recoding in recodings.items()
     ]
 
 
-def _rules(recoding: Recoding) -> str:
-    lines = str(recoding).split("\n")
-    return "\n".join(line.replace(" -> ", " \u2192 ", 1) for line in lines)
+def _with_arrows(rules: str) -> str:
+    return "\n".join(line.replace(" -> ", " \u2192 ", 1) for line in rules.split("\n"))
 
 
 def suppression_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return what blanking costs and how it is chosen."""
-    return [
+    """Return the costs of suppression and how suppressed values are chosen."""
+    facts = [
         ("costs", cost_text(settings.cost)),
         ("suppression", SUPPRESSION_NAMES[settings.suppression]),
-        *(() if settings.plan == "record" else [("plan", PLAN_NAMES[settings.plan])]),
     ]
+    return facts if settings.plan == "record" else [*facts, ("plan", _PLAN)]
 
 
 def cost_text(cost: Any) -> str:
-    """Say what blanking each key costs."""
+    """Return the cost of suppressing each key."""
     if isinstance(cost, str):
         return {
             "fewest": "equal for all keys, ties by entropy and name",
             "equal": "equal for all keys, ties by their order",
             "entropy": "entropy",
         }[cost]
-    numbers = {
-        key: float("inf" if one == "never" else one) for key, one in cost.items()
-    }
     return ", ".join(
-        f"{label(key)} {format(one, '.8g') if math.isfinite(one) else 'never'}"
-        for key, one in numbers.items()
+        f"{label(key)} {'never' if one in ('never', math.inf) else f'{one:.8g}'}"
+        for key, one in cost.items()
     )
 
 
 def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return the thresholds as they were asked for."""
+    """Return the goals: k, thresholds and rates."""
     asked = {
         "risk threshold": settings.threshold,
         "re-identification rate asked for": settings.rate,
@@ -114,14 +109,12 @@ def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
 
 
 def level_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return what a row is, if it is no record."""
-    if settings.level == "record":
-        return []
-    return [HOUSEHOLDS_COUNTED]
+    """Return a note if the records are households."""
+    return [] if settings.level == "record" else [HOUSEHOLDS_COUNTED]
 
 
 def k_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return the k that was asked for, by set of keys if they differ, and strata."""
+    """Return k, by set of keys if it differs, and the strata."""
     facts = []
     if len(set(settings.k)) > 1:
         facts += [
@@ -137,7 +130,7 @@ def k_facts(settings: Settings) -> list[tuple[str, str]]:
 
 
 def related_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return what is blanked together."""
+    """Return the columns that are blanked together."""
     facts = []
     if settings.household_keys:
         facts.append(("equal within households", _named(settings.household_keys)))

@@ -1,24 +1,22 @@
 """The report as one page of HTML, which loads nothing from elsewhere.
 
 There are two kinds. The office's own, `page` and `protection_page`, has a risk chart
-with a threshold slider. What its boxes show is what `RiskDistribution` returns, bit for
-bit: its script computes in whole numbers. So it holds exact risks, from which weights
-of single records follow. The one to hand out, `public_page` and
+with a threshold slider. Its boxes show what `RiskDistribution` returns, bit for bit:
+its script computes in whole numbers. So the page holds exact risks, from which weights
+of single records follow. The report for publication, `public_page` and
 `public_protection_page`, holds classes and rounded figures.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import figures
 from riskcore.assessment.assess import Assessment
+from riskcore.common.settings import Setting, complete, takes
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
-from riskcore.data.files import replace
 from riskcore.data.files.labels import Labels
 from riskcore.protection.leaks.showing import shown_as_dicts
 from riskcore.protection.protected_records import finite
@@ -39,7 +37,7 @@ from riskcore.report.listed_settings import (
 from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
-from riskcore.report.templating import is_number, need_jinja, render
+from riskcore.report.templating import is_number, need_jinja, render, write_private
 from riskcore.report.utility_view import section_view
 from riskcore.report.view import chart_views
 
@@ -53,31 +51,42 @@ __all__ = [
 ]
 
 
+_OPTIONAL = Setting(help="see `page`")
+_NO_ROWS = Setting(help="see `page`", default=())
+
+
+class PageSettings(TypedDict, total=False):
+    """What a page shows besides the risk of the stages; see `page`."""
+
+    threshold: Annotated[float | None, _OPTIONAL]
+    household_threshold: Annotated[float | None, _OPTIONAL]
+    suppression: Annotated[Mapping[str, Any] | None, _OPTIONAL]
+    riskiest: Annotated[Sequence[Mapping[Hashable, Any]] | None, _OPTIONAL]
+    facts: Annotated[Pairs, _NO_ROWS]
+    verdict: Annotated[str, Setting(help="see `page`", default="")]
+    unsafe: Annotated[Mapping[str, int] | None, _OPTIONAL]
+    k: Annotated[int | None, _OPTIONAL]
+    shown: Annotated[Sequence[Mapping[str, Any]], _NO_ROWS]
+    utility: Annotated[Comparison | str | None, _OPTIONAL]
+    labels: Annotated[Labels | None, _OPTIONAL]
+    provenance: Annotated[Provenance | None, _OPTIONAL]
+
+
+@takes(PageSettings)
 def write_page(
     path: str | os.PathLike[str],
     stages: Mapping[str, Assessment],
     *,
     title: str,
-    threshold: float | None = None,
-    household_threshold: float | None = None,
-    suppression: Mapping[str, Any] | None = None,
-    riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
-    facts: Pairs = (),
-    verdict: str = "",
-    unsafe: Mapping[str, int] | None = None,
-    k: int | None = None,
-    shown: Sequence[Mapping[str, Any]] = (),
-    utility: Comparison | str | None = None,
-    labels: Labels | None = None,
-    provenance: Provenance | None = None,
     overwrite: bool = False,
+    **settings: Unpack[PageSettings],
 ) -> None:
     """Write the report to a file that only its owner can read, whole or not at all.
 
     Parameters
     ----------
     path : path
-        Of the HTML file to write.
+        HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
     verdict, unsafe, k, shown, utility, labels, provenance
@@ -90,9 +99,9 @@ def write_page(
     ImportError
         If Jinja2 is not installed (``pip install jinja2``).
     OSError
-        If the file exists and is not to be overwritten, or cannot be written.
+        If the file exists and ``overwrite`` is false, or it cannot be written.
     ValueError
-        As `page`.
+        As in `page`.
 
     Examples
     --------
@@ -105,44 +114,18 @@ def write_page(
     ...
     '<!DOCTYPE html>'
     """
-    replace.refuse_existing(Path(path), overwrite)
-    text = page(
-        stages,
-        title=title,
-        threshold=threshold,
-        household_threshold=household_threshold,
-        suppression=suppression,
-        riskiest=riskiest,
-        facts=facts,
-        verdict=verdict,
-        unsafe=unsafe,
-        k=k,
-        shown=shown,
-        utility=utility,
-        labels=labels,
-        provenance=provenance,
+    write_private(
+        path, lambda: page(stages, title=title, **settings), overwrite=overwrite
     )
-    with replace.replacing_all(overwrite) as create:
-        create(Path(path), private=True).write(text.encode())
 
 
+@takes(PageSettings)
 def page(
     stages: Mapping[str, Assessment],
     *,
     title: str,
-    threshold: float | None = None,
-    household_threshold: float | None = None,
-    suppression: Mapping[str, Any] | None = None,
-    riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
-    facts: Pairs = (),
-    verdict: str = "",
-    unsafe: Mapping[str, int] | None = None,
-    k: int | None = None,
-    shown: Sequence[Mapping[str, Any]] = (),
-    utility: Comparison | str | None = None,
-    labels: Labels | None = None,
-    provenance: Provenance | None = None,
     sets: Mapping[str, Any] | None = None,
+    **settings: Unpack[PageSettings],
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -154,38 +137,36 @@ def page(
     title : str
         Title of the page.
     threshold, household_threshold : float, optional
-        Thresholds of the tables, and at which the chart starts. By default the chart
-        starts at the smallest risk that at most 1 % of the records reach, and the
-        tables count no unsafe records.
+        Thresholds of the tables and the start of the chart. By default the chart starts
+        at the smallest risk that at most 1 % of the records reach, and the tables count
+        no unsafe records.
     suppression : mapping, optional
         ``"variables"``: for each variable ``{"suppressed": count, "share": fraction of
         the records}``; ``"rounds"``: a list of dicts with the same keys.
     riskiest : sequence of mappings, optional
-        Rows of `Assessment.riskiest` to list; no values of keys are in the page
-        otherwise.
+        Rows of `Assessment.riskiest` to list; otherwise the page has no values of keys.
     facts : iterable of (str, value), optional
         Settings to list.
     verdict : str, optional
-        What to say of the file at the top.
+        Verdict on the file, shown at the top.
     unsafe : mapping of str to int, optional
-        The number of records by stage that are unsafe by their own risk or by that of
-        their household, or by k, as `protect` counts them.
+        Number of unsafe records by stage, as `protect` counts them: by their own risk,
+        by that of their household, or by k.
     k : int, optional
-        The smallest sample frequency that was asked for: what is below it is counted.
+        Smallest sample frequency allowed; records below it are counted.
     shown : sequence of mappings, optional
-        What the file tells although it was suppressed, recoded or shuffled, each with
-        "text" and "advice", as `riskcore.Protected.to_dict` gives them.
+        What the file still reveals of suppressed, recoded or shuffled values, each with
+        "text" and "advice", as in `riskcore.Protected.to_dict`.
     utility : Comparison or str, optional
-        What protection has cost, or why that is not known, for a section of its own.
+        The cost of the protection, or why it is unknown, for a section of the page.
     labels : Labels, optional
-        The labels of codes, which stand behind them among the riskiest combinations;
-        by default those of the file that was assessed.
+        Labels that follow the codes of the riskiest combinations; by default those of
+        the assessed file.
     provenance : Provenance, optional
-        What the report was made of, when, and the command to repeat it, see
+        The file, the time and the command to repeat the report, see
         `riskcore.report.provenance`.
     sets : mapping, optional
-        Of a protection from several sets of keys, all of them as
-        `riskcore.report.key_sets.sets_view` gives them.
+        All sets of keys of a protection, from `riskcore.report.key_sets.sets_view`.
 
     Returns
     -------
@@ -197,13 +178,13 @@ def page(
     ImportError
         If Jinja2 is not installed (``pip install jinja2``).
     ValueError
-        If there are no stages, their numbers of records differ, some have households
-        and some have not, a threshold is nan or negative, a household threshold is
-        given without households, or a risk is 0.
+        If there are no stages, their numbers of records differ, only some have
+        households, a threshold is nan or negative, a household threshold is given
+        without households, or a risk is 0.
 
     See Also
     --------
-    riskcore.core.risk.threshold.RiskDistribution : the numbers shown, as defined.
+    riskcore.core.risk.threshold.RiskDistribution : defines the numbers shown.
 
     Examples
     --------
@@ -216,12 +197,17 @@ def page(
     True
     """
     need_jinja()
-    _check(stages, threshold, household_threshold)
-    views = chart_views(stages, threshold, household_threshold)
+    given = complete(PageSettings, settings)
+    thresholds = given["threshold"], given["household_threshold"]
+    _check(stages, thresholds)
+    views = chart_views(stages, *thresholds)
     file = list(stages.values())[-1]
-    made = provenance or Provenance()
+    labels = given["labels"] or file.cells.labels
+    provenance = given["provenance"] or Provenance()
+    unsafe, riskiest, utility = given["unsafe"], given["riskiest"], given["utility"]
+    suppression = given["suppression"]
     by_stage = [
-        stage_figures(one, threshold, household_threshold, (unsafe or {}).get(name), k)
+        stage_figures(one, *thresholds, (unsafe or {}).get(name), given["k"])
         for name, one in stages.items()
     ]
     return render(
@@ -229,7 +215,7 @@ def page(
         moving=True,
         title=title,
         file=file,
-        verdict=verdict,
+        verdict=given["verdict"],
         sets=sets,
         names=list(stages),
         of_households=file.households is not None,
@@ -245,19 +231,12 @@ def page(
         key_variables=_key_variables(stages),
         suppression=_suppression(suppression) if suppression else None,
         utility=None if utility is None else section_view(utility),
-        shown=shown,
-        riskiest=_riskiest(riskiest, labels or file.cells.labels) if riskiest else None,
-        facts=[(name, str(value)) for name, value in [*made.facts(), *facts]],
-        command=made.shown_command,
+        shown=given["shown"],
+        riskiest=_riskiest(riskiest, labels) if riskiest else None,
+        facts=[(name, str(x)) for name, x in [*provenance.facts(), *given["facts"]]],
+        command=provenance.shown_command,
         curves=[view.data() for view in views],
     )
-
-
-def _plan_facts(protected: Protected) -> list[tuple[str, str]]:
-    """Return how good the plan is: what the public page does not say."""
-    if protected.certificate is None or protected.settings.plan == "record":
-        return []
-    return certificate_facts(protected.certificate.to_dict())
 
 
 def assessment_page(
@@ -272,27 +251,21 @@ def assessment_page(
     roles: Pairs = (),
     provenance: Provenance | None = None,
 ) -> str:
-    """Return the report of an assessment as HTML, see `page`.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> from riskcore.report.page import assessment_page
-    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> "risk threshold" in assessment_page(result, title="Survey", thresholds=[0.5])
-    True
-    """
-    asked = {
+    """Return the report of an assessment as HTML, see `page`."""
+    asked: dict[str, Iterable[float | None]] = {
         "risk threshold": thresholds,
-        "household risk threshold": _given(household_threshold),
-        "re-identification rate asked for": _given(rate),
-        "unsafe records asked for": _given(unsafe),
+        "household risk threshold": [household_threshold],
+        "re-identification rate asked for": [rate],
+        "unsafe records asked for": [unsafe],
+    }
+    numbers = {
+        name: ", ".join(f"{x:.8g}" for x in values if x is not None)
+        for name, values in asked.items()
     }
     start = thresholds[0] if thresholds else None
     if rate is not None:
-        wanted = finite(assessment.risk_threshold(rate=rate))
-        start = start if wanted is None else wanted
-    cells = assessment.cells
+        found = finite(assessment.risk_threshold(rate=rate))
+        start = start if found is None else found
     return page(
         {"original": assessment},
         title=title,
@@ -301,38 +274,15 @@ def assessment_page(
         riskiest=assessment.riskiest(top) or None,
         facts=[
             *roles,
-            *method_facts(
-                assessment.method,
-                cells.missing,
-                cells.alpha,
-                assessment.population_name,
-            ),
-            *(
-                (name, ", ".join(f"{x:.8g}" for x in values))
-                for name, values in asked.items()
-                if values
-            ),
+            *method_facts(assessment),
+            *((name, text) for name, text in numbers.items() if text),
         ],
         provenance=provenance,
     )
 
 
-def _given(value: float | None) -> list[float]:
-    return [] if value is None else [value]
-
-
 def report_paths(path: Path, sets: int) -> list[Path]:
-    """Return the files of the reports of a protection, one for each set of keys.
-
-    Of more than ten sets the worst ten have one, see `riskcore.report.key_sets`.
-
-    Examples
-    --------
-    >>> [each.name for each in report_paths(Path("r.html"), 2)]
-    ['r.html', 'r-2.html']
-    >>> len(report_paths(Path("r.html"), 300))
-    10
-    """
+    """Return the files of the reports of a protection, see `sets_with_pages`."""
     last = min(sets, MOST_PAGES)
     more = [path.with_stem(f"{path.stem}-{i}") for i in range(2, last + 1)]
     return [path, *more]
@@ -356,18 +306,17 @@ def protection_page(
     title : str
         Title of the page.
     keys : int
-        Which of several sets of keys, by position.
+        Position of the set of keys.
     riskiest : int
-        How many of the riskiest combinations of the protected file to list.
+        Number of the riskiest combinations of the protected file to list.
     shown : sequence of mappings, optional
-        What the file tells that it does not show, in the order and with the columns
-        with which it is written: "shown" of what `riskcore.Protected.write` returns.
-        By default that of the data in memory.
+        What the written file still reveals: "shown" of the record that
+        `riskcore.Protected.write` returns. By default what the data in memory reveal.
     utility : Comparison or str, optional
-        What `riskcore.Protected.compare` returns, or why there is none, for a section
-        on what protection has cost; by default there is no such section.
+        The result of `riskcore.Protected.compare`, or why there is none, for a section
+        on the cost of protection; by default the page has no such section.
     provenance : Provenance, optional
-        As in `page`; by default the name of the file that was read.
+        As in `page`; by default the name of the input file.
 
     Returns
     -------
@@ -391,52 +340,23 @@ def protection_page(
     >>> "Values suppressed" in protection_page(result, title="Survey, protected")
     True
     """
-    one, settings = protected.sets[keys], protected.settings
-    suppressed = protected.suppressed
-    several = len(protected.sets)
-    if several > 1:
-        title = f"{title}, set of keys {keys + 1} of {several}"
-    comparison = one.comparison()
+    one = protected.sets[keys]
+    if len(protected.sets) > 1:
+        title = f"{title}, set of keys {keys + 1} of {len(protected.sets)}"
+    unsafe = None
+    if one.aim.of_households or one.aim.k is not None:
+        comparison = one.comparison()
+        unsafe = {stage: of["unsafe_records"] for stage, of in comparison.items()}
     return page(
         one.stages,
         title=title,
         threshold=finite(one.aim.threshold),
         household_threshold=finite(one.aim.household_threshold),
-        suppression={
-            "variables": {
-                name: {"suppressed": count, "share": count / protected.n}
-                for name, count in suppressed.items()
-            },
-            "rounds": [
-                {
-                    "round": number,
-                    "unsafe_before": each.unsafe,
-                    "suppressed": sum(each.suppressed.values()),
-                }
-                for number, each in enumerate(protected.rounds, 1)
-                if len(protected.rounds) > 1
-            ],
-        },
+        suppression=_suppressed(protected),
         riskiest=one.protected.riskiest(riskiest) or None,
-        facts=[
-            *role_facts(settings.weight, settings.household),
-            *method_facts(
-                settings.method,
-                settings.missing,
-                settings.alpha,
-                settings.population_name,
-            ),
-            *recoding_facts(settings.recodings),
-            *suppression_facts(settings),
-            *_plan_facts(protected),
-            *level_facts(settings),
-            *threshold_facts(settings),
-            *related_facts(settings),
-        ],
+        facts=_protection_facts(protected),
         verdict=protected.verdict,
-        unsafe={stage: told["unsafe_records"] for stage, told in comparison.items()}
-        if one.aim.of_households or one.aim.k is not None
-        else None,
+        unsafe=unsafe,
         k=one.aim.k,
         shown=shown_as_dicts(protected, protected.shown) if shown is None else shown,
         utility=utility,
@@ -446,10 +366,45 @@ def protection_page(
     )
 
 
+def _protection_facts(protected: Protected) -> list[tuple[str, str]]:
+    """Return the settings, and the quality of a plan of the whole file."""
+    settings, certificate = protected.settings, protected.certificate
+    plan = []
+    if certificate is not None and settings.plan != "record":
+        plan = certificate_facts(certificate.to_dict())
+    return [
+        *role_facts(settings.weight, settings.household),
+        *method_facts(settings),
+        *recoding_facts(settings.recodings),
+        *suppression_facts(settings),
+        *plan,
+        *level_facts(settings),
+        *threshold_facts(settings),
+        *related_facts(settings),
+    ]
+
+
+def _suppressed(protected: Protected) -> dict[str, Any]:
+    """Return the suppressed values by variable, and by round if there are several."""
+    rounds = protected.rounds if len(protected.rounds) > 1 else []
+    return {
+        "variables": {
+            name: {"suppressed": count, "share": count / protected.n}
+            for name, count in protected.suppressed.items()
+        },
+        "rounds": [
+            {
+                "round": number,
+                "unsafe_before": each.unsafe,
+                "suppressed": sum(each.suppressed.values()),
+            }
+            for number, each in enumerate(rounds, 1)
+        ],
+    }
+
+
 def _check(
-    stages: Mapping[str, Assessment],
-    threshold: float | None,
-    household_threshold: float | None,
+    stages: Mapping[str, Assessment], thresholds: tuple[float | None, float | None]
 ) -> None:
     if not stages:
         raise ValueError("no stages: give at least one assessment")
@@ -459,21 +414,20 @@ def _check(
     without = [name for name, one in stages.items() if one.households is None]
     if without and len(without) < len(stages):
         raise ValueError(f"stages without households: {', '.join(without)}")
-    if household_threshold is not None and without:
+    if thresholds[1] is not None and without:
         raise ValueError("household_threshold: the stages have no households")
-    for one in (threshold, household_threshold):
-        if one is not None:
-            as_threshold(one)
+    for threshold in thresholds:
+        if threshold is not None:
+            as_threshold(threshold)
 
 
 def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows on the suppressed values, and the rounds."""
-    variables: Mapping[Any, Mapping[str, Any]] = suppression.get("variables", {})
-    counts = [row["suppressed"] for row in variables.values()]
+    """Return the rows of the suppressed values, and the rounds."""
+    variables = suppression.get("variables", {})
     rounds = suppression.get("rounds")
     return {
         "variables": [{**row, "name": name} for name, row in variables.items()],
-        "total": sum(counts),
+        "total": sum(row["suppressed"] for row in variables.values()),
         "rounds": _rounds(rounds) if rounds else None,
     }
 
@@ -490,33 +444,29 @@ def _rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _below(by_stage: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return a row for each k: records, and cells, of fewer than k records."""
-    rows = []
-    for of_stages in zip(*(one["below"] for one in by_stage), strict=True):
-        counts = [[one[units] for one in of_stages] for units in ("records", "cells")]
-        rows.append([str(of_stages[0]["k"]), *map(_stages_of, counts)])
-    return rows
+    """Return a row for each k: the numbers of records and cells with f below k."""
+    return [
+        [str(each[0]["k"])]
+        + [_at_stages([one[units] for one in each]) for units in ("records", "cells")]
+        for each in zip(*(stage["below"] for stage in by_stage), strict=True)
+    ]
 
 
-def _key_variables(stages: Mapping[str, Assessment]) -> list[dict[str, Any]] | None:
-    """Return a row for each key, None if there is nothing to tell."""
+def _key_variables(
+    stages: Mapping[str, Assessment],
+) -> list[tuple[Hashable, list[str]]] | None:
+    """Return each key with its counts, None if they are unknown."""
     found = key_variables(stages)
     if found is None:
         return None
     return [
-        {
-            "key": key,
-            **{
-                name: _stages_of([getattr(one, name) for one in of_stages])
-                for name in ("categories", "smallest", "missing")
-            },
-        }
-        for key, of_stages in found.items()
+        (key, [_at_stages(counts) for counts in zip(*each, strict=True)])
+        for key, each in found.items()
     ]
 
 
-def _stages_of(counts: Sequence[int]) -> str:
-    """Return the counts of the stages as text, one if they agree."""
+def _at_stages(counts: Sequence[int]) -> str:
+    """Return the counts at the stages as text, one count if they agree."""
     shown = counts if len(set(counts)) > 1 else counts[:1]
     return " \u2192 ".join(f"{count:,}" for count in shown)
 
@@ -524,24 +474,21 @@ def _stages_of(counts: Sequence[int]) -> str:
 def _riskiest(
     cells: Sequence[Mapping[Hashable, Any]], labels: Labels | None
 ) -> dict[str, Any]:
-    """Return the cells, keys apart from figures: a code is a name, also a number."""
+    """Return the figures of the cells and, as labels, their keys."""
     own = sorted(
         (name for name in cells[0] if name in figures.CELL_FIGURES),
         key=lambda name: name != "individual_risk",
     )
     keys = [name for name in cells[0] if name not in own]
+
+    def shown(name: Hashable, code: Any) -> Any:
+        return code if labels is None else labels.shown(name, code)
+
     return {
         "keys": keys,
         "titles": [figures.CELL_FIGURES[str(name)][1] for name in own],
         "lines": [
-            (
-                [cell[name] for name in own],
-                [_shown(labels, name, cell[name]) for name in keys],
-            )
+            ([cell[name] for name in own], [shown(name, cell[name]) for name in keys])
             for cell in cells
         ],
     }
-
-
-def _shown(labels: Labels | None, name: Hashable, code: Any) -> Any:
-    return code if labels is None else labels.shown(name, code)

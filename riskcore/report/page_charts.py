@@ -1,4 +1,4 @@
-"""The risk chart as SVG, for pages: with their style, and right at any width.
+"""The risk chart as SVG, in the style of the pages and right at any width.
 
 Lengths across are in per cent of the plot, lengths down in pixels.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from riskcore.common.html import digits, escape, readable, short
 from riskcore.common.words import counted, printable
@@ -20,19 +20,8 @@ _MARKS = 8
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-@dataclass(frozen=True, eq=False)
-class Outline:
-    """Classes of another file, drawn as an outline.
-
-    Attributes
-    ----------
-    kind : str
-        The class of its style.
-    name : str
-        Of the file.
-    counts : int64 ndarray, shape (B,)
-        Number of its records in each class.
-    """
+class Outline(NamedTuple):
+    """The classes of another file, drawn in outline: its style, name and counts."""
 
     kind: str
     name: str
@@ -53,22 +42,23 @@ def risk_plot(
         f'<rect class="unsafe" x="{at}%" width="{100 - float(at):.3f}%" y="0" '
         f'height="{_HEIGHT}"/>'
     )
+    anchor = "start" if float(at) < 20 else "end" if float(at) > 80 else "middle"
     line = (
         f'<line class="threshold" x1="{at}%" x2="{at}%" y1="0" y2="{_HEIGHT}"/>'
-        f'<text class="mark" x="{at}%" y="-8" text-anchor="{_anchor(float(at))}">'
+        f'<text class="mark" x="{at}%" y="-8" text-anchor="{anchor}">'
         f"{short(threshold)}</text>"
     )
     counts = class_counts(distribution, edges)
-    drawn = _drawing(counts, edges, _steps(distribution, edges), title, others)
-    told = _hover(edges, _told(counts, edges, others))
-    return _plot([beyond, *drawn, line, told], description)
+    parts = _drawing(counts, edges, _steps(distribution, edges), title, others)
+    hover = _hover(edges, _descriptions(counts, edges, others))
+    return _plot([beyond, *parts, line, hover], description)
 
 
 def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:
     """Return the classes of risk, and the share at or above each of their bounds."""
-    drawn = _drawing(counts, edges, _line(counts, edges), title)
-    told = [counted(count, "record") for count in counts.tolist()]
-    return _plot([*drawn, _hover(edges, told)], description)
+    parts = _drawing(counts, edges, _line(counts, edges), title)
+    texts = [counted(count, "record") for count in counts.tolist()]
+    return _plot([*parts, _hover(edges, texts)], description)
 
 
 def _plot(parts: list[str], description: str) -> str:
@@ -106,14 +96,10 @@ def _drawing(
 
 
 def _place(risk: float, edges: Risks) -> float:
-    """Return where a risk is on the log axis, in per cent; beyond it, at its end."""
+    """Return the place of a risk on the log axis in per cent, at an end beyond it."""
     low, high = float(edges[0]), float(edges[-1])
     inside = min(max(risk, low), high)
     return 100 * math.log(inside / low) / math.log(high / low)
-
-
-def _anchor(place: float) -> str:
-    return "start" if place < 20 else "end" if place > 80 else "middle"
 
 
 def _outline(counts: Counts, edges: Risks, top: int) -> str:
@@ -125,26 +111,26 @@ def _outline(counts: Counts, edges: Risks, top: int) -> str:
     return "".join([*path, f"V{_HEIGHT}"])
 
 
-def _told(counts: Counts, edges: Risks, others: Sequence[Outline]) -> list[str]:
-    """Return in words what each class holds, and how much is above its lower bound."""
+def _descriptions(counts: Counts, edges: Risks, others: Sequence[Outline]) -> list[str]:
+    """Return the records in each class and above its lower bound, in words."""
     n = int(counts.sum())
     above = counts[::-1].cumsum()[::-1].tolist()
     lines = []
     for k, count in enumerate(counts.tolist()):
-        beside = "".join(f"; {one.name}: {int(one.counts[k]):,}" for one in others)
+        more = "".join(f"; {one.name}: {int(one.counts[k]):,}" for one in others)
         lines.append(
-            f"{counted(count, 'record')}, {readable(count / n, 2)} %{beside}; "
+            f"{counted(count, 'record')}, {readable(count / n, 2)} %{more}; "
             f"at or above {digits(float(edges[k]))}: {counted(above[k], 'record')}, "
             f"{readable(above[k] / n, 2)} %"
         )
     return lines
 
 
-def _hover(edges: Risks, told: Sequence[str]) -> str:
-    """Return the text that stands where the pointer rests on a class."""
+def _hover(edges: Risks, texts: Sequence[str]) -> str:
+    """Return the areas of the classes, which show a text under the pointer."""
     bounds = edges.tolist()
     parts = []
-    for low, high, text in zip(bounds[:-1], bounds[1:], told, strict=True):
+    for low, high, text in zip(bounds[:-1], bounds[1:], texts, strict=True):
         left, right = _place(low, edges), _place(high, edges)
         shown = escape(printable(f"{digits(low)} to {digits(high)}: {text}"))
         parts.append(
@@ -155,13 +141,13 @@ def _hover(edges: Risks, told: Sequence[str]) -> str:
 
 
 def _classes(counts: Counts, edges: Risks, marks: Sequence[int]) -> str:
-    """Return the histogram with its axis to the left."""
+    """Return the histogram with the axis on its left."""
     bounds = [_place(edge, edges) for edge in edges.tolist()]
     bars = []
     ends = zip(bounds[:-1], bounds[1:], counts.tolist(), strict=True)
     for left, right, count in ends:
         if count:
-            # Half a pixel at least: one record in a million is there to be seen.
+            # At least half a pixel: one record in a million must be visible.
             height = max(_HEIGHT * count / marks[-1], 0.5)
             bars.append(
                 f'<rect x="{left:.3f}%" width="{right - left:.3f}%" '
@@ -188,7 +174,7 @@ def _count_mark(value: int, top: int) -> str:
 
 
 def _steps(distribution: RiskDistribution, edges: Risks) -> str:
-    """Return the path of the share at or above the risk, at each step across."""
+    """Return the path of the share at or above each risk, step by step."""
     low, high = float(edges[0]), float(edges[-1])
     path: list[str] = []
     last = -1
@@ -220,7 +206,7 @@ def _share_mark(percent: int) -> str:
 
 
 def _risk_marks(edges: Risks) -> list[tuple[float, bool]]:
-    """Return round numbers on the log axis, and whether narrow pages omit each."""
+    """Return round risks on the log axis, and whether narrow pages leave them out."""
     low, high = float(edges[0]), float(edges[-1])
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     decades = last - first
@@ -245,7 +231,7 @@ def _risk_mark(value: float, spare: bool, edges: Risks) -> str:
 
 
 def _power(value: float) -> str:
-    """Return a round number, a small one with a power of ten."""
+    """Return a round number as text, a small one with a power of ten."""
     if value >= 1e-4:
         return digits(value)
     mantissa, _, exponent = f"{value:.0e}".partition("e")

@@ -1,4 +1,4 @@
-"""The risk chart: how many records have which risk, and what a threshold does."""
+"""The risk chart, and charts of estimates of population uniques."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def figure(
 ) -> Figure:
     """Draw the risk chart: classes of risk on a log scale and the cumulative curve.
 
-    The figure is for internal use, unless ``public`` is set: its classes may hold a
-    single record, and its title has exact rates.
+    The figure is for internal use unless ``public`` is set: a class may hold a single
+    record, and the title has exact rates.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ def figure(
     threshold : float, optional
         Risk threshold to mark, with the number of unsafe records and the rate.
     household : bool
-        Draw household risks, each record having that of its household.
+        Draw household risks: each record has that of its household.
     stages : mapping of str to Assessment, optional
-        Assessments to compare with, by name, drawn in outline: the file before it was
-        recoded or protected.
+        Assessments to compare with by name, drawn in outline, such as the file before
+        it was recoded or protected.
     public : bool
-        Draw what may be published: the classes and rounded figures of
-        `riskcore.page.public_page`, of one file alone.
+        Draw the classes and rounded figures of `riskcore.page.public_page`, which may
+        be published, of one file alone.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def figure(
         If matplotlib is not installed (``pip install matplotlib``).
     ValueError
         If household risks are asked for and there are none, the threshold is nan or
-        negative, or a risk is 0; with ``public`` also if there are stages, or the file
+        negative, or a risk is 0; with ``public`` also if stages are given, or the file
         is too small for any class.
 
     Examples
@@ -91,22 +91,16 @@ def figure(
         name: _distribution(other, household) for name, other in (stages or {}).items()
     }
     edges = shared_edges([own, *others.values()])
-    if ax is None:
-        ax = new_figure(7.2, 4.0).subplots()
-    counts = class_counts(own, edges)
-    _draw_classes(
-        ax, edges, counts, {name: class_counts(o, edges) for name, o in others.items()}
-    )
-    _finish(ax, edges, counts, household)
+    outlines = {name: class_counts(other, edges) for name, other in others.items()}
+    ax = _draw(ax, edges, class_counts(own, edges), outlines, household)
     if threshold is not None:
-        _shade(ax, threshold)
-        _say(
-            ax,
-            f"threshold {threshold:.6g}: {own.unsafe_count(threshold):,} of {own.n:,} "
-            f"records unsafe ({own.unsafe_count(threshold) / own.n:.2%})\n"
-            f"rate {own.reidentification_rate:.4%}, capped at the threshold "
-            f"{own.capped_rate(threshold):.4%}",
+        unsafe = own.unsafe_count(threshold)
+        title = (
+            f"threshold {threshold:.6g}: {unsafe:,} of {own.n:,} records unsafe "
+            f"({unsafe / own.n:.2%})\nrate {own.reidentification_rate:.4%}, "
+            f"capped at the threshold {own.capped_rate(threshold):.4%}"
         )
+        _mark(ax, threshold, title)
     return _root(ax)
 
 
@@ -118,32 +112,24 @@ def _public_figure(
     ax: Axes | None,
 ) -> Figure:
     if stages:
-        raise ValueError("stages: what is published is of one file, of the last stage")
+        raise ValueError("stages: only one file, the last stage, may be published")
     classes = public_classes(views_of(assessment))
     if classes is None:
         raise ValueError("the file is too small for classes of risk to be published")
     view = int(household)
-    counts = classes.counts[view]
-    if ax is None:
-        ax = new_figure(7.2, 4.0).subplots()
-    _draw_classes(ax, classes.edges, counts, {})
-    _finish(ax, classes.edges, counts, household)
+    ax = _draw(ax, classes.edges, classes.counts[view], {}, household)
     if threshold is not None:
         shown = threshold_shown(threshold)
-        _shade(ax, shown)
         count = between(*classes.reaching(view, shown))
         rate = classes.rates()[view]
         total = counted(classes.n, "record")
         known = "" if rate is None else f"\nrate {two_digits(rate, 2)} %"
-        _say(ax, f"threshold {shown:g}: {count} of {total} unsafe{known}")
+        _mark(ax, shown, f"threshold {shown:g}: {count} of {total} unsafe{known}")
     return _root(ax)
 
 
-def _finish(ax: Axes, edges: Risks, counts: Counts, household: bool) -> None:
-    ax.set(xscale="log", xlim=(edges[0], edges[-1]), ylabel="records per class")
-    ax.set_xlabel("household risk" if household else "individual risk")
-    ax.spines["top"].set_visible(False)
-    _draw_share(ax.twinx(), edges, counts)
+def _axes(ax: Axes | None, height: float) -> Axes:
+    return new_figure(7.2, height).subplots() if ax is None else ax
 
 
 def _root(ax: Axes) -> Figure:
@@ -163,18 +149,19 @@ def _distribution(assessment: Assessment, household: bool) -> RiskDistribution:
 _BARS, _LINE, _UNSAFE = "#7a9cc0", "#1f2d3d", "#a8441f"
 
 
-def _draw_classes(
-    ax: Axes,
+def _draw(
+    ax: Axes | None,
     edges: Risks,
     counts: Counts,
     others: Mapping[str, Counts],
-) -> None:
+    household: bool,
+) -> Axes:
+    """Draw classes, those of others in outline, and the share at or above each risk."""
+    ax = _axes(ax, 4.0)
     bars = "the file itself" if others else None
     ax.stairs(counts, edges, fill=True, color=_BARS, alpha=0.85, label=bars)
-    most = int(counts.max())
     for name, other in others.items():
         ax.stairs(other, edges, lw=1.2, label=name)
-        most = max(most, int(other.max()))
     if others:
         # Above the axes: within them the curve runs from one corner to the other.
         ax.legend(
@@ -184,41 +171,51 @@ def _draw_classes(
             frameon=False,
             fontsize="small",
         )
-    ax.set_ylim(0, 1.08 * most)
-
-
-def _draw_share(ax: Any, edges: Risks, counts: Counts) -> None:
-    """Draw the share of records at or above each bound, on an axis of its own."""
-    at = np.append(counts[::-1].cumsum()[::-1], 0) / counts.sum()
-    ax.plot(edges, 100.0 * at, color=_LINE, lw=1.4)
-    ax.set(ylim=(0, 108), ylabel="records at or above, %")
+    most = max(int(each.max()) for each in (counts, *others.values()))
+    ax.set(ylim=(0, 1.08 * most), ylabel="records per class")
+    ax.set(xscale="log", xlim=(edges[0], edges[-1]))
+    ax.set_xlabel("household risk" if household else "individual risk")
     ax.spines["top"].set_visible(False)
+    share: Any = ax.twinx()
+    above = np.append(counts[::-1].cumsum()[::-1], 0) / counts.sum()
+    share.plot(edges, 100.0 * above, color=_LINE, lw=1.4)
+    share.set(ylim=(0, 108), ylabel="records at or above, %")
+    share.spines["top"].set_visible(False)
+    return ax
 
 
-def _shade(ax: Axes, threshold: float) -> None:
+def _mark(ax: Axes, threshold: float, title: str) -> None:
+    """Shade the risks at or above a threshold, and set the title above any legend."""
     low, high = ax.get_xlim()
     ax.axvspan(min(max(threshold, low), high), high, color=_UNSAFE, alpha=0.10, lw=0)
     if low <= threshold <= high:
         ax.axvline(threshold, color=_UNSAFE, lw=1.2)
-
-
-def _say(ax: Axes, title: str) -> None:
     legend = ax.get_legend()
     above = 0 if legend is None else 20 * -(-len(legend.get_texts()) // 3)
-    ax.set_title(title, fontsize="medium", loc="left", pad=6 + above)
+    _title(ax, title, pad=6 + above)
+
+
+def _title(ax: Axes, title: str, pad: float | None = None) -> None:
+    ax.set_title(title, fontsize="medium", loc="left", pad=pad)
+
+
+def _open(ax: Axes) -> None:
+    """Remove the upper and right edges, and put the grid behind the drawing."""
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
-    """Draw what share of people one guess by their cell finds, as N grows.
+    """Draw the share of people that one guess for each cell finds, as N grows.
 
-    Nothing in it is of a single record.
+    No single record shows in it.
 
     Parameters
     ----------
     curve : CorrectnessCurve
         From `riskcore.assessment.uniques.UniquesEstimates.curve`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -240,9 +237,7 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     >>> chart.curve_figure(found.curve()).axes[0].get_xscale()
     'log'
     """
-    need("matplotlib", "charts")
-    if ax is None:
-        ax = new_figure(7.2, 4.6).subplots()
+    ax = _axes(ax, 4.6)
     for name, share in curve.models.items():
         (line,) = ax.plot(curve.people, share, lw=1.4, label=name)
         low, high = curve.intervals[name]
@@ -254,15 +249,11 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     ax.set(xscale="log", ylim=(0.0, 1.02), xlim=(curve.people[0], curve.people[-1]))
     ax.set_xlabel("people in the population, N")
     ax.set_ylabel("share found by one guess for each cell, E K/N")
-    ax.set_title(
-        f"bands: {100 * curve.level:.4g} % intervals for the error of the parameters",
-        fontsize="medium",
-        loc="left",
-    )
+    level = f"{100 * curve.level:.4g} %"
+    _title(ax, f"bands: {level} intervals for the error of the parameters")
     ax.legend(fontsize="small", frameon=False)
     ax.grid(alpha=0.3)
-    figure: Any = ax.figure
-    return figure  # type: ignore[no-any-return]
+    return _root(ax)
 
 
 def sizes_figure(
@@ -270,18 +261,17 @@ def sizes_figure(
 ) -> Figure:
     """Draw how many cells of each size the sample has, and the models expect.
 
-    A model that does not go through the points is wrong; one that does may still be
-    wrong about the population, see
-    `riskcore.assessment.uniques.UniquesEstimates.advice`. The numbers are exact: it is
-    for internal use.
+    A model that misses the points is wrong; one that does not may still be wrong about
+    the population, see `riskcore.assessment.uniques.UniquesEstimates.advice`. The
+    numbers are exact, for internal use.
 
     Parameters
     ----------
     found : UniquesEstimates
     most : int
-        The largest size of a cell to draw, unless the largest of the sample is smaller.
+        Largest size of a cell to draw, unless the largest of the sample is smaller.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -292,7 +282,7 @@ def sizes_figure(
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
     TypeError, ValueError
-        If ``most`` is not a whole number from 1 on.
+        If ``most`` is not a whole number >= 1.
 
     Examples
     --------
@@ -305,25 +295,15 @@ def sizes_figure(
     >>> chart.sizes_figure(found).axes[0].get_xlabel()
     'records in the cell'
     """
-    need("matplotlib", "charts")
-    if ax is None:
-        ax = new_figure(7.2, 4.2).subplots()
+    ax = _axes(ax, 4.2)
     most = max(min(most, int(found.sizes.sizes[-1])), 2)
     cells = found.fitted_sizes(most)
     observed = cells.pop("observed")
     sizes = np.arange(1, most + 1)
     for name, expected in cells.items():
         ax.plot(sizes, expected, lw=1.4, label=name)
-    seen = observed > 0
-    ax.plot(
-        sizes[seen],
-        observed[seen],
-        "o",
-        color="black",
-        ms=5,
-        label="the sample",
-        zorder=3,
-    )
+    points = sizes[observed > 0], observed[observed > 0]
+    ax.plot(*points, "o", color="black", ms=5, label="the sample", zorder=3)
     # The limits first: a scale without positive numbers would have none.
     ax.set_ylim(0.5, 2.0 * max(observed.max(), 1.0))
     ax.set_yscale("log")
@@ -332,26 +312,25 @@ def sizes_figure(
     ax.set_ylabel("cells")
     ax.legend(fontsize="small", frameon=False)
     ax.grid(color="0.9")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    _open(ax)
     return _root(ax)
 
 
 def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure:
     """Draw the estimates of population uniques by model, with their intervals.
 
-    Below them it draws `sizes_figure`, unless it is given where to draw; of a
-    simulation a line is the truth.
+    Below them it draws `sizes_figure`, unless axes are given. For a simulation, a line
+    shows the truth.
 
-    Nothing in it is of a single record, but for the estimate by the weights if there
-    are few sample uniques: it is the sum of their f/F. The number of sample uniques in
-    the title is exact. To publish the figure beside `public_page`, look at both.
+    No single record shows in it, except in the estimate by the weights if there are
+    few sample uniques: it is the sum of their f/F. The number of sample uniques in the
+    title is exact. Before you publish the figure with `public_page`, look at both.
 
     Parameters
     ----------
     found : UniquesEstimates
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -373,7 +352,6 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     >>> chart.uniques_figure(found).axes[0].get_xlabel()
     'sample uniques that are unique in the population'
     """
-    need("matplotlib", "charts")
     if ax is None:
         height = 1.2 + 0.32 * len(found.estimates)
         ax, below = new_figure(7.2, height + 3.4).subplots(
@@ -402,15 +380,11 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ax.set(ylim=(-0.7, len(rows) - 0.3))
     ax.set_xlim(left=0.0)
     ax.set_xlabel("sample uniques that are unique in the population")
-    ax.set_title(
-        f"{counted(found.sizes[1], 'sample unique')} of "
-        f"{counted(found.sizes.n, 'record')}, "
-        f"population {found.population:,}\nbars: "
-        f"{100 * found.level:.4g} % intervals; lines: with the error of the fit",
-        fontsize="medium",
-        loc="left",
-    )
+    sample = f"{counted(found.sizes[1], 'sample unique')} of "
+    sample += f"{counted(found.sizes.n, 'record')}, population {found.population:,}"
+    level = f"{100 * found.level:.4g} %"
+    bars = f"bars: {level} intervals; lines: with the error of the fit"
+    _title(ax, f"{sample}\n{bars}")
     ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    _open(ax)
     return _root(ax)

@@ -1,4 +1,4 @@
-"""What a report was made of, when, and how to make it again."""
+"""The origin of a report: its file, the time, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,17 @@ from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.data.source import Source
 
-# The time in seconds since 1970, for what is to be the same whenever it is made:
+# The time in seconds since 1970, for output that is the same at any time:
 # https://reproducible-builds.org/specs/source-date-epoch/
 _EPOCH = "SOURCE_DATE_EPOCH"
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a report was made of, when, and how to make it again.
+    """The name of the file without its folder, the time, and the command to repeat it.
 
-    It is for the office: the command names files and columns.
-
-    Attributes
-    ----------
-    file : str
-        The name of the file that was read, without its folder; empty if none was.
-    when : datetime or None
-        None is not shown.
-    command : str
-        The command line to repeat it, quoted for a shell, without a seed; empty if
-        there is none.
+    The command names files and columns, so it is for internal use; it is quoted for a
+    shell and has no seed. Empty names and commands, and None, are not shown.
     """
 
     file: str = ""
@@ -39,7 +30,7 @@ class Provenance:
     command: str = ""
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """Yield what there is, as names and values."""
+        """Yield the known facts, as names and values."""
         if self.file:
             yield "file", self.file
         if self.when is not None:
@@ -48,17 +39,17 @@ class Provenance:
 
     @property
     def shown_command(self) -> str:
-        """The command, empty if it has characters that a page would not show."""
+        """The command, empty if a page cannot show all its characters."""
         return self.command if printable(self.command) == self.command else ""
 
 
 def provenance_of(source: Source, when: datetime | None = None) -> Provenance:
-    """Return what is known of a source: the name of its file, if it is one."""
+    """Return the provenance of a source: the name of its file, if it has one."""
     return Provenance("" if source.path is None else source.path.name, when)
 
 
 def now() -> datetime:
-    """Return the time, or that of ``SOURCE_DATE_EPOCH`` if it is set."""
+    """Return the time, from ``SOURCE_DATE_EPOCH`` if it is set."""
     text = os.environ.get(_EPOCH)
     try:
         seconds = int(time.time()) if text is None else int(text)

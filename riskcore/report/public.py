@@ -1,10 +1,9 @@
-"""What may be said of a file in public: classes of risk, and rounded figures.
+"""Figures of a file for publication: classes of risk, and rounded numbers.
 
-The risk of a record that is alone in its cell gives its weight exactly, and a figure
-computed from a file tells which of two versions of the file it was computed from. So
-what is published are classes that hold several records, the upper bound of each at
-least twice the lower, and sums that move no single record within its class.
-`notes/reports.md` has the rules and the reasons.
+The risk of a record that is alone in its cell gives its weight exactly, and an exact
+figure gives away which of two versions of a file it comes from. So only classes with
+several records are published, the upper bound of each at least twice the lower, and
+sums that narrow no single record's class. `notes/reports.md` has rules and reasons.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,13 @@ from riskcore.assessment.assess import Assessment
 from riskcore.common.html import short
 from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
 from riskcore.core.risk.histogram import decimals
+from riskcore.core.risk.threshold import RiskDistribution
 
-# So many records, cells and households a class has at least, if it has any.
+# Least number of records, cells and households in a class that is not empty.
 FEWEST = 3
-# A threshold of more digits than these may be a figure of the file.
+# A threshold with more digits may be a figure of the file.
 _DIGITS_ASKED = 3
-# The largest share of a sum that may be due to one of its parts.
+# Largest share of a sum that one of its parts may have.
 _LARGEST_SHARE = 1 / 3
 
 Ids = NDArray[Any]
@@ -35,15 +36,9 @@ Ids = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The risk of each record as one intruder has it: its own, or its household's.
+    """The risk of each record to one intruder: its own, or that of its household.
 
-    Attributes
-    ----------
-    assessment : Assessment
-    household : bool
-        Whether the risk is that of the household.
-    limit : float
-        A threshold that is published with the words that none of the risks reaches it.
+    ``limit`` is a threshold that the page says no risk reaches.
     """
 
     assessment: Assessment
@@ -53,29 +48,29 @@ class View:
     @property
     def risk(self) -> Risks:
         """The risk of each record, shape (n,)."""
-        of = self.assessment
-        return of.household_risk if self.household else of.individual_risk
+        file = self.assessment
+        return file.household_risk if self.household else file.individual_risk
 
     @property
-    def total(self) -> float:
-        """The sum of the risks."""
+    def distribution(self) -> RiskDistribution:
+        """The distribution of these risks."""
         groups = self.assessment.households
         if self.household and groups is not None:
-            return groups.distribution.expected_reidentifications
-        return self.assessment.expected_reidentifications
+            return groups.distribution
+        return self.assessment.distribution
 
     @property
     def units(self) -> list[Ids]:
-        """What a class needs several of, by record: cells, and households."""
+        """The cell and the household of each record; a class needs several of both."""
         groups = self.assessment.households
         inverse = self.assessment.cells.inverse
         return [inverse] if groups is None else [inverse, groups.inverse]
 
     @property
     def together(self) -> Counts:
-        """For each record how many may share its risk: a cell of two, a household.
+        """How many may share the risk of each record: a cell of two, or a household.
 
-        Members of a household mostly have one weight.
+        Members of a household mostly have the same weight.
         """
         groups, cells = self.assessment.households, self.assessment.cells
         few = np.where(cells.records < FEWEST, cells.records, 1)[cells.inverse]
@@ -85,9 +80,9 @@ class View:
 def views_of(
     assessment: Assessment, limit: float = math.inf, household_limit: float = math.inf
 ) -> list[View]:
-    """Return the view of the records and, if there are any, of the households.
+    """Return the view of the records and, if there are any, that of the households.
 
-    The limits are thresholds that no record and no household reaches, if that is said.
+    The limits are thresholds that the page says no record and no household reaches.
     """
     if assessment.households is None:
         return [View(assessment, limit=limit)]
@@ -100,14 +95,8 @@ def views_of(
 class PublicClasses:
     """Classes of risk that may be published, made by `public_classes`.
 
-    Attributes
-    ----------
-    edges : float64 ndarray, shape (B + 1,)
-        Rising bounds of the classes, the lower one belonging to a class; the last
-        class takes in a risk of 1.
-    views : sequence of View
-    counts : tuple of int64 ndarray, each shape (B,)
-        For each view the number of records in each class.
+    ``edges`` rise; a class contains its lower bound, the last one also a risk of 1.
+    ``counts`` has the number of records in each class for each view.
     """
 
     edges: Risks
@@ -126,7 +115,7 @@ class PublicClasses:
     def reaching(self, view: int, threshold: float) -> tuple[int, int]:
         """Return bounds of the number of records at or above a threshold.
 
-        They follow from the classes alone: those below and above, counted whole.
+        They follow from whole classes alone.
         """
         at_least = self.at_least(view)
         edges = self.edges.copy()
@@ -143,49 +132,40 @@ class PublicClasses:
         return float(self.edges[k]), float(self.edges[k + 1])
 
     def rates(self) -> list[float | None]:
-        """Return the re-identification rate by view, None where it tells too much.
+        """Return the re-identification rate by view, None if it would reveal too much.
 
-        A rate is the sum of the records' risks over n. With it and the classes every
-        single risk can still be anything in its class, and the difference of two rates
-        is due to several records or households, none of which makes most of it.
+        A rate is the mean risk of the records. Given the rate and the classes, every
+        risk can still be anywhere in its class, and the difference of two rates comes
+        from several records or households, none with most of it.
         """
-        shown: list[float | None] = []
+        rates: list[float | None] = []
         for k, view in enumerate(self.views):
-            before = [self.views[i] for i, rate in enumerate(shown) if rate is not None]
-            apart = all(_spread(_differences(view, other)) for other in before)
-            free = self._leaves_all_open(k) and apart
-            shown.append(_rate(view) if free else None)
-        return shown
+            known = [self.views[i] for i, rate in enumerate(rates) if rate is not None]
+            spread = all(_spread(_differences(view, other)) for other in known)
+            safe = spread and self._leaves_all_open(k)
+            rates.append(view.distribution.reidentification_rate if safe else None)
+        return rates
 
     def _leaves_all_open(self, view: int) -> bool:
-        """Whether the sum of the risks narrows the class of no record.
+        """Return whether the sum of the risks narrows no record's class.
 
-        With the others at the lower bounds of their classes, a risk can be as high as
-        what the sum leaves; with the others at the upper bounds, as low as what it
-        asks for.
+        A risk is largest if all others are at the lower bounds of their classes, and
+        smallest if they are at the upper bounds.
         """
         one, counts = self.views[view], self.counts[view]
         low, high = self.edges[:-1], np.minimum(self.edges[1:], one.limit)
         classes = np.searchsorted(self.edges[1:-1], one.risk, "right")
         widest = float(np.max((high - low)[classes] * one.together))
-        above = one.total - math.fsum((counts * low).tolist())
-        below = math.fsum((counts * high).tolist()) - one.total
+        total = one.distribution.expected_reidentifications
+        above = total - math.fsum((counts * low).tolist())
+        below = math.fsum((counts * high).tolist()) - total
         return above >= widest and below >= widest
 
 
 def public_classes(
     views: Sequence[View], unsafe_at: Iterable[float] = ()
 ) -> PublicClasses | None:
-    """Return classes of risk that may be published for all views together.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> data = {"age": list(range(9)), "w": [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]}
-    >>> found = public_classes(views_of(riskcore.assess(data, ["age"], "w")))
-    >>> found.edges, found.counts
-    (array([0.05, 0.1 , 0.5 , 1.  ]), (array([3, 3, 3]),))
-    """
+    """Return classes of risk that may be published for all views together."""
     risks = [view.risk for view in views]
     highest = max(float(risk.max()) for risk in risks)
     grid = _grid(
@@ -200,7 +180,7 @@ def public_classes(
         if free and _may_end(columns, k, kept[-1]):
             kept.append(k)
     while kept[-1] != 0:
-        # What is left at the lower end joins the class above it.
+        # The rest at the lower end joins the class above it.
         kept.pop()
         if not kept:
             return None
@@ -235,14 +215,12 @@ class _Column:
         self.units = view.units
 
     def may_be(self, start: int, stop: int) -> bool:
-        """Whether the records between two bounds are none, or several of everything."""
+        """Return whether a class is empty, or has several of everything."""
         first, last = int(self.below[start]), int(self.below[stop])
         if first == last:
             return True
         records = self.order[first:last]
-        return len(records) >= FEWEST and all(
-            _has_several(ids, records) for ids in self.units
-        )
+        return all(_has_several(ids, records) for ids in self.units)
 
     def at_least(self, k: int) -> int:
         """Return the number of records at or above a bound."""
@@ -250,27 +228,21 @@ class _Column:
 
 
 def _has_several(ids: Ids, records: Ids) -> bool:
-    # Most classes show it soon.
-    return any(
-        len(np.unique(ids[part])) >= FEWEST for part in (records[:1000], records)
-    )
+    # In most classes the first records are enough.
+    parts = (records[:1000], records)
+    return any(len(np.unique(ids[part])) >= FEWEST for part in parts)
 
 
 def _may_end(columns: Sequence[_Column], start: int, stop: int) -> bool:
+    """Return whether a class may be published for all columns, also next to others."""
     above = [column.at_least(start) for column in columns]
-    apart = {abs(a - b) for a in above for b in above}
-    between = any(0 < difference < FEWEST for difference in apart)
-    return not between and all(column.may_be(start, stop) for column in columns)
-
-
-def _rate(view: View) -> float:
-    if not view.household:
-        return view.assessment.reidentification_rate
-    return view.assessment.household_reidentification_rate
+    if any(0 < abs(a - b) < FEWEST for a, b in combinations(above, 2)):
+        return False
+    return all(column.may_be(start, stop) for column in columns)
 
 
 def _differences(view: View, other: View) -> Risks:
-    """Return by household, or by record, how far the sums of the risks are apart."""
+    """Return the differences between the sums of risks by household, or by record."""
     difference = view.risk - other.risk
     difference[np.abs(difference) <= 1e-12 * view.risk] = 0.0
     groups = view.assessment.households or other.assessment.households
@@ -280,9 +252,9 @@ def _differences(view: View, other: View) -> Risks:
 
 
 def _spread(parts: NDArray[Any]) -> bool:
-    """Whether a sum is due to several of its parts, or all are 0.
+    """Return whether a sum comes from several of its parts, or all are 0.
 
-    Of three parts of which none is above a third, each would be known to be one.
+    Three parts are too few: if none is above a third, each is known to be a third.
     """
     several = np.count_nonzero(parts) > FEWEST
     return not parts.any() or bool(
@@ -291,7 +263,7 @@ def _spread(parts: NDArray[Any]) -> bool:
 
 
 def public_population(assessment: Assessment) -> float | None:
-    """Return the sum of the weights, None if there are none or it tells too much."""
+    """Return the sum of the weights, None if it is unknown or would reveal too much."""
     cells, groups = assessment.cells, assessment.households
     if not cells.weighted or not _spread(cells.weight_sum):
         return None
@@ -302,30 +274,18 @@ def public_population(assessment: Assessment) -> float | None:
     return math.fsum(cells.weight_sum.tolist())
 
 
-# Numbers as they are written
+# Forms of numbers
 
 
 def between(least: int, most: int) -> str:
-    """Return bounds of a count in words, as `PublicClasses.reaching` gives them.
-
-    Examples
-    --------
-    >>> between(7, 7), between(3, 1200), between(0, 12)
-    ('7', '3 to 1,200', 'at most 12')
-    """
+    """Return bounds of a count in words, as `PublicClasses.reaching` gives them."""
     if least == most:
         return f"{most:,}"
     return f"{least:,} to {most:,}" if least else f"at most {most:,}"
 
 
 def two_digits(x: float, shift: int = 0) -> str:
-    """Return a number with two digits, its point moved by ``shift`` digits.
-
-    Examples
-    --------
-    >>> two_digits(0.0123456, 2), two_digits(1284.6)
-    ('1.2', '1,300')
-    """
+    """Return a number with two digits, its point moved by ``shift`` digits."""
     text = short(x, shift, 2)
     return f"{int(text):,}" if text.isdecimal() else text
 
@@ -336,15 +296,10 @@ def rounded(x: float) -> float:
 
 
 def threshold_shown(threshold: float) -> float:
-    """Return a threshold as it may be shown: with two digits, rounded up, or three.
+    """Return a threshold, rounded up to two digits if it has more than three.
 
-    A threshold of up to three digits is somebody's choice; one of more may be a figure
-    of the file, and is rounded.
-
-    Examples
-    --------
-    >>> threshold_shown(0.00125), threshold_shown(0.0012345)
-    (0.00125, 0.0013)
+    A threshold of up to three digits is somebody's choice; another may be a figure of
+    the file.
     """
     threshold = as_threshold(threshold)
     number = Decimal(repr(threshold)).normalize()

@@ -1,9 +1,8 @@
-"""The report to hand out: classes of risk and rounded figures.
+"""The report for publication: classes of risk and rounded figures.
 
-Its rules are those of `riskcore.report.public`.
-
-Of a protection it describes the protected file alone: a figure of the file before would
-tell the suppressed values to whoever tries them and computes it again.
+It follows the rules of `riskcore.report.public`. For a protection it describes the
+protected file alone: with a figure of the original file, anyone could try suppressed
+values and recompute the figure.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,21 +58,20 @@ def public_page(
     Parameters
     ----------
     assessment : Assessment
-        Of the file that users get, or of one that nobody gets. Beside another version
-        of the file, a protected one, this report would tell what was suppressed there:
-        see `public_protection_page`.
+        The file that users get, or one that nobody gets. Next to another version of
+        the file, such as a protected one, this report would reveal what was suppressed
+        there: see `public_protection_page`.
     title : str, optional
-        Title of the page, which is in it as it is given.
+        Title of the page, printed as given.
     threshold, household_threshold : float, optional
-        Risks at which to count the records; in classes, so that a threshold between
-        two of their bounds gives a range.
+        Risks at which to count the records. Only whole classes are counted, so that a
+        threshold inside a class gives a range.
 
     Returns
     -------
     str
-        A page that needs no network and holds no number but those it shows: classes
-        of records by risk and rounded figures, by the rules of
-        `riskcore.report.public`.
+        A page that needs no network and holds only the numbers it shows: classes of
+        records by risk and rounded figures, by the rules of `riskcore.report.public`.
 
     Raises
     ------
@@ -104,12 +102,7 @@ def public_page(
         title=title,
         use=_ALONE,
         facts=[
-            *method_facts(
-                assessment.method,
-                cells.missing,
-                cells.alpha,
-                assessment.population_name,
-            ),
+            *method_facts(assessment),
             *([HOUSEHOLDS_COUNTED] if "counted" in assessment.figures else []),
         ],
     )
@@ -124,14 +117,14 @@ def public_protection_page(
     ----------
     protected : Protected
     title : str, optional
-        Title of the page, which is in it as it is given.
+        Title of the page, printed as given.
 
     Returns
     -------
     str
-        As `public_page`, of the protected file: from all sets of keys in one page, for
-        from two pages one could compute what neither of them tells. With it how the
-        file was protected and about how many values were suppressed.
+        As `public_page`, for the protected file, with how it was protected and about
+        how many values were suppressed. All sets of keys are on one page: two pages
+        together would reveal what neither says.
 
     Raises
     ------
@@ -182,10 +175,10 @@ _PROTECTED = (
 
 @dataclass(frozen=True, eq=False)
 class _KeySet:
-    """A file as it looks to an intruder, and the thresholds that are shown.
+    """A file as an intruder sees it, and the thresholds that are shown.
 
-    ``safe`` says whether the page says that no risk reaches them, or that some do;
-    None, if it says neither. ``k`` is what no f is below, if it is safe.
+    ``safe`` is whether the page says that no risk reaches them, or that some do; None
+    if it says neither. In a safe file no f is below ``k``.
     """
 
     assessment: Assessment
@@ -205,15 +198,12 @@ class _KeySet:
 
     @property
     def _largest_by_counts(self) -> float:
-        """What no risk reaches as the page says that no record has f below some k.
-
-        Such a risk is 1/k at most.
-        """
+        """A bound that no risk reaches: 1/k is the largest risk if no f is below k."""
         below = self.assessment.cells.below
-        told = [k for k in SHOWN if not below(k).records]
+        published = [k for k in SHOWN if not below(k).records]
         if self.safe and self.k is not None:
-            told.append(self.k)
-        k = max(told, default=0)
+            published.append(self.k)
+        k = max(published, default=0)
         return math.nextafter(1 / k, 1) if k else math.inf
 
     def threshold_of(self, view: View) -> float | None:
@@ -223,9 +213,19 @@ class _KeySet:
         return self.household_threshold if view.household else self.threshold
 
 
+class _Risk(NamedTuple):
+    """A view, its position, its set of keys, and its classes and rate."""
+
+    position: int
+    of_set: int
+    view: View
+    counts: list[int]
+    rate: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class _Report:
-    """A file as it looks to one or several intruders."""
+    """A file as one or several intruders see it."""
 
     sets: tuple[_KeySet, ...]
 
@@ -264,7 +264,7 @@ class _Report:
             fewest=FEWEST,
             coarse=COARSE,
             of_households=self.sets[0].assessment.households is not None,
-            many=len(self.sets) > MANY,
+            many=self._many,
             columns=len(self.views),
             charts=self._charts(),
             figures=self._figures(),
@@ -277,48 +277,50 @@ class _Report:
     def _n(self) -> int:
         return self.sets[0].assessment.cells.n
 
-    def _name(self, view: View) -> str:
-        """Return what a view is of, as text."""
-        risk = "household risk" if view.household else "individual risk"
-        if len(self.sets) == 1:
-            return risk
-        return f"{risk}, keys {self._set_of(view) + 1}"
+    @property
+    def _many(self) -> bool:
+        return len(self.sets) > MANY
 
-    def _set_of(self, view: View) -> int:
-        return [one.assessment is view.assessment for one in self.sets].index(True)
+    @cached_property
+    def _risks(self) -> list[_Risk]:
+        """The risks of records and of households, none without classes of risk."""
+        if self.classes is None:
+            return []
+        sets = [i for i, one in enumerate(self.sets) for _ in one.views]
+        counts = [each.tolist() for each in self.classes.counts]
+        parts = zip(sets, self.views, counts, self.classes.rates(), strict=True)
+        return [_Risk(k, *each) for k, each in enumerate(parts)]
+
+    def _name(self, risk: _Risk) -> str:
+        name = "household risk" if risk.view.household else "individual risk"
+        return name if len(self.sets) == 1 else f"{name}, keys {risk.of_set + 1}"
 
     @cached_property
     def _ranked(self) -> list[int]:
         """The sets of keys, those with most records in the highest classes first.
 
-        By what the page shows, and nothing else: so their order tells no more.
+        The order depends on what the page shows alone, so it reveals nothing more.
         """
-        if self.classes is None:
+        if not self._risks:
             return list(range(len(self.sets)))
-        high = {
-            self._set_of(view): counts[::-1].tolist()
-            for view, counts in zip(self.views, self.classes.counts, strict=True)
-        }
+        high = {risk.of_set: risk.counts[::-1] for risk in self._risks}
         return sorted(high, key=lambda i: ([-count for count in high[i]], i))
 
     def _charts(self) -> list[dict[str, str]]:
-        """Return the charts, none if nothing is said of risks."""
-        if self.classes is None:
-            return []
-        charts = []
-        shown = self._ranked[:MANY] if len(self.sets) > MANY else range(len(self.sets))
-        for k, view in enumerate(self.views):
-            if self._set_of(view) not in shown:
-                continue
-            name, at = self._name(view), f"chart-{k}"
-            drawing = class_plot(self.classes.counts[k], self.classes.edges, name, at)
-            charts.append({"id": at, "name": name, "drawing": drawing})
+        charts, shown = [], self._ranked[:MANY] if self._many else self._ranked
+        for risk in self._risks:
+            if self.classes and risk.of_set in shown:
+                name, at = self._name(risk), f"chart-{risk.position}"
+                counts = self.classes.counts[risk.position]
+                drawing = class_plot(counts, self.classes.edges, name, at)
+                charts.append({"id": at, "name": name, "drawing": drawing})
         return charts
 
     def _figures(self) -> dict[str, Any]:
-        columns = [dict(self._column(one)) for one in self.sets]
+        """Return the table of figures, and those that are the same for many sets."""
+        columns = [dict(self._column(i)) for i in range(len(self.sets))]
         names = dict.fromkeys(name for column in columns for name in column)
-        if len(columns) > MANY:
+        if self._many:
             same = [n for n in names if len({one.get(n) for one in columns}) == 1]
             others = [name for name in names if name not in same]
             rows = [[columns[i][name] for name in others] for i in self._ranked]
@@ -327,25 +329,24 @@ class _Report:
                 "lines": self._by_set(rows),
                 "same": [(name, columns[0][name]) for name in same],
             }
-        heads = [f"Keys {i}" for i in range(1, len(columns) + 1)]
-        return {
-            "head": ["", *(heads if len(columns) > 1 else ["The file"])],
-            "lines": [[name, *(column[name] for column in columns)] for name in names],
-        }
+        heads = ["The file"]
+        if len(columns) > 1:
+            heads = [f"Keys {i}" for i in range(1, len(columns) + 1)]
+        lines = [[name, *(column[name] for column in columns)] for name in names]
+        return {"head": ["", *heads], "lines": lines}
 
     def _by_set(self, rows: list[list[str]]) -> list[dict[str, Any]]:
-        """Return lines of the sets of keys as they are ranked."""
+        """Return the lines of the ranked sets of keys."""
+        keys = [one.assessment.cells.keys for one in self.sets]
         return [
-            {
-                "number": i + 1,
-                "keys": self.sets[i].assessment.cells.keys,
-                "values": values,
-            }
+            {"number": i + 1, "keys": keys[i], "values": values}
             for i, values in zip(self._ranked, rows, strict=True)
         ]
 
-    def _column(self, one: _KeySet) -> Iterator[tuple[str, str]]:
-        cells, groups = one.assessment.cells, one.assessment.households
+    def _column(self, i: int) -> Iterator[tuple[str, str]]:
+        """Yield the figures of one set of keys."""
+        file = self.sets[i].assessment
+        cells, groups = file.cells, file.households
         yield "Records", f"{cells.n:,}"
         if groups is not None:
             yield "Households", about(len(groups))
@@ -357,74 +358,61 @@ class _Report:
             yield f"Records with f below {below.k}", about(below.records)
             yield f"Cells with f below {below.k}", about(below.cells)
         if cells.weighted:
-            population = public_population(one.assessment)
+            population = public_population(file)
             yield "Population, the sum of the weights", _rounded_text(population)
-        if self.classes is None:
-            return
-        for k, (view, rate) in enumerate(zip(self.views, self._rates, strict=True)):
-            if view.assessment is one.assessment:
-                yield from self._of_view(one, k, view, rate)
+        for risk in self._risks:
+            if risk.of_set == i:
+                yield from self._figures_of(risk)
 
-    @cached_property
-    def _rates(self) -> list[float | None]:
-        return self.classes.rates() if self.classes else []
-
-    def _of_view(
-        self, one: _KeySet, k: int, view: View, rate: float | None
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the figures of the risks of records, or of households."""
+    def _figures_of(self, risk: _Risk) -> Iterator[tuple[str, str]]:
+        """Yield the figures of the risks of records or of households."""
         assert self.classes is not None
-        of = "household " if view.household else ""
+        view, rate = risk.view, risk.rate
+        unit = "household " if view.household else ""
         percent = _NOT_SHOWN if rate is None else f"{two_digits(rate, 2)} %"
-        yield f"{of}re-identification rate".capitalize(), percent
+        yield f"{unit}re-identification rate".capitalize(), percent
         if not view.household:
-            # Of the rounded rate: it tells nothing more.
-            expected = None if rate is None else rounded(rate) * view.assessment.cells.n
+            # From the rounded rate, so that it reveals nothing more.
+            expected = None if rate is None else rounded(rate) * self._n
             yield "Expected re-identifications", _rounded_text(expected)
-        low, high = map(digits, self.classes.top(k))
-        yield f"Largest {of}risk", f"{low} to {high}"
-        threshold = one.threshold_of(view)
+        low, high = map(digits, self.classes.top(risk.position))
+        yield f"Largest {unit}risk", f"{low} to {high}"
+        threshold = self.sets[risk.of_set].threshold_of(view)
         if threshold is not None:
             where = "in households " if view.household else ""
-            yield (
-                f"Records {where}at or above {digits(threshold)}",
-                between(*self.classes.reaching(k, threshold)),
-            )
+            reaching = between(*self.classes.reaching(risk.position, threshold))
+            yield f"Records {where}at or above {digits(threshold)}", reaching
 
     def _classes(self) -> dict[str, Any] | None:
-        """Return the table of classes, None if nothing is said of risks."""
-        classes = self.classes
-        if classes is None:
+        """Return the table of classes, None without classes of risk."""
+        if self.classes is None:
             return None
-        if len(self.sets) > MANY:
-            return self._many_classes(classes)
-        # Beside many columns of counts no shares are needed.
+        edges = [digits(edge) for edge in self.classes.edges.tolist()]
+        names = [f"{low} to {high}" for low, high in pairwise(edges)]
+        if self._many:
+            return self._many_classes(names)
+        # Many columns of counts leave no room for shares.
         shares = len(self.views) <= 2
-        head, columns = ["Risk"], [_class_names(classes)]
-        for k, view in enumerate(self.views):
-            head.append(self._name(view).capitalize())
-            columns.append([f"{count:,}" for count in classes.counts[k].tolist()])
+        head, columns = ["Risk"], [names]
+        for risk in self._risks:
+            head.append(self._name(risk).capitalize())
+            columns.append([f"{count:,}" for count in risk.counts])
             if shares:
-                above = classes.at_least(k)[:-1] / classes.n
+                above = self.classes.at_least(risk.position)[:-1] / self.classes.n
                 head.append("Share at or above")
                 columns.append([f"{two_digits(x, 2)} %" for x in above.tolist()])
         lines = [list(line) for line in zip(*columns, strict=True)]
         return {"head": head, "lines": lines}
 
-    def _many_classes(self, classes: PublicClasses) -> dict[str, Any]:
-        """Return the classes as columns, with a line for each set of keys."""
-        names = [""] if len(self.views) == len(self.sets) else ["", "household risk "]
+    def _many_classes(self, names: list[str]) -> dict[str, Any]:
+        """Return the table with a line for each set of keys."""
+        kinds = [""] if len(self.views) == len(self.sets) else ["", "household risk "]
         counts: dict[int, list[str]] = {i: [] for i in self._ranked}
-        for view, numbers in zip(self.views, classes.counts, strict=True):
-            counts[self._set_of(view)] += [f"{count:,}" for count in numbers.tolist()]
-        head = [f"{name}{one}" for name in names for one in _class_names(classes)]
+        for risk in self._risks:
+            counts[risk.of_set] += [f"{count:,}" for count in risk.counts]
+        head = [f"{kind}{name}" for kind in kinds for name in names]
         lines = self._by_set([counts[i] for i in self._ranked])
         return {"head": ["Keys", *head], "lines": lines}
-
-
-def _class_names(classes: PublicClasses) -> list[str]:
-    edges = [digits(edge) for edge in classes.edges.tolist()]
-    return [f"{low} to {high}" for low, high in pairwise(edges)]
 
 
 def _rounded_text(x: float | None) -> str:

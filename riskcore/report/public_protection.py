@@ -1,4 +1,4 @@
-"""What the report to hand out says of a protection, by the rules of `public`."""
+"""What the report for publication says of a protection, by the rules of `public`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from riskcore.report.public import threshold_shown, two_digits
 
 
 def public_suppression(suppressed: Mapping[Any, int], n: int) -> list[dict[str, Any]]:
-    """Return about how many values of each column were suppressed, of n records."""
+    """Return about how many values of each column were suppressed in n records."""
     counts = {name: coarse(count) for name, count in suppressed.items()}
     return [
         {
@@ -37,40 +37,38 @@ def public_suppression(suppressed: Mapping[Any, int], n: int) -> list[dict[str, 
 
 
 def _share(count: int, rounded: int, n: int) -> str:
-    """Return the share of the records, of a count that is rounded."""
+    """Return the share of the records that a rounded count is."""
     if 0 < count < COARSE:
         return f"less than {two_digits(COARSE / n, 2)} %"
     return f"{two_digits(rounded / n, 2)} %" if count else "0 %"
 
 
 def public_verdict(protected: Protected) -> str:
-    """Say whether the file is safe, and from what: of an unsafe one, no more."""
+    """Say whether the file is safe; of a safe one, also against what."""
     unit = protected.settings.level
     if not protected.safe:
         reach = ["too low a frequency f"] if any(protected.settings.k) else []
         if any(_goals(protected.settings)):
             reach.append("a risk at or above the threshold")
         return f"Not safe: some {unit}s still have {' or '.join(reach)}."
-    said = [
+    asked = sorted({k for k in protected.settings.k if k is not None})
+    # Which k belongs to which set of keys is among the settings.
+    least = " or ".join(map(str, asked))
+    said = [f"no {unit} has a frequency f below {least}"] if asked else []
+    said += [
         f"no {each} has a risk at or above {goal}"
         for each, goal in _goals(protected.settings)
     ]
-    asked = sorted({k for k in protected.settings.k if k is not None})
-    if asked:
-        # Of several sets of keys it is that of each, see the settings.
-        each = " or ".join(map(str, asked))
-        said.insert(0, f"no {unit} has a frequency f below {each}")
-    goals = listed(said)
     known = " or ".join(
         " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
     )
     if len(protected.sets) > MANY:
         known = f"any of {len(protected.sets)} sets of keys"
-    return f"Safe: to an intruder who knows {known}, {goals}."
+    return f"Safe: to an intruder who knows {known}, {listed(said)}."
 
 
 def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield what was asked for. A threshold found from a rate is one of the file."""
+    """Yield the goals; a threshold found for a rate would be a figure of the file."""
     for unit, threshold, rate in (
         (settings.level, settings.threshold, settings.rate),
         ("household", settings.household_threshold, settings.household_rate),
@@ -83,10 +81,8 @@ def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def public_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return how the file was protected, without codes of the data."""
-    facts = method_facts(
-        settings.method, settings.missing, settings.alpha, settings.population_name
-    )
+    """Return how the file was protected, without codes of its data."""
+    facts = method_facts(settings)
     facts += [
         (f"recoding of {printable(str(name))}", _recoding_kind(recoding))
         for name, recoding in settings.recodings.items()

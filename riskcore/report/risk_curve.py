@@ -17,7 +17,7 @@ from riskcore.core.risk.threshold import RiskDistribution
 class RiskCurve:
     """A distribution of risk at a number of thresholds, and in classes.
 
-    Made by `risk_curve`. It tells of no record, only of sums over records.
+    Made by `risk_curve`. It holds only sums over records.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class RiskCurve:
     unsafe : int64 ndarray, shape (M,)
         Number of records with risk >= threshold.
     risk_below, risk_below_rest : float64 ndarrays, shape (M,)
-        Sum of the risks below the threshold: rounded to a double, and what is left.
+        Sum of the risks below the threshold, rounded to a double, and the remainder.
     capped_rate : float64 ndarray, shape (M,)
         g(t), the re-identification rate if larger risks were lowered to t.
     safe_rate : float64 ndarray, shape (M,)
@@ -36,7 +36,7 @@ class RiskCurve:
     edges : float64 ndarray, shape (B + 1,)
         Bounds of the classes of risk.
     counts : int64 ndarray, shape (B,)
-        Number of records in each class, the lower bound belonging to it.
+        Number of records in each class; a class contains its lower bound.
     n : int
         Number of records.
     max_risk, rate : float
@@ -78,7 +78,7 @@ def risk_curve(
     most : int
         Largest number of thresholds, 4 or more.
     include : iterable of float
-        Thresholds to have in any case, if not all distinct risks are.
+        Further thresholds, unless all distinct risks are thresholds.
     edges : array_like, optional
         Rising bounds of the classes; by default those of `log_edges`.
 
@@ -140,14 +140,13 @@ def risk_curve(
 def _chosen(
     distribution: RiskDistribution, most: int, include: Iterable[float]
 ) -> Risks:
-    """Return ``most`` thresholds or fewer, and those to include, within the range."""
+    """Return at most ``most`` thresholds, and those to include, within the range."""
     risk = distribution.risk
     low, high = float(risk[0]), distribution.max_risk
     round_numbers = _round_numbers(low, high, most // 2)
     riskiest = risk[-(most // 4) :]
-    left = most - len(round_numbers) - len(riskiest)
     # The records at even steps, in whole numbers: the first is 0, the last is n - 1.
-    steps = max(left - 1, 1)
+    steps = max(most - len(round_numbers) - len(riskiest) - 1, 1)
     ranks = [i * (distribution.n - 1) // steps for i in range(steps + 1)]
     even = risk[np.searchsorted(np.cumsum(distribution.frequency), ranks, "right")]
     asked = np.array([t for t in include if low < t < high], dtype=np.float64)
@@ -166,12 +165,12 @@ def _round_numbers(low: float, high: float, most: int) -> Risks:
 
 
 def shared_edges(distributions: Iterable[RiskDistribution]) -> Risks:
-    """Return the bounds of classes that take in the risks of several distributions.
+    """Return bounds of classes for the risks of several distributions.
 
     Parameters
     ----------
     distributions : iterable of RiskDistribution
-        One or several, without risks of 0.
+        At least one, without risks of 0.
 
     Returns
     -------

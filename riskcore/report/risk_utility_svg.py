@@ -1,7 +1,7 @@
-"""Risk against loss as SVG, for pages: spots that are numbered.
+"""Numbered spots of risk against loss as SVG, for pages.
 
 Lengths across are in per cent of the plot, lengths down in pixels. The drawing holds no
-text of a file or its user: what a number stands for, a table beside it says.
+text of a file or its user; a table next to it names the numbers.
 """
 
 from __future__ import annotations
@@ -16,13 +16,7 @@ _MARKS = 5
 
 
 def spots(points: Sequence[tuple[float, float, str, bool]], description: str) -> str:
-    """Return the spots of candidates.
-
-    Examples
-    --------
-    >>> spots([(1.0, 0.5, "1", True)], "text").count("<circle")
-    1
-    """
+    """Return the spots of candidates."""
     top = nice(max(risk for risk, *_ in points))
     right = nice(max(loss for _, loss, *_ in points))
     parts = []
@@ -37,7 +31,7 @@ def spots(points: Sequence[tuple[float, float, str, bool]], description: str) ->
             f"{short(right * step / _MARKS, 2, figures=3)} %</text>",
         ]
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>')
-    # Neighbors have their marks above and below in turn.
+    # The marks of neighbors alternate above and below.
     ranked = sorted(points, key=lambda one: (one[1], one[0]))
     for i, (risk, loss, mark, best) in enumerate(ranked):
         x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)
@@ -58,13 +52,7 @@ def spots(points: Sequence[tuple[float, float, str, bool]], description: str) ->
 
 
 def nice(most: float) -> float:
-    """Return a round number of at least ``most``; 1 for 0.
-
-    Examples
-    --------
-    >>> nice(0.0), nice(0.31), nice(17.0), nice(10.0)
-    (1.0, 0.5, 20.0, 10.0)
-    """
+    """Return a round number of at least ``most``; 1 for 0."""
     if most <= 0:
         return 1.0
     power = floor(log10(most))

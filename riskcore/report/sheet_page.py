@@ -10,47 +10,31 @@ from riskcore.report.provenance import Provenance
 from riskcore.report.public import threshold_shown
 from riskcore.report.templating import need_jinja, render
 
-# Rules whose bound may be a figure of a file, copied from a result.
+# Rules whose bound may be a figure of a file.
 _MEASURED = ("max_risk", "max_rate", "t")
 
 
 def sheet_page(
     sheet: Sheet, *, title: str, provenance: Provenance | None = None
 ) -> str:
-    """Return the figures of a result as HTML, for internal use.
-
-    Examples
-    --------
-    >>> sheet = Sheet("Cells", [("records", "40")], [], verdict="All is well.")
-    >>> '<p class="verdict">All is well.</p>' in sheet_page(sheet, title="Survey")
-    True
-    """
+    """Return the figures of a result as HTML, for internal use."""
     need_jinja()
-    made = provenance or Provenance()
+    provenance = provenance or Provenance()
     return render(
         "sheet.html",
         title=title,
         verdict=sheet.verdict,
         sheet=sheet,
-        facts=list(made.facts()),
-        command=made.shown_command,
+        facts=list(provenance.facts()),
+        command=provenance.shown_command,
         public=False,
     )
 
 
 def public_rules_page(found: Any, *, title: str) -> str:
-    """Return which rules a file keeps as a page of HTML to hand out with it.
+    """Return the rules that a file keeps or breaks as a page of HTML for publication.
 
-    Each rule that was asked for and whether it is kept: a number that was found, or how
-    many records break a rule, would be a figure of single records.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> found = riskcore.check({"age": [31, 31, 47]}, ["age"], k=2)
-    >>> text = public_rules_page(found, title="Rules")
-    >>> "For publication" in text, "BROKEN" in text
-    (True, True)
+    The numbers found would be figures of single records, and are left out.
     """
     need_jinja()
     rows = [("rule", "of", "asked", "")]
@@ -61,9 +45,8 @@ def public_rules_page(found: Any, *, title: str) -> str:
         kept = "kept" if rule.passed else "BROKEN"
         rows.append((rule.title, rule.of, f"{asked:,}", kept))
     broken = len(found.broken)
-    verdict = "All rules are kept."
-    if broken:
-        verdict = f"NOT kept: {broken} of {counted(len(found.rules), 'rule')}."
+    of = counted(len(found.rules), "rule")
+    verdict = f"NOT kept: {broken} of {of}." if broken else "All rules are kept."
     facts = [("records", f"{found.records:,}")]
     sheet = Sheet("Rules of the release", facts, [Part("Rules", rows=rows)], verdict)
     return render(

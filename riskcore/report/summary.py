@@ -1,16 +1,16 @@
-"""What is asked of an assessment, as numbers for a program and for every report."""
+"""The figures that a summary and every report ask of an assessment."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from riskcore.assessment.assess import Assessment
 from riskcore.assessment.figures import code
+from riskcore.protection.protected_records import finite
 
-# Risks at which the summary counts the unsafe records if none is asked for.
+# Default risks at which the summary counts the unsafe records.
 DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
@@ -24,31 +24,8 @@ def summary(
 ) -> dict[str, Any]:
     """Return the figures of an assessment as plain Python values, ready for JSON.
 
-    Parameters
-    ----------
-    assessment : Assessment
-    thresholds : sequence of float, optional
-        Risks at which to count the unsafe records; by default `DEFAULT_THRESHOLDS`.
-    rate : float, optional
-        Re-identification rate, a fraction, for which to give the risk threshold.
-    unsafe : int, optional
-        Number of unsafe records for which to give the risk threshold.
-    top : int, optional
-        How many of the riskiest cells to list.
-
-    Returns
-    -------
-    dict
-        Of text, finite numbers, None, dicts and lists. A threshold that no record
-        reaches is None; what is neither text nor a finite number becomes text.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> figures = summary(result, thresholds=[0.5])
-    >>> figures["sample_uniques"], figures["unsafe_records"]
-    (1, [{'threshold': 0.5, 'records': 3}])
+    A threshold that no record reaches is None. Values that are neither text nor finite
+    numbers become text.
     """
     counted_at = thresholds or DEFAULT_THRESHOLDS
     figures = {**assessment.figures}
@@ -57,16 +34,17 @@ def summary(
         {"threshold": float(t), "records": assessment.unsafe_count(t)}
         for t in counted_at
     ]
-    if rate is not None:
-        threshold = assessment.risk_threshold(rate=rate)
-        figures["for_rate"] = {"rate": rate, **_at(assessment, threshold)}
-    if unsafe is not None:
-        threshold = assessment.risk_threshold(unsafe=unsafe)
-        figures["for_unsafe"] = {"unsafe": unsafe, **_at(assessment, threshold)}
+    goals: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
+    for name, goal in goals.items():
+        if goal is not None:
+            threshold = assessment.risk_threshold(**{name: goal})
+            records = assessment.unsafe_count(threshold)
+            found = {"threshold": finite(threshold), "records": records}
+            figures[f"for_{name}"] = {name: goal, **found}
     if households is not None:
         figures["households"] = {
             **households,
-            **_households_asked(assessment, counted_at, rate),
+            **_household_goals(assessment, counted_at, rate),
         }
     figures["riskiest"] = [
         {str(name): code(value) for name, value in row.items()}
@@ -75,16 +53,10 @@ def summary(
     return figures
 
 
-def _at(assessment: Assessment, threshold: float) -> dict[str, Any]:
-    return {
-        "threshold": threshold if math.isfinite(threshold) else None,
-        "records": assessment.unsafe_count(threshold),
-    }
-
-
-def _households_asked(
+def _household_goals(
     assessment: Assessment, thresholds: Sequence[float], rate: float | None
 ) -> dict[str, Any]:
+    """Return the unsafe households at thresholds, and the threshold for a rate."""
     groups = assessment.households
     assert groups is not None
     figures: dict[str, Any] = {
@@ -101,7 +73,7 @@ def _households_asked(
         threshold = assessment.household_threshold(rate=rate)
         figures["for_rate"] = {
             "rate": rate,
-            "threshold": threshold if math.isfinite(threshold) else None,
+            "threshold": finite(threshold),
             "households": assessment.unsafe_household_count(threshold),
         }
     return figures
@@ -114,7 +86,7 @@ def stage_figures(
     unsafe: int | None,
     k: int | None = None,
 ) -> dict[str, Any]:
-    """Return the figures of a stage of a file, with what holds at its thresholds."""
+    """Return the figures of a stage of a file, with those at its thresholds."""
     figures = {**assessment.figures}
     if unsafe is not None:
         figures["unsafe_records"] = unsafe

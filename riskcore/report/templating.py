@@ -1,7 +1,7 @@
 """Pages of HTML from templates, in which all text is escaped.
 
-Names and categories come from files and steer nothing: what a template writes is one
-line of printable characters, and escaped unless it was made here.
+Names and categories come from files and must not steer the page: a template writes text
+as one line of printable characters, escaped unless it was made here.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files as resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,17 +23,29 @@ from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
 from riskcore.common.version import __version__
 from riskcore.common.words import counted, printable, shortened
+from riskcore.data.files import replace
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# A longer label is cut: names and labels of SPSS have at most 256 letters.
+# Longer labels are cut; those of SPSS have at most 256 letters.
 _LONGEST_LABEL = 256
 
 
 def need_jinja() -> None:
-    """Refuse reports if there is nothing to make a page with."""
+    """Refuse reports if Jinja2 is not installed."""
     need("jinja2", "reports")
+
+
+def write_private(
+    path: str | os.PathLike[str], make: Callable[[], str], *, overwrite: bool
+) -> None:
+    """Write a page whole where only its owner can read it; make it if that can be."""
+    target = Path(path)
+    replace.refuse_existing(target, overwrite)
+    page = make()
+    with replace.replacing_all(overwrite) as create:
+        create(target, private=True).write(page.encode())
 
 
 def render(template: str, *, moving: bool = False, **values: Any) -> str:
@@ -51,13 +65,13 @@ def render(template: str, *, moving: bool = False, **values: Any) -> str:
 
 
 def _element(name: str) -> str:
-    """Return the text of an element of style or script, as it is in the page."""
+    """Return the text of a style or script element."""
     path = resources("riskcore.report").joinpath("templates", name)
     return f"\n{path.read_text('utf-8')}"
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Return the rule that lets a browser load nothing and run the page's scripts."""
+    """Return the rule that a browser runs the scripts of the page and loads nothing."""
     style, script = (
         " ".join(
             f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
@@ -92,7 +106,7 @@ def _environment() -> Environment:
         "thousands": "{:,}".format,
     }
     environment.globals["counted"] = counted
-    # In the order of the page, without spaces: the data of a chart are long.
+    # Without spaces and sorting, as the data of a chart are long.
     environment.policies["json.dumps_kwargs"] = {
         "allow_nan": False,
         "separators": (",", ":"),
@@ -101,14 +115,14 @@ def _environment() -> Environment:
 
 
 def _finalized(value: Any) -> Any:
-    """Return what a template writes: text on one line; what is HTML as it is."""
+    """Return a value for a template: text on one line, and HTML unchanged."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return printable(value)
     return value
 
 
 def _label(value: Any) -> Any:
-    """Return a name or category; what would steer the lines around it is contained."""
+    """Return a name or category in an element that keeps its direction of writing."""
     from markupsafe import Markup
 
     if value is None:
@@ -117,7 +131,7 @@ def _label(value: Any) -> Any:
 
 
 def _cell(item: Any) -> Any:
-    """Return a cell of a table: numbers in figures, all else as a label."""
+    """Return a cell of a table: a number with all digits, or a label."""
     if not is_number(item):
         return _label(item)
     if isinstance(item, int | np.integer):
@@ -126,12 +140,12 @@ def _cell(item: Any) -> Any:
 
 
 def _figure(item: int | float) -> str:
-    """Return a figure as a person reads it, whole numbers with all digits."""
+    """Return a rounded figure; whole numbers keep all digits."""
     whole = isinstance(item, int | np.integer)
     return f"{item:,}" if whole else readable(float(item))
 
 
 def is_number(item: Any) -> bool:
-    """Whether a cell is written in figures."""
+    """Return whether a cell is a number."""
     number = isinstance(item, int | float | np.integer | np.floating)
     return number and not isinstance(item, bool)

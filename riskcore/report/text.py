@@ -1,89 +1,93 @@
-"""What an assessment, a protection and estimates of uniques say, as text."""
+"""Sheets of an assessment, a protection and estimates of uniques, as text."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 from riskcore.assessment.figures import CELL_FIGURES, label, percent, rows, table
 from riskcore.assessment.settings_table import WEIGHTS
-from riskcore.common.text_table import aligned
-from riskcore.common.words import counted, printable
+from riskcore.common.sheet import Part, Sheet
+from riskcore.common.words import counted
 from riskcore.data.files.labels import Labels, labels_of_plain
 from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
 
-# Of more sets of keys each has a line in place of a table.
+# With more sets of keys, each has a line instead of a table.
 _MOST_TABLES = 6
-# The widths of counts by threshold, which so stand in line in most files.
+# Least widths of thresholds and counts, so that the tables of most files line up.
 _THRESHOLD, _COUNT = 12, 11
+# Parts without a title begin where titles do.
+_UNTITLED = (2, 2)
 
 
 def text(figures: dict[str, Any], title: str) -> str:
     """Return the figures of `riskcore.report.summary.summary` as text."""
-    lines = [printable(title), *aligned(rows(figures, "text"), "<")]
+    sentences = []
     if figures["cells_below_sample"]:
-        lines.append(
-            "  The weights add to less than the records (F < f) in "
+        sentences.append(
+            "The weights add to less than the records (F < f) in "
             f"{counted(figures['cells_below_sample'], 'cell')} with "
             f"{counted(figures['records_below_sample'], 'record')}: "
             "their risk is taken as 1/f."
         )
+    parts = list(_assessment_parts(figures))
+    facts = rows(figures, "text")
+    return Sheet("Assessment", facts, parts, sentences=sentences).text(title)
+
+
+def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
     counts = [
         (f"{row['threshold']:.8g}", f"{row['records']:,}")
         for row in figures["unsafe_records"]
     ]
-    lines += ["", "  Records at or above a risk"]
-    lines += aligned(counts, "<>", indent=4, least=(_THRESHOLD, _COUNT))
-    for name, what in (("for_rate", "rate"), ("for_unsafe", "unsafe")):
+    least = (_THRESHOLD, _COUNT)
+    yield Part("Records at or above a risk", rows=counts, sides="<>", least=least)
+    for name in ("for_rate", "for_unsafe"):
         if name in figures:
-            lines += ["", _target(figures[name], what, "records")]
+            yield _target(figures[name], "records")
     if "households" in figures:
-        lines += _household_lines(figures)
+        yield _households(figures)
+        if "for_rate" in figures["households"]:
+            yield _target(figures["households"]["for_rate"], "households")
     if figures["riskiest"]:
-        lines += ["", "  Riskiest combinations"]
-        labels = labels_of_plain(figures.get("labels"))
-        lines += _riskiest(figures["riskiest"], labels)
-    return "\n".join(lines)
+        yield _riskiest(figures["riskiest"], labels_of_plain(figures.get("labels")))
 
 
-def _target(target: dict[str, Any], what: str, units: str) -> str:
+def _target(target: dict[str, Any], units: str) -> Part:
+    """Return the threshold for a rate or a number of unsafe records."""
+    of_rate = "rate" in target
     goal = (
         f"a re-identification rate of {percent(target['rate'])}"
-        if what == "rate"
+        if of_rate
         else f"at most {counted(target['unsafe'], 'unsafe record')}"
     )
-    if target["threshold"] is None and what == "rate":
-        return f"  For {goal}: no threshold is needed, the file's own rate is no higher"
-    if target["threshold"] is None:
-        return f"  For {goal}: only a risk threshold above the maximum risk"
-    return (
-        f"  For {goal}: risk threshold {target['threshold']:.8g}; "
-        f"{units} at or above it: {target[units]:,}"
-    )
+    if target["threshold"] is not None:
+        found = (
+            f"risk threshold {target['threshold']:.8g}; "
+            f"{units} at or above it: {target[units]:,}"
+        )
+    elif of_rate:
+        found = "no threshold is needed, the file's own rate is no higher"
+    else:
+        found = "only a risk threshold above the maximum risk"
+    return Part(sentences=[f"For {goal}: {found}"], indents=_UNTITLED)
 
 
-def _household_lines(figures: dict[str, Any]) -> list[str]:
-    own = figures["households"]
+def _households(figures: dict[str, Any]) -> Part:
     counts = [("at or above a risk", "households", "records")]
     counts += [
         (f"{row['threshold']:.8g}", f"{row['households']:,}", f"{row['records']:,}")
-        for row in own["unsafe_households"]
+        for row in figures["households"]["unsafe_households"]
     ]
-    lines = [
-        "",
-        "  Households",
-        *aligned(rows(figures, "households"), "<", indent=4),
-        *aligned(counts, "<>", indent=4, least=(0, _THRESHOLD, _COUNT)),
-    ]
-    if "for_rate" in own:
-        lines += ["", _target(own["for_rate"], "rate", "households")]
-    return lines
+    facts, least = rows(figures, "households"), (0, _THRESHOLD, _COUNT)
+    return Part("Households", facts, counts, "<>", least=least)
 
 
-def _riskiest(cells: list[dict[str, Any]], labels: Labels) -> list[str]:
-    """Lay out the riskiest cells; numbers to the right, labels to the left."""
+def _riskiest(cells: list[dict[str, Any]], labels: Labels) -> Part:
+    """Return the riskiest cells; numbers to the right, labels to the left."""
     names = list(cells[0])
     titles = [CELL_FIGURES[n][0] if n in CELL_FIGURES else label(n) for n in names]
     written = [
@@ -94,7 +98,7 @@ def _riskiest(cells: list[dict[str, Any]], labels: Labels) -> list[str]:
         for row in cells
     ]
     sides = "".join(">" if name in CELL_FIGURES else "<" for name in names)
-    return aligned([titles, *written], sides, indent=4)
+    return Part("Riskiest combinations", rows=[titles, *written], sides=sides)
 
 
 def _number(value: Any) -> str:
@@ -105,56 +109,43 @@ def _number(value: Any) -> str:
 
 
 def protection_text(record: dict[str, Any], title: str) -> str:
-    """Return what `Protected.to_dict` says as text: what was done, before and after."""
+    """Return the figures of `Protected.to_dict` as text."""
     settings = record["settings"]
     file = {name: record[name] for name in ("records", "intake")}
     if settings["population"] != WEIGHTS:
         file["population_model"] = settings["population"]
     missing = {name: settings[name] for name in ("missing", "alpha")}
     missing["missing_values"] = record["missing_values"]
-    lines = [
-        printable(title),
-        *aligned(
-            [
-                *rows({**file, "method": settings["method"]}, "text"),
-                *rows(missing, "text"),
-                *(
-                    [("level", "one row for each household")]
-                    if settings["level"] == "household"
-                    else []
-                ),
-                ("recoded", _recoded(settings["recodings"])),
-                ("costs of suppression", cost_text(settings["cost"])),
-            ],
-            "<",
-        ),
+    facts = [
+        *rows({**file, "method": settings["method"]}, "text"),
+        *rows(missing, "text"),
     ]
-    many = len(record["sets"]) > _MOST_TABLES
-    if many:
-        lines += ["", *aligned(set_rows(record["sets"]), "<>", indent=2)]
-    for one in [] if many else record["sets"]:
-        stages = table(list(one["risk"].values()), "stages")
-        lines += ["", f"  Keys {' x '.join(map(label, one['keys']))}"]
-        lines += aligned(_thresholds(one, settings), "<")
-        lines += aligned(
-            [["", *one["risk"]], *([row.label, *row.values] for row in stages)],
-            "<>",
-            indent=4,
-        )
-    lines += ["", "  Suppressed values"]
-    lines += aligned(_suppressed(record), "<>", indent=4)
+    if settings["level"] == "household":
+        facts.append(("level", "one row for each household"))
+    facts.append(("recoded", _recoded(settings["recodings"])))
+    facts.append(("costs of suppression", cost_text(settings["cost"])))
+    return Sheet("Protection", facts, list(_protection_parts(record))).text(title)
+
+
+def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
+    settings, sets, rounds = record["settings"], record["sets"], record["rounds"]
+    if len(sets) > _MOST_TABLES:
+        yield Part(rows=set_rows(sets), sides="<>", indents=_UNTITLED)
+    else:
+        yield from (_key_set(one, settings) for one in sets)
+    yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
     if settings["plan"] != "record":
-        facts = certificate_facts(record["plan"])
-        lines += ["", "  Plan of the file", *aligned(facts, "<", indent=4)]
-    if len(record["rounds"]) > 1:
-        lines += ["", *aligned(_rounds(record["rounds"]), "<>", indent=4)]
+        yield Part("Plan of the file", certificate_facts(record["plan"]))
+    if len(rounds) > 1:
+        yield Part(rows=_rounds(rounds), sides="<>")
     if record["shown"]:
-        lines += ["", "  What still shows", *_shown(record["shown"])]
-    return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
+        said = [f"{one['text']}; {one['advice']}" for one in record["shown"]]
+        yield Part("What still shows", sentences=said)
+    yield Part(sentences=[record["verdict"]], indents=_UNTITLED)
 
 
 def _recoded(recodings: dict[str, Any]) -> str:
-    """Name the recoded variables, and the files of their rules."""
+    """Return the names of the recoded variables, and the files of their rules."""
     names = [
         label(name) + (f" ({label(rule['source'])})" if rule["source"] else "")
         for name, rule in recodings.items()
@@ -162,8 +153,18 @@ def _recoded(recodings: dict[str, Any]) -> str:
     return ", ".join(names) or "nothing"
 
 
+def _key_set(one: dict[str, Any], settings: dict[str, Any]) -> Part:
+    """Return the thresholds and the figures at each stage of one set of keys."""
+    stages = [
+        ["", *one["risk"]],
+        *([row.label, *row.values] for row in table([*one["risk"].values()], "stages")),
+    ]
+    title = f"Keys {' x '.join(map(label, one['keys']))}"
+    return Part(title, _thresholds(one, settings), stages, "<>", indents=(2, 4))
+
+
 def _thresholds(one: dict[str, Any], settings: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the thresholds of one set of keys, as asked for and as found."""
+    """Return the thresholds of one set of keys, given or found for a rate."""
     pairs = [] if one["k"] is None else [("k", f"{one['k']:,}")]
     if settings["strata"]:
         pairs.append(("strata", ", ".join(map(label, settings["strata"]))))
@@ -196,73 +197,65 @@ def _rounds(rounds: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return lines
 
 
-def _shown(shown: list[dict[str, Any]]) -> list[str]:
-    """Say which suppressed values can be told from what, and what to do."""
-    return [
-        f"    {printable(one['text'])}; {printable(one['advice'])}" for one in shown
-    ]
-
-
 # Uniques
 
-# Columns of a sentence.
-_WIDE = 88
+# Longest line of a sentence, without its indent.
+_WIDE = 86
 # Below half a person a ratio of estimates means nothing.
 _HALF = 0.5
 
 
 def uniques_text(figures: dict[str, Any], title: str) -> str:
-    """Return what `UniquesEstimates.to_dict` says as text."""
+    """Return the figures of `UniquesEstimates.to_dict` as text."""
     names = {
-        "records": "records", "occupied_cells": "occupied cells",
-        "cells": "possible cells", "sample_uniques": "sample uniques",
+        "records": "records",
+        "occupied_cells": "occupied cells",
+        "cells": "possible cells",
+        "sample_uniques": "sample uniques",
         "population": "population",
-    }  # fmt: skip
-    counts = [(name, f"{figures[key]:,}") for key, name in names.items()]
+    }
+    facts = [(name, f"{figures[key]:,}") for key, name in names.items()]
     if "truth" in figures:
-        counts.append(("truth", f"{figures['truth']:,} unique in both"))
-    lines = [
-        printable(title),
-        *aligned(counts, "<"),
-        "",
-        "  Sample uniques that are unique in the population",
-        *aligned(_estimates(figures), "<>", indent=4),
-    ]
+        facts.append(("truth", f"{figures['truth']:,} unique in both"))
+    unique = "Sample uniques that are unique in the population"
+    parts = [Part(unique, rows=_estimates(figures), sides="<>")]
     reasons = [
-        f"    {one['model']}: {printable(one['reason'])}"
+        f"{one['model']}: {one['reason']}"
         for one in figures["estimates"]
         if one["reason"]
     ]
     if reasons:
-        lines += ["", "  Boundaries, and models without an estimate", *reasons]
+        missing = "Boundaries, and models without an estimate"
+        parts.append(Part(missing, sentences=reasons))
+    sentences = []
     if figures["best"] is not None:
-        lines += [
-            "",
-            *textwrap.wrap(
-                f"Smallest AIC: {figures['best']}; {figures['advice']}",
-                _WIDE,
-                initial_indent="  ",
-                subsequent_indent="  ",
-            ),
-        ]
+        best = f"Smallest AIC: {figures['best']}; {figures['advice']}"
+        sentences = textwrap.wrap(best, _WIDE)
+    sentences += _disagreement(figures)
+    if sentences:
+        parts.append(Part(sentences=sentences, indents=_UNTITLED))
+    return Sheet("Population uniques", facts, parts).text(title)
+
+
+def _disagreement(figures: dict[str, Any]) -> Iterator[str]:
+    """Yield how far the estimates differ, if they differ much."""
+    if figures["disagreement"] is None:
+        return
+    low, high = figures["range"]
     if figures["disagreement"] == "infinite":
-        largest = figures["range"][1]
-        lines.append(f"  Some estimates are 0, others up to {largest:.3g}")
-    elif figures["disagreement"] is not None and figures["range"][0] < _HALF:
-        low, high = figures["range"]
-        lines.append(f"  The estimates are between {low:.3g} and {high:.3g}")
-    elif figures["disagreement"] is not None:
+        yield f"Some estimates are 0, others up to {high:.3g}"
+    elif low < _HALF:
+        yield f"The estimates are between {low:.3g} and {high:.3g}"
+    else:
         ratio = figures["disagreement"]
-        lines.append(f"  The largest estimate is {ratio:.3g} times the smallest")
-    return "\n".join(lines)
+        yield f"The largest estimate is {ratio:.3g} times the smallest"
 
 
 def _estimates(figures: dict[str, Any]) -> list[list[str]]:
+    """Return the table of estimates, with its head."""
     interval = f"{100 * figures['level']:.4g} % interval"
-    lines = [
-        ["", "expected", interval, "with the fit's error", "AIC", "population uniques",
-         "parameters"]
-    ]  # fmt: skip
+    head = ["", "expected", interval, "with the fit's error", "AIC"]
+    lines = [[*head, "population uniques", "parameters"]]
     for one in figures["estimates"]:
         lines.append(
             [

@@ -16,17 +16,9 @@ _SCALE = "sample uniques that are unique in the population"
 def uniques_page(
     found: UniquesEstimates, *, title: str, provenance: Provenance | None = None
 ) -> str:
-    """Return the report of estimates of population uniques as HTML.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> found = riskcore.estimate_simulated([1, 1, 9, 30], [1, 0, 4, 7])
-    >>> "unique in the population" in uniques_page(found, title="Trial")
-    True
-    """
+    """Return the report of estimates of population uniques as HTML."""
     need_jinja()
-    made = provenance or Provenance()
+    provenance = provenance or Provenance()
     truth = math.nan if found.truth is None else float(found.truth)
     marks = [(one.model, one.tau, one.low, one.high) for one in found.estimates]
     drawing, end = interval_drawing(marks, _SCALE, truth)
@@ -46,13 +38,13 @@ def uniques_page(
             (name, [_shown(x) for x in counts.tolist()])
             for name, counts in sizes.items()
         ],
-        facts=list(made.facts()),
-        command=made.shown_command,
+        facts=list(provenance.facts()),
+        command=provenance.shown_command,
     )
 
 
 def _row(one: Estimate) -> list[tuple[str, str]]:
-    """Return the cells of a row: what is shown, and all digits."""
+    """Return the cells of a row, each rounded and with all digits."""
     return [
         _shown(one.tau),
         _span(one.low, one.high),

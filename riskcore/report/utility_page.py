@@ -1,4 +1,4 @@
-"""The office's pages of a comparison and of a trial of protections."""
+"""The internal pages of a comparison and of a trial of protections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from riskcore.report.risk_utility_svg import spots
 from riskcore.report.templating import need_jinja, render
 from riskcore.report.utility_view import utility_view
 
-# A longer table shows the categories that have changed most.
+# Longer tables show the categories that have changed most.
 MOST_CATEGORIES = 40
 
 
@@ -28,8 +28,8 @@ def comparison_page(found: Comparison, *, title: str) -> str:
     Returns
     -------
     str
-        A page that needs no network. It holds figures of the original file: write it
-        where only you can read it. The same arguments give the same text.
+        A page that needs no network. It holds figures of the original file, so write
+        it where only you can read it. The same arguments give the same text.
 
     Raises
     ------
@@ -97,19 +97,14 @@ def trials_page(tried: Trials, *, title: str) -> str:
     need_jinja()
     figures = tried.to_dict()
     marks = {one.name: str(mark) for mark, one in enumerate(tried.trials, 1)}
-    points = tried.points()
     front = tried.front()
+    points = [(*at, marks[name], name in front) for name, at in tried.points().items()]
     return render(
         "trials.html",
         title=title,
         verdict="",
         tried=len(tried.trials),
-        drawing=spots(
-            [(*pair, marks[name], name in front) for name, pair in points.items()],
-            "tried-text",
-        )
-        if points
-        else "",
+        drawing=spots(points, "tried-text") if points else "",
         rows=utility_text.trial_rows(figures, whole_label),
         by_key=utility_text.trial_key_rows(figures, whole_label),
         front=utility_text.FRONT,
@@ -122,7 +117,7 @@ def trials_page(tried: Trials, *, title: str) -> str:
 
 
 def _table(one: KeyComparison) -> dict[str, Any]:
-    """Return the categories to draw, in their order."""
+    """Return the table of a key before and after, with the categories to draw."""
     rows = most_changed(one, MOST_CATEGORIES)
     most = max(max(row.share_before, row.share_after) for row in rows)
     return {

@@ -1,22 +1,26 @@
-"""Pictures of utility: tables before and after, and risk against loss."""
+"""Charts of utility: tables before and after, and risk against loss."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.figures import FIGURES
+from riskcore.assessment.figures import name_of
+from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 from riskcore.common.words import shortened
-from riskcore.comparison.compare import Comparison
+from riskcore.comparison.compare import Comparison, KeyComparison
 from riskcore.protection.trials import Trials
+from riskcore.report.pictures import _open, _root, _title
 from riskcore.report.risk_utility_svg import nice
 from riskcore.report.utility_page import most_changed
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _BEFORE, _AFTER = "#9db8d3", "#1f2d3d"
-# Bars of one key; of more those that have changed most.
+# Most bars of one key.
 _BARS = 25
 _LABEL = 18
 _ACROSS = 2
@@ -25,7 +29,7 @@ _ACROSS = 2
 def comparison_figure(found: Comparison) -> Figure:
     """Draw the weighted table of each key before and after.
 
-    The figure is for internal use: it shows figures of the original file.
+    The figure is for internal use: it shows the original file.
 
     Parameters
     ----------
@@ -34,8 +38,8 @@ def comparison_figure(found: Comparison) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Write it with ``savefig``. Of a key with more than 25 categories it has those
-        that have changed most.
+        Write it with ``savefig``. It shows the 25 categories of each key that have
+        changed most.
 
     Raises
     ------
@@ -53,8 +57,6 @@ def comparison_figure(found: Comparison) -> Figure:
     '% of the weight'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     keys = [one for one in found.keys if one.table]
     if not keys:
         raise ValueError(
@@ -68,35 +70,13 @@ def comparison_figure(found: Comparison) -> Figure:
         for i in range(down)
     ]
     heights = [0.9 + 0.24 * n for n in rows]
-    figure = Figure((4.6 * across, sum(heights) + 0.5), layout="constrained")
+    figure = new_figure(4.6 * across, sum(heights) + 0.5)
     grid = figure.add_gridspec(down, across, height_ratios=heights)
     for i, (one, table) in enumerate(zip(keys, drawn, strict=True)):
         ax = figure.add_subplot(grid[divmod(i, across)])
-        places = range(len(table))
-        # Of few categories bars are thinner than their places.
+        # Bars of few categories are thinner than their places.
         thick = 0.36 * max(len(table) / rows[i // across], 0.4)
-        for share, color, shift, label in (
-            ("share_before", _BEFORE, -0.5, "before"),
-            ("share_after", _AFTER, 0.5, "after"),
-        ):
-            values = [100 * getattr(row, share) for row in table]
-            at = [place + shift * thick * 1.1 for place in places]
-            ax.barh(at, values, height=thick, color=color, label=label)
-        # A dollar sign would begin a formula.
-        names = [shortened(row.category, _LABEL).replace("$", r"\$") for row in table]
-        ax.set_yticks(places, names, fontsize="small")
-        ax.set_ylim(len(table) - 0.4, -0.6)
-        name = shortened(one.key, _LABEL).replace("$", r"\$")
-        more = len(one.table) - len(table)
-        ax.set_title(
-            f"{name}: TV {one.total_variation:.4g}"
-            + (f"; {len(table)} most changed of {len(one.table)}" if more else ""),
-            fontsize="medium",
-            loc="left",
-        )
-        ax.set_xlabel("% of the weight", fontsize="small")
-        ax.tick_params(axis="x", labelsize="small")
-        ax.spines[["top", "right"]].set_visible(False)
+        _draw_shares(ax, one, table, thick)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles,
@@ -109,13 +89,42 @@ def comparison_figure(found: Comparison) -> Figure:
     return figure
 
 
+def _draw_shares(
+    ax: Axes, one: KeyComparison, table: Sequence[Any], thick: float
+) -> None:
+    """Draw the categories of a key as pairs of bars, before and after."""
+    places = range(len(table))
+    for share, color, shift, label in (
+        ("share_before", _BEFORE, -0.5, "before"),
+        ("share_after", _AFTER, 0.5, "after"),
+    ):
+        values = [100 * getattr(row, share) for row in table]
+        at = [place + shift * thick * 1.1 for place in places]
+        ax.barh(at, values, height=thick, color=color, label=label)
+    names = [_label(row.category, _LABEL) for row in table]
+    ax.set_yticks(places, names, fontsize="small")
+    ax.set_ylim(len(table) - 0.4, -0.6)
+    title = f"{_label(one.key, _LABEL)}: TV {one.total_variation:.4g}"
+    if len(table) < len(one.table):
+        title += f"; {len(table)} most changed of {len(one.table)}"
+    _title(ax, title)
+    ax.set_xlabel("% of the weight", fontsize="small")
+    ax.tick_params(axis="x", labelsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _label(name: Any, longest: int) -> str:
+    # A dollar sign would begin a formula.
+    return shortened(name, longest).replace("$", r"\$")
+
+
 def risk_utility_figure(
     tried: Trials,
     *,
     risk: str = "expected_reidentifications",
     loss: str = "share_lost",
 ) -> Figure:
-    """Draw the risk of the safe candidates against what they lose.
+    """Draw the risk of the safe candidates against their loss.
 
     The figure is for internal use.
 
@@ -124,7 +133,7 @@ def risk_utility_figure(
     tried : Trials
     risk : {"expected_reidentifications", "max_risk"}
     loss : {"share_lost", "mean_total_variation", "pmse"}
-        Of the three only the first knows what recoding loses.
+        Only the first of the three counts what recoding loses.
 
     Returns
     -------
@@ -136,7 +145,7 @@ def risk_utility_figure(
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
     ValueError
-        If there is no such measure, or no safe candidate has both figures.
+        If a measure is unknown, or no safe candidate has both figures.
 
     Examples
     --------
@@ -147,21 +156,18 @@ def risk_utility_figure(
     'information lost, share of the entropy of the keys'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     points = tried.points(risk, loss)
     front = tried.front(risk)
     if not points:
         raise ValueError("no candidate is safe and has both figures: nothing to draw")
-    figure = Figure((7.2, 4.6), layout="constrained")
-    ax = figure.subplots()
-    # Neighbors have their names above and below in turn.
+    ax = new_figure(7.2, 4.6).subplots()
+    # The names of neighbors alternate above and below.
     ranked = sorted(points, key=lambda name: points[name][::-1])
     for name, (y, x) in points.items():
         color = _AFTER if name in front else _BEFORE
         ax.plot([x], [y], "o", color=color, ms=7, clip_on=False, zorder=2)
         ax.annotate(
-            shortened(name, _NAME).replace("$", r"\$"),
+            _label(name, _NAME),
             (x, y),
             fontsize="small",
             xytext=(7, -12 if ranked.index(name) % 2 else 5),
@@ -171,19 +177,14 @@ def risk_utility_figure(
     ax.set_ylabel(_TITLES[risk])
     ax.set_xlim(0, nice(max(x for _, x in points.values())))
     ax.set_ylim(0, nice(max(y for y, _ in points.values())))
-    ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="0.92")
-    ax.set_axisbelow(True)
-    return figure
+    _open(ax)
+    return _root(ax)
 
 
 _NAME = 32
 _TITLES = {
-    "expected_reidentifications": next(
-        one.names["stages"]
-        for one in FIGURES
-        if one.name == "expected_reidentifications"
-    ),
+    "expected_reidentifications": name_of("expected_reidentifications", "stages"),
     "max_risk": "largest risk",
     "share_lost": "information lost, share of the entropy of the keys",
     "mean_total_variation": "mean total variation of the two-way tables",

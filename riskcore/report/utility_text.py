@@ -1,15 +1,15 @@
-"""What a comparison and a trial of protections say, as text."""
+"""Sheets of a comparison and of a trial of protections, as text, and their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from riskcore.assessment.figures import label
-from riskcore.common.text_table import aligned
-from riskcore.common.words import counted, printable
+from riskcore.common.sheet import Part, Sheet
+from riskcore.common.words import counted
 
-# How many pairs of keys and strata are listed; JSON has all.
+# Numbers of pairs of keys and of strata in the text; JSON has all.
 _LISTED = 5
 _STRATA = 20
 
@@ -19,7 +19,7 @@ Name = Callable[[Any], str]
 
 
 def comparison_text(figures: Plain, title: str) -> str:
-    """Return what `Comparison.to_dict` says as text."""
+    """Return the figures of `Comparison.to_dict` as text."""
     n = figures["records"]
     facts = [
         ("records", before_after(f"{n['before']:,}", f"{n['after']:,}")),
@@ -27,48 +27,50 @@ def comparison_text(figures: Plain, title: str) -> str:
     ]
     if figures["aligned"]:
         facts.append(("records", "aligned: which is which is known"))
-    lines = [printable(title), *aligned(facts, "<"), "", "  Keys"]
-    lines += aligned(key_rows(figures["keys"]), "<<>", indent=4)
-    lines += ["", "  Weighted tables of the keys"]
-    lines += aligned(distance_rows(figures["keys"]), "<>", indent=4)
-    for one in figures["keys"]:
-        if one["reason"]:
-            lines.append(f"    {label(one['key'])}: {printable(one['reason'])}")
+    return Sheet("Comparison", facts, list(_comparison_parts(figures))).text(title)
+
+
+def _comparison_parts(figures: Plain) -> Iterator[Part]:
+    keys = figures["keys"]
+    yield Part("Keys", rows=key_rows(keys), sides="<<>")
+    reasons = [f"{label(one['key'])}: {one['reason']}" for one in keys if one["reason"]]
+    tables = distance_rows(keys)
+    yield Part("Weighted tables of the keys", (), tables, "<>", reasons)
     if figures["pairs"]:
-        lines += ["", *_pairs(figures)]
+        yield _pairs(figures)
     for name, rows, sides in (
         ("Columns of numbers", number_rows(figures), "<<>"),
         ("Correlations (Pearson)", correlation_rows(figures["correlations"]), "<>"),
     ):
         if len(rows) > 1:
-            lines += ["", f"  {name}", *aligned(rows, sides, indent=4)]
+            yield Part(name, rows=rows, sides=sides)
     if figures["strata"]["rows"]:
-        lines += ["", *_strata(figures)]
-    return "\n".join([*lines, "", *(f"  {one}" for one in propensity_lines(figures))])
+        yield _strata(figures)
+    yield Part(sentences=propensity_lines(figures), indents=(2, 2))
 
 
 def before_after(before: str, after: str) -> str:
-    """Return a value before and after, or one if nothing has changed."""
+    """Return a value before and after, or one value if they agree."""
     return before if before == after else f"{before} before, {after} after"
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a figure with some digits, a dash if there is none."""
+    """Return a figure as text, a dash if it is unknown."""
     return "-" if value is None else f"{value:.{digits}g}"
 
 
 def percent(share: float | None) -> str:
-    """Return a share in per cent with three digits, a dash if there is none."""
+    """Return a share in per cent with three digits, a dash if it is unknown."""
     return "-" if share is None else f"{100 * share:.3g} %"
 
 
 def whole(value: int | None) -> str:
-    """Return a count, a dash if there is none."""
+    """Return a count as text, a dash if it is unknown."""
     return "-" if value is None else f"{value:,}"
 
 
 def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
-    """Return categories and entropy of the keys at each stage, with a head."""
+    """Return the categories and entropy of the keys at each stage, after a head."""
     recoded = any(one["recoded"] for one in keys)
     stages = ["original", *(["recoded"] if recoded else []), "safe"]
     rows = [["", "", *stages]]
@@ -77,7 +79,7 @@ def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
         shown = name(one["key"])
         for what, values in (
             ("categories", [whole(stage["categories"]) for stage in found]),
-            ("records of the smallest", [_smallest(stage) for stage in found]),
+            ("records of the smallest", [whole(x["smallest_records"]) for x in found]),
             ("entropy, bits", [number(stage["entropy"]) for stage in found]),
         ):
             rows.append([shown, what, *values])
@@ -85,17 +87,13 @@ def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
     return rows
 
 
-def _smallest(stage: Plain) -> str:
-    return whole(stage["smallest_records"])
-
-
 def distance_rows(
     keys: list[Plain], *, entropy: bool = False, name: Name = label
 ) -> list[list[str]]:
-    """Return the table of suppressed values and distances by key, with its head.
+    """Return the suppressed values and distances by key, after a head.
 
-    It has the shares of missing values, or with ``entropy`` the entropy in the original
-    and in the safe file.
+    With ``entropy`` it has the entropy in the original and in the safe file, otherwise
+    the shares of missing values.
     """
     known = any(one["share_lost"] is not None for one in keys)
     lost = ["information lost"] if known else []
@@ -104,117 +102,95 @@ def distance_rows(
         two = ["entropy, bits: original", "safe file"]
     rows = [["", "suppressed", *two, "TV", "Hellinger", *lost]]
     for one in keys:
-        row = [
-            name(one["key"]),
-            whole(one["suppressed"]),
-            *(_entropies(one) if entropy else _missing(one)),
-            number(one["total_variation"]),
-            number(one["hellinger"]),
-        ]
+        safe = one["safe"]
+        if entropy:
+            stages = [number(x["entropy"]) for x in (one["original"], safe)]
+        else:
+            before = one["recoded"] or one["original"]
+            stages = [percent(x["missing_share"]) for x in (before, safe)]
+        distances = number(one["total_variation"]), number(one["hellinger"])
+        row = [name(one["key"]), whole(one["suppressed"]), *stages, *distances]
         rows.append([*row, percent(one["share_lost"])] if known else row)
     return rows
 
 
-def _entropies(one: Plain) -> list[str]:
-    return [number(one[stage]["entropy"]) for stage in ("original", "safe")]
-
-
-def _missing(one: Plain) -> list[str]:
-    stages = (one["recoded"] or one["original"], one["safe"])
-    return [percent(stage["missing_share"]) for stage in stages]
-
-
-def _pairs(figures: Plain) -> list[str]:
-    """Say how far the two-way tables are apart, and name those that are most."""
+def _pairs(figures: Plain) -> Part:
+    """Return the distances of the two-way tables, the largest ones first."""
     ranked = most_changed(figures["pairs"])
-    lines = ["  Two-way tables of the keys"]
+    facts = []
     if figures["mean_total_variation"] is not None:
         facts = [
             ("mean total variation", number(figures["mean_total_variation"])),
             ("mean Hellinger distance", number(figures["mean_hellinger"])),
         ]
-        lines += aligned(facts, "<", indent=4)
-    lines += aligned(pair_rows(ranked[:_LISTED]), "<>", indent=4)
-    if len(ranked) > _LISTED:
-        lines.append(f"    and {counted(len(ranked) - _LISTED, 'pair')} changed less")
-    return lines
+    more = len(ranked) - _LISTED
+    said = [f"and {counted(more, 'pair')} changed less"] if more > 0 else []
+    shown = pair_rows(ranked[:_LISTED])
+    return Part("Two-way tables of the keys", facts, shown, "<>", said)
 
 
 def most_changed(pairs: list[Plain]) -> list[Plain]:
-    """Return the pairs of keys, those first of which the table has changed most."""
+    """Return the pairs of keys, those with the largest change of their table first."""
     return sorted(pairs, key=lambda one: -(one["total_variation"] or 0.0))
 
 
 def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
-    """Return the table of pairs, with its head."""
+    """Return the distances and associations of pairs of keys, after a head."""
+    figures = "total_variation", "hellinger", "cramers_v_before", "cramers_v_after"
     head = ["most changed", "TV", "Hellinger", "Cramer's V: before", "after"]
     return [
         head,
         *(
-            [
-                " x ".join(map(name, one["keys"])),
-                number(one["total_variation"]),
-                number(one["hellinger"]),
-                number(one["cramers_v_before"]),
-                number(one["cramers_v_after"]),
-            ]
+            [" x ".join(map(name, one["keys"])), *(number(one[x]) for x in figures)]
             for one in pairs
         ),
     ]
 
 
 def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
-    """Return the table of columns of numbers, with its head."""
+    """Return the moments and quantiles of columns of numbers, after a head."""
     shares = [f"{100 * share:g}%" for share in figures["quantiles"]]
     rows = [["", "", "records", "missing", "mean", "variance", *shares]]
     for one in figures["numbers"]:
         for when in ("before", "after"):
             found = one[when]
-            rows.append(
-                [
-                    name(one["column"]),
-                    when,
-                    whole(found["records"]),
-                    whole(found["missing"]),
-                    number(found["mean"], 6),
-                    number(found["variance"], 6),
-                    *(
-                        number(value, 6)
-                        for value in found["quantiles"] or [None] * len(shares)
-                    ),
-                ]
-            )
+            counts = [whole(found[x]) for x in ("records", "missing")]
+            quantiles = found["quantiles"] or [None] * len(shares)
+            moments = (found["mean"], found["variance"], *quantiles)
+            values = [number(x, 6) for x in moments]
+            rows.append([name(one["column"]), when, *counts, *values])
     return rows
 
 
 def correlation_rows(correlations: list[Plain], name: Name = label) -> list[list[str]]:
-    """Return the table of correlations, with its head."""
+    """Return the correlations before and after, after a head."""
     return [
         ["", "before", "after"],
         *(
             [
                 " x ".join(map(name, one["columns"])),
-                number(one["before"]),
-                number(one["after"]),
+                *(number(one[when]) for when in ("before", "after")),
             ]
             for one in correlations
         ),
     ]
 
 
-def _strata(figures: Plain) -> list[str]:
+def _strata(figures: Plain) -> Part:
     rows = stratum_rows(figures)
     names = " x ".join(map(label, figures["strata"]["columns"]))
-    lines = [f"  Suppressed values by {names}, and their share"]
-    lines += aligned(rows[: _STRATA + 1], "<>", indent=4)
-    if len(rows) > _STRATA + 1:
-        more = counted(len(rows) - 1 - _STRATA, "stratum", "strata")
-        lines.append(f"    and {more} more, which --json has")
-    return lines
+    more = len(rows) - 1 - _STRATA
+    said = [f"and {counted(more, 'stratum', 'strata')} more, which --json has"]
+    return Part(
+        f"Suppressed values by {names}, and their share",
+        rows=rows[: _STRATA + 1],
+        sides="<>",
+        sentences=said if more > 0 else [],
+    )
 
 
 def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
-    """Return the table of strata, with its head."""
+    """Return the suppressed values by stratum and key, after a head."""
     keys = [one["key"] for one in figures["keys"]]
     rows = [["", "records", *map(name, keys)]]
     for one in figures["strata"]["rows"]:
@@ -227,11 +203,11 @@ def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
 
 
 def propensity_lines(figures: Plain) -> list[str]:
-    """Say what the propensity score tells, and what it does not."""
+    """Return what the propensity score shows, and what it does not, in sentences."""
     found = figures["propensity"]
     terms = "main effects and pairs" if found["interactions"] else "main effects"
     if found["pmse"] is None:
-        return [f"Propensity score ({terms}): none, {printable(found['reason'])}"]
+        return [f"Propensity score ({terms}): none, {found['reason']}"]
     lines = [
         f"Propensity score ({terms}, {counted(found['parameters'], 'parameter')}): "
         f"pMSE {number(found['pmse'], 6)}, {number(found['ratio'])} times that of a "
@@ -243,7 +219,7 @@ def propensity_lines(figures: Plain) -> list[str]:
             "for certain, by a category that one file alone has"
         )
     if found["reason"]:
-        lines.append(f"It is {printable(found['reason'])}")
+        lines.append(f"It is {found['reason']}")
     lines.append(
         "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
         "differ as two samples of one population do. It is no test: the safe file is a "
@@ -253,21 +229,25 @@ def propensity_lines(figures: Plain) -> list[str]:
 
 
 def trials_text(figures: Plain, title: str) -> str:
-    """Return what `Trials.to_dict` says as text."""
-    lines = [printable(title), "", *aligned(trial_rows(figures), "><>", indent=2)]
-    lines += ["", f"  {FRONT}", "", "  Values suppressed, and categories left, by key"]
-    lines += aligned(trial_key_rows(figures), "><>", indent=2)
-    for mark, one in enumerate(figures["candidates"], 1):
-        if one["reason"]:
-            lines.append(f"  {mark} {label(one['name'])}: {printable(one['reason'])}")
-        lines += [
-            f"  {mark} {label(one['name'])}: warning: {printable(said)}"
-            for said in one["warnings"]
-        ]
-    return "\n".join(lines)
+    """Return the figures of `Trials.to_dict` as text."""
+    said = [
+        f"{mark} {label(one['name'])}: {reason}"
+        for mark, one in enumerate(figures["candidates"], 1)
+        for reason in (
+            *([one["reason"]] if one["reason"] else []),
+            *(f"warning: {warning}" for warning in one["warnings"]),
+        )
+    ]
+    by_key, left = "Values suppressed, and categories left, by key", (2, 2)
+    parts = [
+        Part(rows=trial_rows(figures), sides="><>", indents=left),
+        Part(sentences=[FRONT], indents=left),
+        Part(by_key, (), trial_key_rows(figures), "><>", said, indents=left),
+    ]
+    return Sheet("Protections tried", [], parts).text(title)
 
 
-# What the mark of the front means.
+# The meaning of the mark of the front.
 FRONT = (
     "*: no other safe candidate has less risk, loses less information and has a "
     "smaller TV. TV and pMSE are on the categories of the safe file: they do not know "
@@ -275,45 +255,41 @@ FRONT = (
 )
 
 
+# The figures of a candidate: what they are called, and how they are written.
+_OF_TRIAL: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "unsafe_before": ("unsafe before", whole),
+    "unsafe_after": ("after", whole),
+    "expected_before": ("expected before", number),
+    "expected_reidentifications": ("after", number),
+    "max_risk": ("max risk", number),
+    "values_suppressed": ("suppressed", whole),
+    "share_lost": ("information lost", percent),
+    "mean_total_variation": ("mean TV", number),
+    "pmse": ("pMSE", number),
+}
+
+
 def trial_rows(figures: Plain, name: Name = label) -> list[list[str]]:
-    """Return the table of candidates, with its head; each has a number, its mark."""
-    rows = [
-        ["", "candidate", "safe", "unsafe before", "after", "expected before", "after",
-         "max risk", "suppressed", "information lost", "mean TV", "pMSE"]
-    ]  # fmt: skip
+    """Return the risk and utility of each candidate, after a head."""
+    rows = [["", "candidate", "safe", *(title for title, _ in _OF_TRIAL.values())]]
     for mark, one in enumerate(figures["candidates"], 1):
         safe = {None: "failed", True: "yes", False: "NO"}[one["safe"]]
         star = " *" if one["front"] else ""
-        rows.append(
-            [
-                str(mark),
-                f"{name(one['name'])}{star}",
-                safe,
-                whole(one["unsafe_before"]),
-                whole(one["unsafe_after"]),
-                number(one["expected_before"]),
-                number(one["expected_reidentifications"]),
-                number(one["max_risk"]),
-                whole(one["values_suppressed"]),
-                percent(one["share_lost"]),
-                number(one["mean_total_variation"]),
-                number(one["pmse"]),
-            ]
-        )
+        figures_of = [form(one[figure]) for figure, (_, form) in _OF_TRIAL.items()]
+        rows.append([str(mark), f"{name(one['name'])}{star}", safe, *figures_of])
     return rows
 
 
 def trial_key_rows(figures: Plain, name: Name = label) -> list[list[str]]:
-    """Return values suppressed and categories left by candidate and key."""
-    tried = [one for one in figures["candidates"] if one["suppressed"] is not None]
-    keys = list(dict.fromkeys(key for one in tried for key in one["suppressed"]))
+    """Return the suppressed values and remaining categories by candidate and key."""
+    tried = [
+        (mark, one, one["suppressed"], one["categories"])
+        for mark, one in enumerate(figures["candidates"], 1)
+        if one["suppressed"] is not None
+    ]
+    keys = dict.fromkeys(key for *_, suppressed, _ in tried for key in suppressed)
     rows = [["", "candidate", *map(name, keys)]]
-    for mark, one in enumerate(figures["candidates"], 1):
-        if one["suppressed"] is None:
-            continue
-        left = (
-            f"{whole(one['suppressed'].get(key))}, {whole(one['categories'].get(key))}"
-            for key in keys
-        )
-        rows.append([str(mark), name(one["name"]), *left])
+    for mark, one, suppressed, left in tried:
+        counts = (f"{whole(suppressed.get(x))}, {whole(left.get(x))}" for x in keys)
+        rows.append([str(mark), name(one["name"]), *counts])
     return rows

@@ -1,4 +1,4 @@
-"""What protection has cost, as the pages of the office show it."""
+"""The costs of a protection, as internal pages show them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,14 @@ from riskcore.comparison.compare import Comparison
 from riskcore.protection.result import Protected
 from riskcore.report import utility_text
 
-# Records of a file that a report compares: a million takes about 2 s.
+# Largest file that a report compares; a million records take about 2 s.
 MOST_RECORDS = 5_000_000
-# Pairs of keys and strata that the report of a protection lists.
+# Numbers of pairs of keys and of strata in the report of a protection.
 _PAIRS, _STRATA = 5, 20
 
 
 def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | str:
-    """Compare the file before and after protection, for its report.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-    >>> utility_of(result)
-    <Comparison: 5 records before and 5 after, 2 keys, 1 value more missing, ...>
-    """
+    """Return the comparison of a file before and after, or why there is none."""
     if protected.on_engine is not None:
         return "An engine holds the records; Protected.compare compares them."
     if protected.n > MOST_RECORDS:
@@ -41,7 +32,7 @@ def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | s
 def utility_view(
     found: Comparison, pairs: int | None = None, strata: int | None = None
 ) -> dict[str, Any]:
-    """Return what every page of a comparison shows."""
+    """Return the values that every page of a comparison shows."""
     figures = found.to_dict()
     ranked = utility_text.most_changed(figures["pairs"])
     by_stratum = utility_text.stratum_rows(figures, whole_label)
@@ -66,7 +57,7 @@ def utility_view(
 
 
 def section_view(utility: Comparison | str) -> dict[str, Any]:
-    """Return what the section on utility of a protection's report shows."""
+    """Return the values of the section on utility in the report of a protection."""
     if isinstance(utility, str):
         return {"why_not": utility}
     keys = utility.to_dict()["keys"]

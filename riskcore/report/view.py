@@ -1,4 +1,4 @@
-"""The charts of the office's page: what each one shows, and at which threshold."""
+"""The charts of the office's page: their data, numbers and starting thresholds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,35 +14,19 @@ import numpy as np
 from riskcore.assessment.assess import Assessment
 from riskcore.common.html import digits, readable, short
 from riskcore.common.words import printable
-from riskcore.core.risk.file_risk import Counts
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report.page_charts import Outline, risk_plot
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
 
 RECORDS, HOUSEHOLDS = 0, 1
-# Kinds of outlines of the style.
+# Number of outlines that the style knows.
 _KINDS = 3
 _LEVELS = {RECORDS: "individual risk", HOUSEHOLDS: "household risk"}
 
 
-@dataclass(frozen=True)
-class Box:
-    """A box of the page in which a number can be written.
-
-    It shows six digits; the script works with all of them.
-    """
-
-    id: str
-    name: str
-    name_of_households: str
-    mode: str
-    short: str
-    exact: str
-
-
 @dataclass(frozen=True, eq=False)
 class ChartView:
-    """One chart: a stage, and individual or household risk."""
+    """The chart of one stage, of individual or of household risk."""
 
     stage: int
     level: int
@@ -54,7 +39,7 @@ class ChartView:
 
     @property
     def only(self) -> bool:
-        """Whether it is the only stage."""
+        """Whether there is no other stage."""
         return not self.others
 
     @property
@@ -64,30 +49,23 @@ class ChartView:
 
     @property
     def risk(self) -> str:
-        """The risk that is shown."""
+        """The name of the risk."""
         return _LEVELS[self.level]
 
     @property
     def of_households(self) -> bool:
-        """Whether it is the risk of households."""
+        """Whether the risk is that of households."""
         return self.level == HOUSEHOLDS
 
     @property
     def drawing(self) -> str:
         """The chart as SVG."""
-        description = f"{self.id}-text"
-        return risk_plot(
-            self.distribution,
-            self.curve.edges,
-            self.start,
-            self.risk,
-            description,
-            self.others,
-        )
+        own, edges, text = self.distribution, self.curve.edges, f"{self.id}-text"
+        return risk_plot(own, edges, self.start, self.risk, text, self.others)
 
     @cached_property
     def start(self) -> float:
-        """The threshold shown first, as the page can show it."""
+        """The threshold shown first, one that the page has."""
         start = self.given
         if start is None:
             start = self.distribution.threshold_for_unsafe(self.distribution.n // 100)
@@ -99,40 +77,19 @@ class ChartView:
         return float(self.curve.threshold[k - 1])
 
     @property
-    def boxes(self) -> tuple[Box, ...]:
-        """The three boxes, with the numbers the page starts at."""
+    def boxes(self) -> dict[str, tuple[str, str]]:
+        """The numbers in the three boxes at first: as shown, and with all digits."""
         t = self.start
-        unsafe, capped = self.units.unsafe_count(t), self.distribution.capped_rate(t)
-        return (
-            Box(
-                "threshold",
-                "Risk threshold",
-                "Household risk threshold",
-                "decimal",
-                short(t),
-                digits(t),
-            ),
-            Box(
-                "count",
-                "Records at or above it",
-                "Households at or above it",
-                "numeric",
-                str(unsafe),
-                str(unsafe),
-            ),
-            Box(
-                "rate",
-                "Re-identification rate at most, %",
-                "",
-                "decimal",
-                short(capped, 2),
-                digits(capped, 2),
-            ),
-        )
+        count, rate = str(self.units.unsafe_count(t)), self.distribution.capped_rate(t)
+        return {
+            "threshold": (short(t), digits(t)),
+            "count": (count, count),
+            "rate": (short(rate, 2), digits(rate, 2)),
+        }
 
     @property
     def slots(self) -> dict[str, str]:
-        """The numbers of the sentences that say what holds at the threshold."""
+        """The numbers of the sentences about the first threshold."""
         t, own = self.start, self.distribution
         unsafe = own.unsafe_count(t)
         return {
@@ -147,7 +104,7 @@ class ChartView:
 
     @property
     def exact(self) -> dict[str, str]:
-        """All digits of the rates of these sentences, in per cent."""
+        """The rates of these sentences with all digits, in per cent."""
         return {name: digits(x, 2) for name, x in self._rates.items()}
 
     @property
@@ -162,26 +119,20 @@ class ChartView:
 
     @property
     def classes(self) -> list[list[str]]:
-        """The numbers behind the chart: a line for each class of risk."""
-        own, edges = self.distribution, self.curve.edges.tolist()
+        """The table behind the chart: a line for each class of risk."""
+        own, counts = self.distribution, self.curve.counts.tolist()
         lines = []
-        for low, high, count in zip(
-            edges[:-1], edges[1:], self.curve.counts.tolist(), strict=True
+        for (low, high), count in zip(
+            pairwise(self.curve.edges.tolist()), counts, strict=True
         ):
             unsafe = own.unsafe_count(low)
-            lines.append(
-                [
-                    f"{digits(low)} to {digits(high)}",
-                    f"{count:,}",
-                    f"{unsafe:,}",
-                    f"{readable(unsafe / own.n, 2)} %",
-                    f"{readable(own.capped_rate(low), 2)} %",
-                ]
-            )
+            rates = unsafe / own.n, own.capped_rate(low)
+            line = [f"{digits(low)} to {digits(high)}", f"{count:,}", f"{unsafe:,}"]
+            lines.append([*line, *(f"{readable(x, 2)} %" for x in rates)])
         return lines
 
     def data(self) -> dict[str, Any]:
-        """Return what the script of the page works with."""
+        """Return the data for the script of the page."""
         curve = self.curve
         values = {
             "stage": self.stage,
@@ -190,7 +141,7 @@ class ChartView:
             "n": curve.n,
             "rate": curve.rate,
             "complete": curve.complete,
-            "axis": self.curve.edges[[0, -1]].tolist(),
+            "axis": curve.edges[[0, -1]].tolist(),
             "start": self.start if math.isfinite(self.start) else None,
             "threshold": curve.threshold.tolist(),
             "records": curve.unsafe.tolist(),
@@ -198,11 +149,8 @@ class ChartView:
             "rest": curve.risk_below_rest.tolist(),
         }
         if self.of_households:
-            values["count"] = self._unit_counts().tolist()
+            values["count"] = [self.units.unsafe_count(t) for t in curve.threshold]
         return values
-
-    def _unit_counts(self) -> Counts:
-        return np.array([self.units.unsafe_count(t) for t in self.curve.threshold])
 
 
 def chart_views(
@@ -210,7 +158,7 @@ def chart_views(
     threshold: float | None,
     household_threshold: float | None,
 ) -> list[ChartView]:
-    """Return the charts, those of one level with the same classes."""
+    """Return the charts; charts of one level have the same classes."""
     views = []
     for level, given in ((RECORDS, threshold), (HOUSEHOLDS, household_threshold)):
         found = [_distributions(one, level) for one in stages.values()]
@@ -237,7 +185,7 @@ def chart_views(
 def _distributions(
     assessment: Assessment, level: int
 ) -> tuple[RiskDistribution, RiskDistribution] | None:
-    """Return the risk over records, and over what is counted: records or households."""
+    """Return the risks of records, and of the units counted: records or households."""
     if level == RECORDS:
         return assessment.distribution, assessment.distribution
     groups = assessment.households

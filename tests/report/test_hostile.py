@@ -4,7 +4,6 @@ The list of places is the list of ways in: a new one belongs here.
 """
 
 import math
-from html.parser import HTMLParser
 
 import pytest
 
@@ -30,6 +29,7 @@ from riskcore.report.listed_settings import role_facts
 from riskcore.report.provenance import Provenance
 from riskcore.report.sheet_page import public_rules_page, sheet_page
 from riskcore.report.utility_view import utility_of
+from tests.report.reading import Reader
 
 HOSTILE = [
     "</script><script>document.title = 'run'</script>",
@@ -140,28 +140,6 @@ PLACES = {
 }
 
 
-class Elements(HTMLParser):
-    """What a browser makes of a page: its elements and attributes, and its text."""
-
-    def __init__(self, made):
-        super().__init__()
-        self.found, self.text = [], []
-        self.feed(made)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, *sorted(name for name, _ in attrs)))
-
-    def handle_endtag(self, tag):
-        self.found.append((f"/{tag}",))
-
-    def handle_comment(self, data):
-        self.found.append(("comment",))
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("text", HOSTILE)
@@ -169,7 +147,7 @@ def test_it_is_shown_and_not_run(place, text):
     made = PLACES[place](text)
     made.encode()
     assert all(c.isprintable() or c in "\n\xa0" for c in made)
-    found, harmless = Elements(made), Elements(PLACES[place]("A" * len(text)))
+    found, harmless = Reader(made), Reader(PLACES[place]("A" * len(text)))
     # The elements are those of any other text, so that this one made none.
     assert found.found == harmless.found
     assert any(printable(text)[:70] in one for one in found.text)
@@ -202,7 +180,7 @@ def test_results_show_names_and_run_nothing(text):
         if hasattr(result, "_repr_html_"):
             made = result._repr_html_()
             said.append(made)
-            found, harmless = Elements(made), Elements(plain[name]._repr_html_())
+            found, harmless = Reader(made), Reader(plain[name]._repr_html_())
             assert found.found == harmless.found
         for one in said:
             assert all(c.isprintable() or c == "\xa0" for c in one), name

@@ -14,6 +14,7 @@ from riskcore.report.key_sets import (
     sets_with_pages,
     worst_first,
 )
+from tests.report.reading import table_of
 
 KEYS = ["a", "b", "c", "d", "e", "f"]
 
@@ -40,15 +41,6 @@ def unsafe():
     return protect(survey(), KEYS, "w", k=9, subsets=2, cost=never)
 
 
-def table_of(text, caption):
-    body = re.search(rf"<caption>{caption}.*?</table>", text, re.S)[0]
-    rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
-    return [
-        [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
-        for row in rows
-    ]
-
-
 def test_the_same_is_said_once(safe, unsafe):
     assert safe.safe
     assert safe.verdict.startswith(
@@ -72,12 +64,6 @@ def test_the_same_is_said_once(safe, unsafe):
     assert f"NOT SAFE: by {len(bad) - 3} more sets of keys." in unsafe.verdict
     good = len(left) - len(bad)
     assert unsafe.verdict.count("Safe: by ") == (1 if good > 3 else good)
-
-
-def test_few_sets_are_each_named():
-    result = protect(survey(), KEYS[:3], "w", k=3, subsets=2)
-    names = re.findall(r"Safe: by (\w x \w), ", result.verdict)
-    assert names == ["a x b", "a x c", "b x c"]
 
 
 def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
@@ -132,8 +118,10 @@ def test_of_many_sets_the_worst_have_pages(unsafe, tmp_path):
     assert last[MOST_PAGES][-1] == "this"
 
 
-def test_few_sets_have_pages_in_their_order():
+def test_few_sets_are_each_named_and_have_pages_in_their_order():
     result = protect(survey(), KEYS[:3], "w", k=3, subsets=2)
+    names = re.findall(r"Safe: by (\w x \w), ", result.verdict)
+    assert names == ["a x b", "a x c", "b x c"]
     assert sets_with_pages(result) == [0, 1, 2]
     rows = table_of(protection_page(result, title="T", keys=1), "All sets of keys")
     assert len(rows) == 4

@@ -7,9 +7,8 @@ import itertools
 import json
 import math
 import re
-import subprocess
+import stat
 from decimal import Decimal
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -19,28 +18,11 @@ from riskcore.assessment.assess import PopulationBelowSample
 from riskcore.chart import risk_curve
 from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
-from riskcore.page import (
-    page,
-    protection_page,
-    public_protection_page,
-    write_page,
-)
+from riskcore.page import page, protection_page, public_protection_page, write_page
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.report.summary import summary
 from tests import needs
-
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=5000",
-    "--dump-dom",
-]
+from tests.report.reading import Reader, in_browser, rows_of, shuffled_microdata, survey
 
 WATCH = """
 window.faults = [];
@@ -112,17 +94,9 @@ def browse(tmp_path):
         text = allowed(text, WATCH, act)
         text = text.replace("<title>", f"<script>{WATCH}</script><title>", 1)
         text = text.replace("</body>", f"<script>{act}</script></body>", 1)
-        path = tmp_path / "page.html"
-        path.write_text(text, "utf-8")
-        profile = f"--user-data-dir={tmp_path / 'profile'}"
-        done = subprocess.run(
-            [needs.CHROMIUM, *FLAGS, profile, path.as_uri()],
-            capture_output=True,
-            timeout=600,
-            check=False,
-        )
-        found = re.search(r'<pre id="shown">(.*?)</pre>', done.stdout.decode(), re.S)
-        assert found, done.stderr.decode()[-2000:]
+        shown, errors = in_browser(text, tmp_path)
+        found = re.search(r'<pre id="shown">(.*?)</pre>', shown, re.S)
+        assert found, errors[-2000:]
         result = json.loads(html.unescape(found[1]))
         assert result["faults"] == []
         return result["shown"]
@@ -130,20 +104,10 @@ def browse(tmp_path):
     return run
 
 
-def survey(n, ages, seed=1):
-    rng = np.random.default_rng(seed)
-    return {
-        "age": rng.integers(0, ages, n),
-        "region": rng.integers(0, 12, n),
-        "w": rng.uniform(1.5, 300, n),
-        "hh": rng.integers(0, n // 2, n),
-    }
-
-
 @pytest.fixture(scope="module")
 def stages():
     """Return a stage with more risks than a page holds, and one with fewer."""
-    data = survey(6000, 500)
+    data = survey(6000, 500, 12, 1)
     coarse = {**data, "age": data["age"] // 25}
     many, few = (assess(one, ["age", "region"], "w", "hh") for one in (data, coarse))
     assert len(many.distribution.risk) > 2000 > len(few.distribution.risk)
@@ -152,7 +116,7 @@ def stages():
 
 @pytest.fixture(scope="module")
 def small():
-    return assess(survey(50, 8), ["age", "region"], "w", "hh")
+    return assess(survey(50, 8, 12, 1), ["age", "region"], "w", "hh")
 
 
 # The numbers
@@ -361,14 +325,8 @@ def test_on_paper_all_rows_and_details_are_shown(stages, tmp_path):
     text = text.replace("@media print", "@media all")
     text = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     text = text.replace("</body>", f"<script>{PRINTED}</script></body>")
-    path = tmp_path / "page.html"
-    path.write_text(text, "utf-8")
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    done = subprocess.run(
-        [needs.CHROMIUM, *FLAGS, profile, path.as_uri()],
-        capture_output=True, timeout=600, check=False,
-    )  # fmt: skip
-    title = re.search("<title>(.*?)</title>", done.stdout.decode())[1]
+    shown, _ = in_browser(text, tmp_path)
+    title = re.search("<title>(.*?)</title>", shown)[1]
     assert title == "0 cut, 0 closed, then 6"
 
 
@@ -441,7 +399,7 @@ FILES = {
 
 
 def survey_of_one_key():
-    data = survey(300, 60)
+    data = survey(300, 60, 12, 1)
     return {"k": data["age"], "w": data["w"], "hh": data["hh"]}
 
 
@@ -450,39 +408,10 @@ def made(request):
     return page(**{"title": "Test", **FILES[request.param]()})
 
 
-VOID = {"meta", "input", "br"}
-
-
-class Reader(HTMLParser):
-    """Check that elements close in order; collect ids, scripts and attributes."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.tags, self.ids, self.attributes = [], [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        names = [name for name, _ in attrs]
-        assert len(set(names)) == len(names)
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        self.ids += [value for name, value in attrs if name == "id"]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def test_every_page_is_sound_html_that_loads_nothing(made):
-    reader = Reader()
-    reader.feed(made)
-    reader.close()
-    assert reader.open == []
-    assert len(set(reader.ids)) == len(reader.ids)
+    reader = Reader(made)
+    ids = [value for _, name, value in reader.attributes if name == "id"]
+    assert len(set(ids)) == len(ids)
     assert reader.tags.count("script") == 3
     assert "img" not in reader.tags
     assert not {tag for tag in reader.tags if tag in {"link", "iframe", "object"}}
@@ -492,7 +421,7 @@ def test_every_page_is_sound_html_that_loads_nothing(made):
     refers = {"aria-labelledby", "aria-describedby", "for"}
     for _, name, value in reader.attributes:
         if name in refers:
-            assert value in reader.ids
+            assert value in ids
         if name == "aria-label":
             assert "<bdi>" not in value
     assert "http:" not in made
@@ -531,17 +460,17 @@ def test_the_office_is_told_what_the_terminal_tells():
     with pytest.warns(PopulationBelowSample):
         result = assess(data, ["k"], "w", "hh", missing="category")
     made = page({"original": result}, title="T")
-    rows = {" ".join(row[0].split()): row[1] for row in cells_of(made) if len(row) == 2}
+    rows = {row[0]: row[1] for row in rows_of(made) if len(row) == 2}
     figures = summary(result)
     assert rows["Missing values of k"] == "8"
     assert rows["Population, by weights or counted"] == "1,444"
     assert figures["cells_below_sample"] == 1
     assert any(
         row[0].startswith("Cells whose weights add to less") and row[1] == "1"
-        for row in cells_of(made)
+        for row in rows_of(made)
     )
     assert rows["Records in such cells"] == "8"
-    assert ["", "The file"] in cells_of(made)
+    assert ["", "The file"] in rows_of(made)
     unweighted = page({"original": assess(data, ["k"], missing="category")}, title="T")
     assert "no weights: the file itself" in unweighted
     assert "Records in such cells" not in unweighted
@@ -553,7 +482,7 @@ def test_the_page_counts_unsafe_records_as_the_terminal_does():
         data, ["SEX", "AGE"], "WEIGHT", "HOUSEHOLD", threshold=0.05,
         household_threshold=0.01,
     )  # fmt: skip
-    rows = {row[0]: row[1:] for row in cells_of(protection_page(result, title="T"))}
+    rows = {row[0]: row[1:] for row in rows_of(protection_page(result, title="T"))}
     stages = result.sets[0].comparison().values()
     either = rows["Unsafe records, by any goal"]
     own = rows["Unsafe records, risk at or above 0.05"]
@@ -572,7 +501,7 @@ def test_what_shows_is_in_the_office_page():
         )  # fmt: skip
     made = protection_page(result, title="T")
     (said,) = (one for one in result.to_dict()["shown"] if one["column"] == "BORN")
-    assert [said["text"], said["advice"]] in cells_of(made)
+    assert [said["text"], said["advice"]] in rows_of(made)
     assert "What shows" not in protection_page(result, title="T", shown=[])
     assert "BORN" not in public_protection_page(result)
 
@@ -589,7 +518,7 @@ def test_settings_are_not_cut():
         recodings={"other": rules}, missing="category",
     )  # fmt: skip
     made = protection_page(result, title="T")
-    rows = dict(row for row in cells_of(made) if len(row) == 2)
+    rows = dict(row for row in rows_of(made) if len(row) == 2)
     assert rows["costs"] == ", ".join(f"{name} 12.5" for name in names)
     assert rows["equal within households"] == ", ".join(names)
     assert rows[f"blanked with {names[0]}"] == "other"
@@ -601,21 +530,8 @@ def test_settings_are_not_cut():
     assert "-&gt; x" in made
 
 
-def text_of(made):
-    return html.unescape(re.sub(r"<[^>]*>", " ", made)).replace("\xa0", " ")
-
-
-def cells_of(made):
-    """Return the rows of all tables as lists of text."""
-    rows = re.findall(r"<tr>(.*?)</tr>", made, re.S)
-    return [
-        [text_of(cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
-        for row in rows
-    ]
-
-
 def test_before_and_after(stages):
-    rows = cells_of(page(stages, title="T", threshold=0.02, household_threshold=0.3))
+    rows = rows_of(page(stages, title="T", threshold=0.02, household_threshold=0.3))
     both = list(stages.values())
     for label, values in {
         "Cells": [f"{len(one.cells):,}" for one in both],
@@ -635,7 +551,7 @@ def test_before_and_after(stages):
 
 
 def test_classes_add_up_to_the_file(small):
-    rows = cells_of(page({"original": small}, title="T"))
+    rows = rows_of(page({"original": small}, title="T"))
     classes = [row for row in rows if re.match(r"[\d.e-]+ to [\d.e-]+$", row[0])]
     counts = [int(row[1].replace(",", "")) for row in classes]
     assert sum(counts) == 2 * small.cells.n  # of records, then of households
@@ -654,7 +570,7 @@ def test_suppression_and_settings_are_listed(small):
         },
         facts=[("seed", 2004)],
     )
-    rows = cells_of(made)
+    rows = rows_of(made)
     assert ["age", "1,200", "25 %", ""] in rows
     assert ["all variables", "1,500", "", ""] in rows
     assert ["2", "0"] in rows
@@ -680,7 +596,7 @@ def test_codes_of_keys_stay_codes(small):
     data = {"k": [1001, 1002, 1001], "w": [7.0, 9.5, 8.0]}
     result = assess(data, ["k"], "w")
     made = page({"original": result}, title="T", riskiest=result.riskiest(1))
-    assert ["1", "9.5", "0.105", "1002"] in [row[1:] for row in cells_of(made)]
+    assert ["1", "9.5", "0.105", "1002"] in [row[1:] for row in rows_of(made)]
 
 
 def test_the_same_input_gives_the_same_page(stages):
@@ -715,6 +631,7 @@ def test_a_page_is_written_whole_and_replaces_nothing_unasked(small, tmp_path):
     write_page(path, stages, title="Fi\u2019le", threshold=0.1)
     made = page(stages, title="Fi\u2019le", threshold=0.1)
     assert path.read_text("utf-8") == made
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(FileExistsError):
         write_page(path, stages, title="other")
     with pytest.raises(ValueError, match="threshold"):
@@ -726,10 +643,8 @@ def test_a_page_is_written_whole_and_replaces_nothing_unasked(small, tmp_path):
 
 
 def test_the_page_of_a_protection():
-    data = simulate.microdata(3000, np.random.default_rng(5))
-    order = np.random.default_rng(6).permutation(len(data["SEX"]))
     result = protect(
-        {name: column[order] for name, column in data.items()},
+        shuffled_microdata(3000),
         [["REGION", "SEX"], ["SEX", "AGE"]], "WEIGHT", threshold=0.01,
         recodings={"AGE": Recoding.intervals([30, 60])}, cost="entropy",
     )  # fmt: skip
@@ -746,15 +661,17 @@ def test_the_page_of_a_protection():
     assert "Riskiest combinations" in protection_page(result, title="S", riskiest=3)
 
 
-def test_columns_of_a_protection_may_have_names_that_are_no_text():
-    data = {0: list("ffmff"), 1: list("11222"), "w": [30.0] * 5}
-    result = protect(data, [0, 1], "w", threshold=0.05)
-    assert "key variables <bdi>0</bdi> x <bdi>1</bdi>" in protection_page(
-        result, title="T"
+@pytest.mark.parametrize(
+    ("names", "related", "shown"),
+    [
+        ((0, 1), {}, "key variables <bdi>0</bdi> x <bdi>1</bdi>"),
+        (("a", "b\nc"), {"a": ["b\nc"]}, "<bdi>b\\nc</bdi>"),
+    ],
+)
+def test_names_that_are_no_text_or_of_two_lines(names, related, shown):
+    data = dict(zip(names, (list("ffmff"), list("11222")), strict=True))
+    keys = [names[0]] if related else list(names)
+    result = protect(
+        {**data, "w": [30.0] * 5}, keys, "w", threshold=0.05, related=related
     )
-
-
-def test_a_name_of_two_lines_is_one_line_among_the_settings():
-    data = {"a": list("ffmff"), "b\nc": list("11222"), "w": [30.0] * 5}
-    result = protect(data, ["a"], "w", threshold=0.05, related={"a": ["b\nc"]})
-    assert "<bdi>b\\nc</bdi>" in protection_page(result, title="T")
+    assert shown in protection_page(result, title="T")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from riskcore import Recoding, assess, protect, simulate
+from riskcore import Recoding, assess, protect
 from riskcore.cli import main
 from riskcore.cli.shell import command_again
 from riskcore.common.html import all_digits, digits, readable
@@ -19,16 +19,15 @@ from riskcore.page import page, protection_page, public_protection_page
 from riskcore.report.key_variables import KeyVariable, key_variables
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.templating import _element
+from tests.report.reading import shuffled_microdata, table_of
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 
 
 @pytest.fixture(scope="module")
 def protected():
-    data = simulate.microdata(3000, np.random.default_rng(5))
-    order = np.random.default_rng(6).permutation(len(data["SEX"]))
     return protect(
-        {name: data[name][order] for name in [*KEYS, "WEIGHT"]}, KEYS, "WEIGHT",
+        shuffled_microdata(3000, *KEYS, "WEIGHT"), KEYS, "WEIGHT",
         threshold=0.01, cost="entropy",
         recodings={
             "AGE": Recoding.intervals([30, 60]),
@@ -46,18 +45,6 @@ def visible(text):
     """Return the text that a browser shows, without what waits in details."""
     text = re.sub(r"<(script|style|details).*?</\1>", " ", text, flags=re.S)
     return html.unescape(re.sub("<[^>]*>", " ", text))
-
-
-def table_of(text, caption):
-    body = re.search(rf"<caption>[^/]*{caption}.*?</table>", text, re.S)[0]
-    rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
-    return [
-        [
-            html.unescape(re.sub("<[^>]*>", "", cell))
-            for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.S)
-        ]
-        for row in rows
-    ]
 
 
 # Numbers
@@ -122,7 +109,7 @@ def test_all_stages_are_in_the_chart(made, protected):
 def test_each_class_says_what_it_holds_where_the_pointer_rests(made, protected):
     chart = re.search(r'<figure id="view-2-0">(.*?)</figure>', made, re.S)[1]
     told = [html.unescape(x) for x in re.findall("<title>(.*?)</title>", chart)]
-    rows = table_of(made, "Records by individual risk, file “<bdi>protected")[1:]
+    rows = table_of(made, "Records by individual risk, file “protected")[1:]
     assert len(told) == len(rows)
     for text, (bounds, count, above, share, _) in zip(told, rows, strict=True):
         assert text.startswith(f"{bounds}: {count} record")

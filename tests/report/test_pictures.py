@@ -8,6 +8,7 @@ import pytest
 
 from riskcore import assess
 from riskcore.chart import figure, risk_curve
+from riskcore.common.html import intervals
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report import page_charts
 from riskcore.report.public import public_classes, views_of
@@ -193,3 +194,9 @@ def test_figure_needs_households_and_matplotlib(result, monkeypatch):
 )
 def test_a_power_of_ten_is_written_as_one(value, text):
     assert page_charts._power(value) == text
+
+
+def test_estimates_are_drawn_with_their_intervals():
+    rows = [("a", 3.0, 2.0, 5.0), ("b", 4.0, np.nan, np.nan)]
+    drawing = intervals(rows, "x")
+    assert (drawing.count("<circle"), drawing.count("<line")) == (2, 1)

@@ -10,7 +10,6 @@ import json
 import math
 import re
 import stat
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,10 +25,10 @@ from riskcore.page import (
     protection_page,
     public_page,
     public_protection_page,
-    write_page,
 )
 from riskcore.protection.release.record import about, coarse
 from riskcore.report.public import (
+    between,
     public_classes,
     public_population,
     threshold_shown,
@@ -37,6 +36,7 @@ from riskcore.report.public import (
     views_of,
 )
 from tests import needs
+from tests.report.reading import in_browser, survey, tables_of, write_csv
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
@@ -52,27 +52,9 @@ def numbers_of(made):
     }
 
 
-def plain(cell):
-    return html.unescape(re.sub("<[^>]*>", "", cell)).replace("\xa0", " ").strip()
-
-
-def tables_of(made):
-    """Return the rows of each table by its caption."""
-    found = {}
-    for caption, table in re.findall(
-        r"<caption>(.*?)</caption>(.*?)</table>", made, re.S
-    ):
-        rows = re.findall(r"<tr>(.*?)</tr>", table, re.S)
-        found[plain(caption)] = [
-            [plain(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.S)]
-            for row in rows
-        ]
-    return found
-
-
 def classes_of(made):
     """Return the classes of a public page: bounds, and the counts of each column."""
-    head, *rows = tables_of(made).get("Records by class of risk", [[]])
+    head, *rows = dict(tables_of(made)).get("Records by class of risk", [[]])
     bounds = [tuple(map(float, row[0].split(" to "))) for row in rows]
     columns = [k for k, name in enumerate(head) if name.startswith(("Indiv", "House"))]
     counts = [[int(row[k].replace(",", "")) for row in rows] for k in columns]
@@ -80,7 +62,7 @@ def classes_of(made):
 
 
 def figures_of(made):
-    rows = tables_of(made)["Figures of the file, rounded"]
+    rows = dict(tables_of(made))["Figures of the file, rounded"]
     return {row[0]: row[1:] for row in rows}
 
 
@@ -102,16 +84,6 @@ def weights_found(made, weights, tolerance=1e-6):
     candidates = np.concatenate([numbers[numbers > 1], inverse_risk(risks)])
     close = np.abs(candidates[:, None] / weights - 1) < tolerance
     return int(np.count_nonzero(close.any(axis=0)))
-
-
-def survey(n=400, seed=3):
-    rng = np.random.default_rng(seed)
-    return {
-        "age": rng.integers(0, 60, n),
-        "region": rng.integers(0, 8, n),
-        "w": rng.uniform(1.5, 300, n),
-        "hh": rng.integers(0, n // 2, n),
-    }
 
 
 def unique_weights(result, data):
@@ -583,6 +555,8 @@ def test_counts_are_rounded():
         assert coarse(count) % unit == 0
     assert two_digits(0.00999) == "0.01"
     assert two_digits(995.0) == "1,000"
+    found = [between(*ends) for ends in ((7, 7), (3, 1200), (0, 12))]
+    assert found == ["7", "3 to 1,200", "at most 12"]
 
 
 # Files and commands
@@ -593,10 +567,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = simulate.microdata(900, np.random.default_rng(2))
     names = ["REGION", "SEX", "AGE", "WEIGHT", "HOUSEHOLD"]
-    lines = [
-        ",".join(map(str, row)) for row in zip(*(data[n] for n in names), strict=True)
-    ]
-    Path("secret-survey.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    write_csv(Path("secret-survey.csv"), {name: data[name] for name in names})
     return tmp_path
 
 
@@ -672,13 +643,6 @@ def test_options_that_do_not_go_together(folder, capsys, command, words, message
     assert not list(folder.glob("*.html"))
 
 
-def test_the_office_page_written_from_python_is_private(tmp_path):
-    result = assess(survey(), ["age", "region"], "w")
-    path = tmp_path / "r.html"
-    write_page(path, {"original": result}, title="T")
-    assert mode(path) == 0o600
-
-
 def test_household_thresholds_need_households():
     result = assess(survey(), ["age"], "w")
     with pytest.raises(ValueError, match="no households"):
@@ -693,18 +657,7 @@ def test_household_thresholds_need_households():
 @needs.chromium
 def test_the_public_page_runs_and_turns_dark(tmp_path):
     made = public_page(assess(survey(), ["age", "region"], "w", "hh"))
-    path = tmp_path / "public.html"
-    path.write_text(made, "utf-8")
-    done = subprocess.run(
-        [
-            needs.CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking", "--virtual-time-budget=2000",
-            "--dump-dom", f"--user-data-dir={tmp_path / 'profile'}", path.as_uri(),
-        ],
-        capture_output=True, timeout=600, check=False,
-    )  # fmt: skip
-    shown = done.stdout.decode()
+    shown, _ = in_browser(made, tmp_path)
     assert re.search(r'<button type="button" id="theme">(Dark|Light)</button>', shown)
     assert shown.count("<figure>") == 2
 

@@ -5,7 +5,6 @@ import pickle
 import re
 import stat
 import warnings
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -24,15 +23,14 @@ from riskcore import (
 from riskcore.cli import main
 from riskcore.common.html import all_digits, readable
 from riskcore.models import Ewens, LatentClass, Pitman, SizeIndices
+from tests.report.reading import Reader, shuffled_microdata, write_csv
 
 KEYS = ["SEX", "AGE", "MARSTAT"]
 
 
 @pytest.fixture(scope="module")
 def data():
-    found = simulate.microdata(1500, np.random.default_rng(5))
-    order = np.random.default_rng(6).permutation(len(found["SEX"]))
-    return {name: found[name][order] for name in [*KEYS, "WEIGHT"]}
+    return shuffled_microdata(1500, *KEYS, "WEIGHT")
 
 
 @pytest.fixture(scope="module")
@@ -55,23 +53,6 @@ def results(data):
     }
 
 
-class Sound(HTMLParser):
-    """Elements that close in order."""
-
-    def __init__(self):
-        super().__init__()
-        self.open = []
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_startendtag(self, tag, attrs):
-        pass
-
-
 def shown_in_a_notebook(value):
     """Return what a notebook shows: the richest form that the value has of itself."""
     for name, kind in (("_repr_html_", "html"), ("_repr_png_", "png")):
@@ -89,9 +70,7 @@ def test_every_result_shows_a_table_and_a_picture(results):
     for name, result in results.items():
         kind, text = shown_in_a_notebook(result)
         assert kind == "html", name
-        reader = Sound()
-        reader.feed(text)
-        assert reader.open == []
+        Reader(text)
         assert "<table>" in text
         assert ("<svg" in text) == (name not in WITHOUT_PICTURE), name
         paths = re.findall('<path [^>]*d="([^"]*)"', text)
@@ -144,6 +123,7 @@ def test_charts_show_themselves(results):
         chart.figure(results["assessment"]),
         chart.uniques_figure(results["uniques"]),
         chart.curve_figure(results["curve"]),
+        chart.comparison_figure(results["protected"].compare()),
     ]
     for figure in drawn:
         kind, picture = shown_in_a_notebook(figure)
@@ -162,10 +142,8 @@ def test_charts_show_themselves(results):
 
 @pytest.fixture
 def file(data, tmp_path):
-    rows = zip(*(data[name].tolist() for name in data), strict=True)
-    lines = [",".join(data), *(",".join(map(str, row)) for row in rows)]
     path = tmp_path / "survey.csv"
-    path.write_text("\n".join(lines) + "\n")
+    write_csv(path, data)
     return path
 
 
@@ -236,63 +214,52 @@ def test_each_set_of_keys_has_a_report(data, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
-def test_estimates_of_uniques_have_a_page(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["uniques", *ON_SHEETS])
+def test_the_report_is_a_private_page(results, tmp_path, monkeypatch, name):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    path = tmp_path / "r.html"
+    results[name].report(path, title="<T>")
+    text = path.read_text("utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for part in ("<h1>&lt;T&gt;</h1>", "For internal use", "2001-09-09"):
+        assert part in text
+    Reader(text)
+    assert not re.search(' (style|src|href|on[a-z]+)="', text)
+    with pytest.raises(FileExistsError):
+        results[name].report(path)
+    results[name].report(path, title="<T>", overwrite=True)
+    assert path.read_text("utf-8") == text
+
+
+def test_the_page_of_uniques_has_all_estimates(tmp_path):
     random = np.random.default_rng(2004)
     population = simulate.zipf_population(20_000, 2_000, 0.9, random)
     found = estimate_simulated(population, simulate.sample(population, 6_000, random))
-    path = tmp_path / "u.html"
-    found.report(path, title="<T>")
-    text = path.read_text("utf-8")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert "<h1>&lt;T&gt;</h1>" in text
+    found.report(tmp_path / "u.html")
+    text = (tmp_path / "u.html").read_text("utf-8")
     assert f"By the simulation it is {found.truth}." in text
     assert f'<p class="verdict">Smallest AIC: {found.best}; {found.advice}.</p>' in text
     for one in found.estimates:
         exact = f'<span title="{all_digits(one.tau)}">{readable(one.tau)}</span>'
         assert f'{one.model}</th><td class="number">{exact}</td>' in text
     assert f'<td class="number">{found.sizes[1]:,}</td>' in text
-    reader = Sound()
-    reader.feed(re.sub("<(meta|!DOCTYPE)[^>]*>", "", text))
-    assert reader.open == []
-    assert not re.search(' (style|src|href|on[a-z]+)="', text)
-    assert "2001-09-09" in text
-    with pytest.raises(FileExistsError):
-        found.report(path)
-    again = tmp_path / "again.html"
-    found.report(again, title="<T>")
-    assert again.read_text("utf-8") == text
 
 
 @pytest.mark.parametrize("name", ON_SHEETS)
-def test_what_is_facts_and_tables_has_a_page(results, tmp_path, monkeypatch, name):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
-    result = results[name]
-    path = tmp_path / "r.html"
-    result.report(path, title="<T>")
-    text = path.read_text("utf-8")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert "<h1>&lt;T&gt;</h1>" in text
-    assert "For internal use" in text
-    assert "2001-09-09" in text
-    reader = Sound()
-    reader.feed(re.sub("<(meta|!DOCTYPE)[^>]*>", "", text))
-    assert reader.open == []
-    # Each figure of the terminal is on the page, and in a notebook.
-    sheet = result._sheet()
+def test_figures_of_the_terminal_are_on_the_page_and_in_notebooks(
+    results, tmp_path, name
+):
+    results[name].report(tmp_path / "r.html")
+    sheet = results[name]._sheet()
     cells = [x for row in sheet.facts for x in row]
     for part in sheet.parts:
         cells += [x for row in [*part.facts, *part.rows] for x in row]
     assert len(cells) > 10
-    shown = re.sub("<[^>]*>", "\n", text)
-    notebook = re.sub("<[^>]*>", "\n", result._repr_html_())
+    shown = re.sub("<[^>]*>", "\n", (tmp_path / "r.html").read_text("utf-8"))
+    notebook = re.sub("<[^>]*>", "\n", results[name]._repr_html_())
     for cell in cells:
         assert html.escape(cell, quote=False) in shown.replace("&#39;", "'")
         assert html.escape(cell) in notebook
-    with pytest.raises(FileExistsError):
-        result.report(path)
-    result.report(path, title="<T>", overwrite=True)
-    assert path.read_text("utf-8") == text
 
 
 def test_a_check_says_its_verdict_on_the_page(data, tmp_path):

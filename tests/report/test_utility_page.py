@@ -13,7 +13,10 @@ from riskcore.report.risk_utility_svg import nice, spots
 from riskcore.report.utility_page import MOST_CATEGORIES
 from riskcore.report.utility_view import utility_of
 from tests import needs
+from tests.report.reading import table_of
 
+PAIRS = "Pairs of keys, the most changed first"
+STRATA = "Values missing that were not before, and their share"
 HOSTILE = '<img src=x onerror=alert(1)> & "q" \x1b[31m $x$ \u202e'
 
 
@@ -102,6 +105,7 @@ def test_spots_stand_where_their_figures_are():
 @pytest.mark.parametrize("most", [1e-9, 0.1, 0.2, 0.99, 1.0, 3.0, 99.0, 1e5])
 def test_axes_end_at_round_numbers(most):
     assert most <= nice(most) <= 2.5 * most
+    assert (nice(0.0), nice(10.0)) == (1.0, 10.0)
 
 
 # The section of a protection's report
@@ -124,42 +128,28 @@ def section(page):
     return found and found[0]
 
 
-def table_of(text, caption):
-    """Return the texts of the cells of a table, its head first."""
-    _, _, rest = text.partition(f"<caption>{caption}</caption>")
-    rows = re.findall("<tr>(.*?)</tr>", rest.partition("</table>")[0], re.S)
-    return [
-        [re.sub("<.*?>", "", one) for one in re.findall("<t[hd][ >].*?</t[hd]>", row)]
-        for row in rows
-    ]
-
-
 def test_the_report_of_a_protection_says_what_it_has_cost():
     result = protected()
-    found = utility_of(result)
+    said = []
+    found = utility_of(result, said.append)
+    assert said[0] == "comparing the file before and after"
+    assert "fitting the propensity score" in said
     text = section(protection_page(result, title="T", utility=found))
     rows = table_of(text, "Each key before and after")
     assert rows == utility_text.distance_rows(found.to_dict()["keys"], entropy=True)
     one = found.key("sex")
-    name, suppressed, before, after, tv, hellinger, _ = rows[1]
-    assert (name, suppressed) == ("sex", str(one.suppressed))
-    assert (before, after) == (
-        f"{one.original.entropy:.4g}",
-        f"{one.safe.entropy:.4g}",
-    )
-    assert (tv, hellinger) == (
-        f"{one.total_variation:.4g}",
-        f"{one.hellinger:.4g}",
-    )
+    numbers = one.original.entropy, one.safe.entropy, one.total_variation, one.hellinger
+    assert rows[1][:-1] == [
+        "sex", str(one.suppressed), *(f"{x:.4g}" for x in numbers),
+    ]  # fmt: skip
     assert f"pMSE {found.propensity.pmse:.6g}" in text
     assert f"{found.propensity.ratio:.4g} times" in text
-    strata = table_of(text, "Values missing that were not before, and their share")
+    strata = table_of(text, STRATA)
     assert [row[:2] for row in strata[1:]] == [["a", "3"], ["b", "2"]]
     assert f"<b>{found.newly_missing}</b>" in text
     # As the page of `riskcore compare` says it.
     theirs = comparison_page(found, title="T")
-    pairs = "Pairs of keys, the most changed first"
-    for caption in (pairs, "Values missing that were not before, and their share"):
+    for caption in (PAIRS, STRATA):
         shown = table_of(text, caption)
         assert len(shown) > 2
         assert shown == table_of(theirs, caption)
@@ -171,7 +161,7 @@ def test_names_of_keys_are_whole_in_every_table():
     one = riskcore.compare(original, original, [name, "b"], strata=["b"])
     page = comparison_page(one, title="T")
     for caption in (
-        "Values missing that were not before, and their share",
+        STRATA,
         "Missing values, and distances of the weighted tables",
         "Each key in the original and in the safe file",
     ):
@@ -187,10 +177,9 @@ def test_of_many_pairs_and_strata_the_report_lists_some():
     result = riskcore.protect(data, list("abcde"), k=2, strata=["area"])
     page = protection_page(result, title="T", utility=utility_of(result))
     text = section(page)
-    assert len(table_of(text, "Pairs of keys, the most changed first")) == 6
+    assert len(table_of(text, PAIRS)) == 6
     assert "10 pairs changed less" in text
-    strata = "Values missing that were not before, and their share"
-    assert len(table_of(text, strata)) == 21
+    assert len(table_of(text, STRATA)) == 21
     assert "5 strata more" in text
 
 
@@ -220,10 +209,3 @@ def test_data_on_an_engine_are_not_compared():
     table = duckdb.sql("select i % 3 as a, i % 2 as b from range(20) t(i)")
     result = riskcore.protect(table, ["a", "b"], k=2)
     assert "engine" in utility_of(result)
-
-
-def test_comparing_is_told_as_it_is_done():
-    said = []
-    utility_of(protected(), said.append)
-    assert said[0] == "comparing the file before and after"
-    assert "fitting the propensity score" in said
