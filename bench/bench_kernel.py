@@ -16,15 +16,19 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import hyp2f1
 
 import riskcore
 from bench._common import HERE, command, interleaved, machine, publish, table
+from bench.search import MODELS
 from riskcore.core.embed import c_array_function
+from riskcore.core.special.gamma import functions
 
 CELLS = 1_000_000
 MANY = 10_000_000
@@ -372,11 +376,59 @@ def goal_rows(speed, bounds, compared):
     return rows
 
 
+def speed_of_functions():
+    """Time the functions of the posterior, with a prior and of the models."""
+    n = 20_000
+    rng = np.random.default_rng(1)
+    f, p, level = geometric(rng, n), log_uniform(rng, 1e-4, 1, n), rng.random(n)
+    s = f + log_uniform(rng, 1e-6, 1e3, n)
+    real, small = rng.uniform(1, 16, n), rng.uniform(0.1, 0.5, n)
+    mu = 1e3 * (s - f)
+    quantile = riskcore.population_frequency_quantile
+    cases = {
+        "population_frequency_quantile": lambda: quantile(level, f, p),
+        "the same by scipy.stats.nbinom": lambda: stats.nbinom.ppf(level, f, p),
+        "population_frequency_quantile, f = 1000": lambda: quantile(level, 1e3, p),
+        "population_frequency_quantile, f + 1/2": lambda: quantile(level, f + 0.5, p),
+    }
+    for name, *arguments in (
+        ("individual_risk_quantile", level, f, p),
+        ("individual_risk_deviation", f, p),
+        ("individual_risk_deviation, f = 1", 1.0, p),
+        ("individual_risk_deviation, f = 100", 100.0, p),
+        ("individual_risk_second_moment", f, p),
+        ("individual_risk_with_prior", f, s, p),
+        ("individual_risk_with_prior, f = 1", 1.0, s, p),
+        ("individual_risk_with_prior, real f in [1, 16)", real, real + s, p),
+        ("individual_risk_with_prior, real f in [0.1, 0.5)", small, small + s, p),
+        ("individual_risk_poisson", f, mu),
+        ("individual_risk_poisson, real f in [0.1, 0.5)", small, mu),
+    ):
+        cases[name] = partial(getattr(riskcore, name.partition(",")[0]), *arguments)
+    for name, regions in MODELS.items():
+        points = next(iter(regions.values()))(rng, n)
+        cases[name] = partial(getattr(functions, name), *points)
+    medians = interleaved(cases, 5)
+    rows = [[name, f"{1e9 * medians[name] / n:.0f}"] for name in cases]
+    text = (
+        f"`{command()}`: {machine('numpy', 'scipy', 'numba')}; {n:,} cells, "
+        "geometric f, p in [1e-4, 1), shape f + alpha with alpha in [1e-6, 1e3); "
+        "functions of the models in the first region of bench/search.py."
+    )
+    publish("function_speed", f"{text}\n\n{table(['ns per value', ''], rows)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--against", metavar="REVISION", help="an earlier commit")
+    parser.add_argument(
+        "--functions", action="store_true", help="only those other than the risk's"
+    )
     options = parser.parse_args()
+    if options.functions:
+        speed_of_functions()
+        return
     rounds, revision = options.rounds, options.against
     with ThreadPoolExecutor(2) as pool, earlier(revision) as before:
         speed = [speed_row(case, CELLS, rounds, pool, before) for case in CASES]

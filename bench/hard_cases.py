@@ -26,7 +26,7 @@ import numpy as np
 from flint import arb, arb_series, ctx
 
 from bench._common import HERE, command, table
-from bench.enclosures import exact
+from bench.references import exact_risk
 from riskcore.core.risk.bounds import risk_enclosure
 
 DATA = HERE.parent / "tests" / "core" / "points" / "hard_cases.csv"
@@ -217,7 +217,7 @@ def judged(f, p, bits=400):
     until it has eight digits.
     """
     while bits < 20_000:
-        r = exact(f, p, bits)
+        r = exact_risk(f, p, bits)
         with ctx.workprec(bits + 1200):
             nearest = nearest_of(r)
             if nearest is not None:

@@ -68,6 +68,11 @@ class Section(NamedTuple):
 
 
 PAGE = "bench/README.md"
+# Of functions that bench/search.py measures together.
+GROUPS = (
+    "accuracy", "posterior", "prior", "models_accuracy", "posterior_uniques",
+    "intruder",
+)  # fmt: skip
 SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
@@ -82,10 +87,12 @@ SECTIONS = (
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
-    Section("accuracy", PAGE, "accuracy"),
-    Section("accuracy", "bench/accuracy.md"),
-    Section("sweep", PAGE, "sweep"),
-    Section("sweep", "notes/accuracy.md", "kernel"),
+    *(
+        Section("search", page, group + suffix)
+        for group in GROUPS
+        for page, suffix in ((PAGE, ""), ("bench/accuracy.md", "_regions"))
+    ),
+    Section("bench_kernel", PAGE, "function_speed", measured=True),
     Section("continued_fraction", PAGE, "fraction"),
     Section(
         "other_libraries", "notes/correct_rounding.md", "other_libraries", measured=True
@@ -93,22 +100,11 @@ SECTIONS = (
     Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
-    # The rows of two columns are its speed.
-    Section("enclosures", PAGE, "enclosures", but=r"\| [^|]*\| \d+ \|$"),
-    Section("enclosures", "tests/core/points/hardest_points.csv"),
     # The time of the search is on the page.
     Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
     Section("correct_rounding", PAGE, "correct_rounding"),
-    Section("posterior", PAGE, "posterior"),
-    Section("posterior", PAGE, "posterior_speed", measured=True),
-    Section("prior", PAGE, "prior"),
-    Section("prior", PAGE, "prior_speed", measured=True),
     Section("finite_population", PAGE, "finite_population"),
-    Section("models_accuracy", PAGE, "models_accuracy"),
-    Section("models_accuracy", PAGE, "models_speed", measured=True),
-    Section("intruder", PAGE, "intruder"),
-    Section("posterior_uniques", PAGE, "posterior_uniques", measured=True),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),
     Section("atlas", "notes/accuracy.md", "maps"),
