@@ -14,7 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
-from bench._common import command, machine, table
+from bench._common import origin, table
 
 KEYS = {
     "region": "hash(i * 7 + 1) % 17",
@@ -81,7 +81,7 @@ def main():
         assert again.cells.n == records
         step("assessed", begin, f"{again.unsafe_count(threshold):,} unsafe")
     print(
-        f"`{command()}`: {machine('duckdb', 'pyarrow', 'numpy')}; {len(keys)} keys, "
+        f"{origin('duckdb', 'pyarrow', 'numpy')}; {len(keys)} keys, "
         f"threshold {threshold:g}, limit {limit}\n"
     )
     print(table(["step", "seconds", "peak GB", "what"], rows))

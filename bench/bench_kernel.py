@@ -25,7 +25,7 @@ from scipy import stats
 from scipy.special import hyp2f1
 
 import riskcore
-from bench._common import HERE, command, interleaved, machine, publish, table
+from bench._common import HERE, interleaved, origin, publish, reached, table
 from bench.search import MODELS
 from riskcore.core.embed import c_array_function
 from riskcore.core.special.gamma import functions
@@ -349,7 +349,7 @@ def goal_rows(speed, bounds, compared):
     rows = []
 
     def add(goal, n, measured, good):
-        rows.append([goal, n, measured, "reached" if good else "missed"])
+        rows.append([goal, n, measured, reached(good)])
 
     for case, n, ns, before, _, log, power, threads, *_ in speed:
         if compared and n == f"{CELLS:.0e}":
@@ -411,7 +411,7 @@ def speed_of_functions():
     medians = interleaved(cases, 5)
     rows = [[name, f"{1e9 * medians[name] / n:.0f}"] for name in cases]
     text = (
-        f"`{command()}`: {machine('numpy', 'scipy', 'numba')}; {n:,} cells, "
+        f"{origin('numpy', 'scipy', 'numba')}; {n:,} cells, "
         "geometric f, p in [1e-4, 1), shape f + alpha with alpha in [1e-6, 1e3); "
         "functions of the models in the first region of bench/search.py."
     )
@@ -439,7 +439,7 @@ def main():
     header += ["two threads", "log in two", "SciPy", "SciPy / riskcore"]
     header += ["SciPy not finite"]
     about = (
-        f"`{command()}`: {machine('numpy', 'scipy', 'numba')}, "
+        f"{origin('numpy', 'scipy', 'numba')}, "
         f"{'with' if has_avx512() else 'without'} AVX-512; SciPy computes "
         f"{FEW} cells; medians of {rounds} interleaved rounds (5 for {MANY:.0e}); "
         "two threads: times faster than one."

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, table
 
 # Seconds after which a process is taken to hang.
 _HANGS = 600
@@ -81,10 +81,10 @@ def commands(path, folder):
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 5_000_000
+    records, pieces = given(5_000_000, 9)
     # In the background of a shell Ctrl-C is ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    pieces = 1 + (int(sys.argv[2]) if len(sys.argv) > 2 else 9)
+    pieces += 1
     from riskcore.data.files import formats
 
     rows = []
@@ -103,7 +103,7 @@ def main():
     header = ["command", "seconds", "longest silence", "longest after Ctrl-C"]
     publish(
         "reading",
-        f"`{command()}`: {machine('numpy', 'pyarrow')}; {records:.0e} records, "
+        f"{origin('numpy', 'pyarrow')}; {records:.0e} records, "
         f"household ids of text; inf: the process hung.\n\n{table(header, rows)}",
     )
 

@@ -23,7 +23,9 @@ from matplotlib.figure import Figure
 from scipy.stats import binom
 
 import riskcore
-from bench._common import HERE, command, table
+from bench import _populations
+from bench._common import HERE, command, given, table
+from bench._populations import MUNICIPALITIES, PROVINCES
 from bench.atlas import paragraph, save
 from riskcore.models import (
     DirichletMultinomial,
@@ -38,7 +40,6 @@ from riskcore.models.posterior_uniques import tau_distribution
 from riskcore.simulate import (
     design_weights,
     dirichlet_multinomial_population,
-    microdata,
     pitman_population,
     sample,
     uniques,
@@ -59,7 +60,7 @@ SHRINKAGES = (0.0, 0.5, 1.0)
 
 
 class Population(NamedTuple):
-    """Cells of a population: their people, how many there can be, codes, strata."""
+    """Frequencies of a population's cells, the number of all cells, codes, strata."""
 
     frequencies: np.ndarray
     K: int
@@ -82,20 +83,12 @@ def pitman(theta, sigma, rng):
 
 
 def census(keys, rng, stratified=False):
-    people = microdata(N, rng, fraction=1.0)
-    people["PROVINCE"] = people["REGION"] // 100
-    columns = [np.unique(people[key], return_inverse=True)[1] for key in keys]
-    levels = [int(column.max()) + 1 for column in columns]
-    cell = np.ravel_multi_index(columns, levels)
-    cells, frequencies = np.unique(cell, return_counts=True)
-    codes = list(np.unravel_index(cells, levels))
+    people = _populations.census_of(N, rng)
+    codes, frequencies, levels, _ = _populations.cells_of([people[key] for key in keys])
     strata = codes[keys.index("PROVINCE")] if stratified else None
     return Population(frequencies, math.prod(levels), codes, strata)
 
 
-FEW = ["PROVINCE", "SEX", "AGE", "MARSTAT"]
-MORE = [*FEW, "EDUCATION", "HHSIZE"]
-MANY = ["REGION", *MORE[1:]]
 # From its name and family to how it is drawn.
 POPULATIONS = {
     **{
@@ -110,21 +103,14 @@ POPULATIONS = {
     "Ewens theta 2000": ("models", partial(pitman, 2000.0, 0.0)),
     "Pitman 1000, 0.3": ("models", partial(pitman, 1000.0, 0.3)),
     "Pitman 100, 0.5": ("models", partial(pitman, 100.0, 0.5)),
-    "census, 4 keys": ("census", partial(census, FEW)),
-    "census, 6 keys": ("census", partial(census, MORE)),
-    "census, 6 keys, finer": ("census", partial(census, MANY)),
-    "census, 6 keys, unequal": ("census", partial(census, MORE, stratified=True)),
+    "census, 4 keys": ("census", partial(census, PROVINCES[:4])),
+    "census, 6 keys": ("census", partial(census, PROVINCES)),
+    "census, 6 keys, finer": ("census", partial(census, MUNICIPALITIES)),
+    "census, 6 keys, unequal": (
+        "census",
+        partial(census, PROVINCES, stratified=True),
+    ),
 }
-
-
-def draw_sample(population, fraction, rng):
-    """Return the sample's frequencies; strata have equal numbers of records."""
-    frequencies, strata = population.frequencies, population.strata
-    n = round(fraction * int(frequencies.sum()))
-    if strata is None:
-        return sample(frequencies, n, rng)
-    share = n // len(np.unique(strata))
-    return sample(frequencies, share, rng, "stratified", strata)
 
 
 # --- estimates ---------------------------------------------------------------------
@@ -279,7 +265,9 @@ def study(name, replicates, fractions=FRACTIONS):
         rng = np.random.default_rng([1, *name.encode(), replicate])
         population = draw(rng)
         for fraction in fractions:
-            sampled = draw_sample(population, fraction, rng)
+            sampled = _populations.sample_of(
+                population.frequencies, population.strata, fraction, rng
+            )
             for method, estimate in estimates(population, sampled).items():
                 found[fraction].setdefault(method, []).append(estimate)
     return {
@@ -292,7 +280,7 @@ def study(name, replicates, fractions=FRACTIONS):
 
 
 class OwnCase(NamedTuple):
-    """A model with given parameters, data from it, the law of tau, how to fit it."""
+    """A model with given parameters, its data, the law of tau and its fit."""
 
     model: object
     draw: Callable  # sample and population frequencies
@@ -873,7 +861,7 @@ At n/N of 1, 10 and 30 %; a boundary of the model is an estimate.
 
 
 def main():
-    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else REPLICATES
+    (replicates,) = given(REPLICATES)
     results, own = {}, {}
     for name in POPULATIONS:
         results[name] = study(name, replicates)

@@ -11,7 +11,7 @@ import sys
 
 from flint import arb, ctx
 
-from bench._common import command, machine, publish, table
+from bench._common import origin, publish, table
 from bench.references import with_prior
 
 SIZES = {
@@ -62,7 +62,7 @@ def main():
             numbers += [f"{float(alone[1]):.4f}", percent(alone)]
             rows.append([f"{N:,}", f"{n:,}", *numbers])
     header = ["N", "n", "r for f = 1", "too high by", "P(F = 1)", "too high by"]
-    text = f"`{command()}`: {machine('python-flint')}.\n\n{table(header, rows, 0)}"
+    text = f"{origin('python-flint')}.\n\n{table(header, rows, 0)}"
     publish("finite_population", text)
 
 

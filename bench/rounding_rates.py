@@ -11,14 +11,13 @@ fail the test: those with a midpoint of two doubles within the bound.
 """
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from bench._common import HERE, command, replace, table
+from bench._common import HERE, command, given, replace, table
 from bench.atlas import save
 from riskcore.core.compiled.jit import native
 from riskcore.core.risk.bounds import risk_enclosure
@@ -221,7 +220,7 @@ def draw_map(shares):
 
 
 def main():
-    n = int(float(sys.argv[1])) if len(sys.argv) > 1 else CELLS
+    (n,) = given(CELLS)
     header = ["region", "cells", "largest error", "of its bound", "at f, p"]
     header += ["fail the test", "and the pairs'", "and the balls'"]
     rows = [row(which, n) for which in NAMES]

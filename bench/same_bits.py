@@ -26,7 +26,7 @@ import numba
 import numpy as np
 
 import riskcore
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, table
 from riskcore.core import embed
 from riskcore.core.compiled.ufunc_maker import made_from
 
@@ -356,7 +356,7 @@ def row(label, hashes, expected):
 
 
 def main():
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else PER_GROUP
+    (n,) = given(PER_GROUP)
     expected = by_way("one array", n)
     found = {way: by_way(way, n) for way in WAYS}
     for processor in runnable():
@@ -372,7 +372,7 @@ def main():
     ]
     verdict = "All ways give the same bits." if same else "The ways differ."
     text = f"""\
-`{command()}`: {machine("numpy", "numba", "llvmlite")}.
+{origin("numpy", "numba", "llvmlite")}.
 **{verdict}**
 
 {table(["function", "points", f"first {DIGITS} digits of SHA-256"], functions)}

@@ -27,7 +27,7 @@ from flint import arb
 
 import riskcore
 from bench import domains, references
-from bench._common import HERE, command, machine, replace, table
+from bench._common import HERE, command, origin, replace, table
 from riskcore import intruder
 from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.bounds import risk_enclosure
@@ -85,10 +85,9 @@ def quick_errors(function, f, p):
     return np.where(counts, error.astype(float), np.nan)
 
 
-def of_risk(name, exact, regions=domains.RISK, quick=False):
-    function = getattr(riskcore, name)
-    errors = partial(quick_errors, function) if quick else None
-    return Subject("accuracy", function, exact, regions, decides=True, quick=errors)
+def of(module, group, name, exact, regions, *counts, **options):
+    """Return the subject of a function of a module."""
+    return Subject(group, getattr(module, name), exact, regions, *counts, **options)
 
 
 def faint(subject):
@@ -99,51 +98,20 @@ def faint(subject):
     )
 
 
-def of_moments(name, exact):
-    function = getattr(riskcore, name)
-    return Subject("posterior", function, exact, domains.MOMENTS, moved=20)
+def relative_log(bounded):
+    """Return what counts of a logarithm: near 0 its error is absolute.
 
-
-def counts_log(bounded):
-    """Return what counts of log r: near r = 1 the contract of other points is absolute.
-
-    ``bounded`` says where it is not.
+    ``bounded`` says where it is not, among f from 1.
     """
     return lambda exact, at: not abs(exact) < 1 / 16 or (at[0] >= 1 and bounded(at))
-
-
-def of_prior(name, exact, regions, counts=above_underflow, moved=60):
-    function = getattr(riskcore, name)
-    return Subject("prior", function, exact, regions, counts, moved=moved)
-
-
-def logarithm(reference):
-    return lambda bits, *at: reference(bits, *at).log()
-
-
-def of_order_two(reference):
-    return lambda bits, *at: reference(bits, *at, power=1)
 
 
 def from_one(exact, at):
     return at[0] >= 1 and above_underflow(exact, at)
 
 
-def of_models(name, regions, counts=lambda exact, at: abs(exact) > 2.0**-1000):
-    function = getattr(functions, name)
-    exact = references.exactly(references.GAMMA[name])
-    return Subject("models_accuracy", function, exact, regions, counts, moved=300)
-
-
-def of_intruder(function, definition, sampler):
-    return Subject(
-        "intruder",
-        function,
-        references.defined(definition),
-        {"all settings": sampler},
-        lambda exact, at: FAINT < exact < 2.0**1020,
-        moved=100,
-    )
+def logarithm(reference):
+    return lambda bits, *at: reference(bits, *at).log()
 
 
 @lru_cache
@@ -155,108 +123,135 @@ def probability_of_tau(A, b, M, m1, k):
     return law_of_tau(A, b, int(M), int(m1))[int(k)]
 
 
-def by_form(function, form):
-    return lambda *arguments: function(*arguments, form=form)
+def form_of(label):
+    """Return the function of an intruder's risk in one form: "function, form"."""
+    name, _, form = label.partition(", ")
+    function = getattr(intruder, name)
+    if name == "total_risk":
+        half = domains.KEYS
+        return lambda n, *shares: function(n, shares[:half], shares[half:], form)
+    if name == "maximal_subpopulation_risk":
+        return lambda f, a, f_u: function([f], a, [f_u])
+    return partial(function, form=form) if form else function
 
 
-def total_risk(form):
-    def of_columns(n, *fractions):
-        f_a, f_u = fractions[: domains.KEYS], fractions[domains.KEYS :]
-        return intruder.total_risk(n, f_a, f_u, form)
-
-    return of_columns
-
-
-MODELS = {
-    "log_gamma_ratio": domains.RATIOS,
-    "gamma_ratio": domains.RATIOS,
-    "log_gamma_ratio_curvature": domains.RATIOS,
-    "log_rising_factorial": domains.STEPS | domains.NEXT_TO_ZERO,
-    "log_rising_excess": domains.STEPS,
-    "digamma_difference": domains.STEPS,
-    "digamma_deficit": domains.STEPS,
-    "trigamma_difference": domains.STEPS,
-    "trigamma_deficit": domains.STEPS,
-    "log": domains.LOG,
-    "log1p": domains.LOG1P,
-    "log1pmx": domains.LOG1P,
-    "exp": domains.EXP,
-    "expm1": domains.EXP,
+PRIOR = {
+    "individual_risk_with_prior": (references.with_prior, domains.PRIOR),
+    "log_individual_risk_with_prior": (
+        logarithm(references.with_prior),
+        domains.PRIOR,
+        relative_log(lambda at: at[1] >= at[0]),
+    ),
+    "individual_risk_poisson": (references.poisson, domains.POISSON),
+    "log_individual_risk_poisson": (
+        logarithm(references.poisson),
+        domains.POISSON,
+        relative_log(lambda at: True),
+    ),
+    "individual_risk_second_moment_with_prior": (
+        partial(references.with_prior_by_integral, power=1),
+        domains.PRIOR,
+        from_one,
+    ),
+    "individual_risk_second_moment_poisson": (
+        partial(references.poisson_by_integral, power=1),
+        domains.POISSON,
+        from_one,
+    ),
+    "cell_fully_sampled_probability": (references.fully_sampled, domains.COMPLETE),
+    "cell_fully_sampled_probability_poisson": (
+        references.fully_sampled_poisson,
+        domains.COMPLETE_POISSON,
+    ),
 }
-RISK = of_risk("individual_risk", references.risk)
-GRADIENT = of_risk("individual_risk_gradient", references.gradient, quick=True)
+MODELS = {
+    **dict.fromkeys(
+        ("log_gamma_ratio", "gamma_ratio", "log_gamma_ratio_curvature"), domains.RATIOS
+    ),
+    "log_rising_factorial": domains.STEPS | domains.NEXT_TO_ZERO,
+    **dict.fromkeys(
+        (
+            "log_rising_excess", "digamma_difference", "digamma_deficit",
+            "trigamma_difference", "trigamma_deficit",
+        ),
+        domains.STEPS,
+    ),
+    "log": domains.LOG,
+    **dict.fromkeys(("log1p", "log1pmx"), domains.LOG1P),
+    **dict.fromkeys(("exp", "expm1"), domains.EXP),
+}  # fmt: skip
+INTRUDER = {
+    "disclosure_risk, hypergeometric": (references.hypergeometric, domains.settings),
+    "disclosure_risk, binomial": (references.binomial, domains.settings),
+    "disclosure_risk, exponential": (references.exponential, domains.settings),
+    "maximal_sampling_fraction, binomial": (
+        references.maximal_binomial,
+        domains.accepted,
+    ),
+    "maximal_sampling_fraction, exponential": (
+        references.maximal_exponential,
+        domains.accepted,
+    ),
+    "maximal_sampling_fraction, linear": (references.maximal_linear, domains.accepted),
+    "total_risk, disjoint": (references.disjoint_keys, domains.nested),
+    "total_risk, independent": (references.independent_keys, domains.nested),
+    "total_risk, exponential": (references.exponential_keys, domains.nested),
+    "expected_acquaintances": (references.union, domains.circles),
+    "unique_fraction": (references.fraction_of_uniques, domains.laws_of_sizes),
+    "maximal_unique_fraction": (references.maximal_uniques, domains.LIMITS),
+    "maximal_subpopulation_risk": (references.maximal_parts, domains.PARTS),
+}
+of_risk = partial(of, riskcore, "accuracy", decides=True)
+RISK = of_risk("individual_risk", references.risk, domains.RISK)
+LOG_RISK = of_risk(
+    "log_individual_risk",
+    references.log_risk,
+    domains.RISK,
+    lambda exact, at: True,
+    quick=partial(quick_errors, riskcore.log_individual_risk),
+)
+GRADIENT = of_risk(
+    "individual_risk_gradient",
+    references.gradient,
+    domains.RISK,
+    quick=partial(quick_errors, riskcore.individual_risk_gradient),
+)
 OF_FREQUENCIES = of_risk(
     "individual_risk_from_frequencies",
     references.risk_of_frequencies,
     domains.FREQUENCIES,
 )
-RISING = of_models(
-    "log_rising_factorial",
-    MODELS["log_rising_factorial"],
-    lambda exact, at: abs(exact) > ZERO,
-)
+of_moments = partial(of, riskcore, "posterior", regions=domains.MOMENTS, moved=20)
+GAMMA = {
+    name: of(
+        functions,
+        "models_accuracy",
+        name,
+        references.exactly(references.GAMMA[name]),
+        regions,
+        lambda exact, at: abs(exact) > 2.0**-1000,
+        moved=300,
+    )
+    for name, regions in MODELS.items()
+}
+RISING = GAMMA["log_rising_factorial"]
 SUBJECTS = {
     "individual_risk": RISK,
     "individual_risk, r < 2^-960": faint(RISK),
-    "log_individual_risk": of_risk(
-        "log_individual_risk", references.log_risk, quick=True
-    )._replace(counts=lambda exact, at: True),
+    "log_individual_risk": LOG_RISK,
     "individual_risk_gradient": GRADIENT,
     "individual_risk_gradient, dr/dp < 2^-960": faint(GRADIENT),
     "individual_risk_from_frequencies": OF_FREQUENCIES,
     "individual_risk_from_frequencies, r < 2^-960": faint(OF_FREQUENCIES),
-    **{
-        name: of_moments(name, exact)
-        for name, exact in {
-            "individual_risk_deviation": references.deviation,
-            "individual_risk_second_moment": references.second_moment,
-        }.items()
-    },
-    **{
-        name: of_prior(name, *rest)
-        for name, *rest in [
-            ("individual_risk_with_prior", references.with_prior, domains.PRIOR),
-            (
-                "log_individual_risk_with_prior",
-                logarithm(references.with_prior),
-                domains.PRIOR,
-                counts_log(lambda at: at[1] >= at[0]),
-            ),
-            ("individual_risk_poisson", references.poisson, domains.POISSON),
-            (
-                "log_individual_risk_poisson",
-                logarithm(references.poisson),
-                domains.POISSON,
-                counts_log(lambda at: True),
-            ),
-            (
-                "individual_risk_second_moment_with_prior",
-                of_order_two(references.with_prior_by_integral),
-                domains.PRIOR,
-                from_one,
-                20,
-            ),
-            (
-                "individual_risk_second_moment_poisson",
-                of_order_two(references.poisson_by_integral),
-                domains.POISSON,
-                from_one,
-                20,
-            ),
-            (
-                "cell_fully_sampled_probability",
-                references.fully_sampled,
-                domains.COMPLETE,
-            ),
-            (
-                "cell_fully_sampled_probability_poisson",
-                references.fully_sampled_poisson,
-                domains.COMPLETE_POISSON,
-            ),
-        ]
-    },
-    **{name: of_models(name, regions) for name, regions in MODELS.items()},
-    "log_rising_factorial": RISING,
+    "individual_risk_deviation": of_moments(
+        name="individual_risk_deviation", exact=references.deviation
+    ),
+    "individual_risk_second_moment": of_moments(
+        name="individual_risk_second_moment", exact=references.second_moment
+    ),
+    **{name: of(riskcore, "prior", name, *rest) for name, rest in PRIOR.items()},
+    **GAMMA,
+    "log_rising_factorial": RISING._replace(counts=lambda exact, at: abs(exact) > ZERO),
     "log_rising_factorial, below 2^-6, in 2^-59": RISING._replace(
         regions=domains.NEXT_TO_ZERO,
         counts=lambda exact, at: 0 < abs(exact) < ZERO,
@@ -270,49 +265,16 @@ SUBJECTS = {
         lambda exact, at: exact > 1e-20,
     ),
     **{
-        f"disclosure_risk, {form}": of_intruder(
-            by_form(intruder.disclosure_risk, form), definition, domains.settings
+        label: Subject(
+            "intruder",
+            form_of(label),
+            references.defined(definition),
+            {"all settings": sampler},
+            lambda exact, at: FAINT < exact < 2.0**1020,
+            moved=100,
         )
-        for form, definition in {
-            "hypergeometric": references.hypergeometric,
-            "binomial": references.binomial,
-            "exponential": references.exponential,
-        }.items()
+        for label, (definition, sampler) in INTRUDER.items()
     },
-    **{
-        f"maximal_sampling_fraction, {form}": of_intruder(
-            by_form(intruder.maximal_sampling_fraction, form),
-            definition,
-            domains.accepted,
-        )
-        for form, definition in {
-            "binomial": references.maximal_binomial,
-            "exponential": references.maximal_exponential,
-            "linear": references.maximal_linear,
-        }.items()
-    },
-    **{
-        f"total_risk, {form}": of_intruder(total_risk(form), definition, domains.nested)
-        for form, definition in {
-            "disjoint": references.disjoint_keys,
-            "independent": references.independent_keys,
-            "exponential": references.exponential_keys,
-        }.items()
-    },
-    "expected_acquaintances": of_intruder(
-        intruder.expected_acquaintances, references.union, domains.circles
-    ),
-    "unique_fraction": of_intruder(
-        intruder.unique_fraction, references.fraction_of_uniques, domains.laws_of_sizes
-    ),
-    "maximal_unique_fraction": of_intruder(
-        intruder.maximal_unique_fraction, references.maximal_uniques, domains.LIMITS
-    ),
-    "maximal_subpopulation_risk": of_intruder(
-        lambda f, a, f_u: intruder.maximal_subpopulation_risk([f], a, [f_u]),
-        references.maximal_parts,
-        domains.PARTS,
-    ),
 }
 GROUPS = {
     group: [name for name, one in SUBJECTS.items() if one.group == group]
@@ -623,7 +585,7 @@ def publish(group, found, ever):
     rows, broken = summary_rows(names, found, ever)
     header = ["function", "points", "worst of the sample, ulp", "worst ever found, ulp"]
     header += ["correctly rounded", "at", "contract"]
-    about = f"`{command()}`: {machine('numpy', 'numba', 'python-flint', 'mpmath')}."
+    about = f"{origin('numpy', 'numba', 'python-flint', 'mpmath')}."
     summary = f"{about}\n\n{table(header, rows)}"
     replace(HERE / "README.md", group, summary)
     regions = region_tables(names, found)
