@@ -1,4 +1,4 @@
-"""Time assess() with the risk of each record against a group-by alone; print a table.
+"""Compare the time of assess() with that of a plain group-by.
 
     python -m bench.bench_assess [records] [rounds]
 

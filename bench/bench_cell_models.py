@@ -1,4 +1,4 @@
-"""Time the latent class model against the number of records; print a table.
+"""Time the latent class model by the number of records.
 
     python -m bench.bench_cell_models [most records]
 

@@ -1,10 +1,10 @@
-"""Time riskcore.check on a large Parquet file beside a group-by of duckdb.
+"""Compare riskcore.check on a large Parquet file with a group-by of duckdb.
 
     python -m bench.bench_check [records] [rounds]
 
 Six keys and a weight, written once; every case reads them from the file. duckdb counts
-the same cells and is asked for the smallest f and what is below k; the counts must be
-equal. Rounds interleave the cases in one process; the figures are medians.
+the same cells and returns the smallest f and the counts below k, which must be equal.
+Rounds interleave the cases in one process; the figures are medians.
 """
 
 import tempfile

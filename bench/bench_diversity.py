@@ -1,4 +1,4 @@
-"""Time diversity() and suda() on a large file; print a table.
+"""Time diversity() and suda() on a large file.
 
     python -m bench.bench_diversity [records] [rounds]
 

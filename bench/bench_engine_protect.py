@@ -1,10 +1,10 @@
-"""Protecting data that duckdb holds, larger than its limit: time and memory.
+"""Measure time and memory of protecting data in duckdb that exceed its limit.
 
     python -m bench.bench_engine_protect [records] [keys] [threshold] [limit]
 
-Records go to Parquet, duckdb with a limit protects them and writes what came of it, and
-what was written is assessed: no record may be unsafe. The peak is that of the whole
-process, duckdb's memory among it; what is below the limit is duckdb's own affair.
+Records go to Parquet; duckdb with a memory limit protects them and writes the result,
+which is assessed again: no record may be unsafe. The peak is of the whole process,
+including the memory of duckdb.
 """
 
 import resource

@@ -1,4 +1,4 @@
-"""Time c(lambda) of Lancaster's model over all cells beside numpy.sum; print a table.
+"""Compare c(lambda) of Lancaster's model over all cells with numpy.sum.
 
     python -m bench.bench_lancaster [rounds]
 

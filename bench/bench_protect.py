@@ -1,4 +1,4 @@
-"""Time and memory of protecting a file, beside the same steps in plain pandas.
+"""Compare protecting a file with the same steps in plain pandas: time and memory.
 
     python -m bench.bench_protect [records] [rounds]
 

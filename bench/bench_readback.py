@@ -1,10 +1,10 @@
-"""What it costs to read a safe file back, beside writing it.
+"""Measure what reading a safe file back adds to the time of writing it.
 
     python -m bench.bench_readback [records] [rounds]
 
-A survey of ten columns is protected once and written again and again, with and without
-the reading back, in turn; medians of the processor's seconds, so that what else the
-machine does matters less.
+A survey of ten columns is protected once and then written with and without reading it
+back, in turn. Figures are medians of processor seconds, on which other work of the
+machine has less influence.
 """
 
 import tempfile

@@ -1,11 +1,10 @@
-"""How long commands on a large file take, how mute they are, how deaf to Ctrl-C.
+"""Measure commands on a large file: time, longest silence, wait after Ctrl-C.
 
     python -m bench.bench_reading [records [stops]]
 
-A file with household ids of text is assessed and protected by the command, in front of
-a terminal: the seconds of all, and of the longest silence between two things it says.
-Then that is done again and stopped, by default at each tenth of the time: the longest
-wait from Ctrl-C to the end of the process.
+The command assesses and protects a file with household ids of text on a terminal. It is
+timed, and so is the longest silence between two messages. Further runs are stopped, by
+default at each tenth of the time, to find the longest wait from Ctrl-C to the end.
 """
 
 import math
@@ -23,7 +22,7 @@ import numpy as np
 
 from bench._common import given, origin, publish, table
 
-# Seconds after which a process is taken to hang.
+# Seconds after which a process counts as hung.
 _HANGS = 600
 FILES = ["survey.csv", "survey.parquet", "survey.feather"]
 

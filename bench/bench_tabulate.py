@@ -1,4 +1,4 @@
-"""Time tabulate() against the group-by of polars and pandas; print a table.
+"""Compare tabulate() with the group-by of polars and pandas.
 
     python -m bench.bench_tabulate [records] [rounds]
 

@@ -1,9 +1,9 @@
-"""Time tabulate() with missing keys that match any value; print a table.
+"""Time tabulate() where missing keys match any value.
 
     python -m bench.bench_wildcard [records] [rounds]
 
 The file is that of bench_tabulate. In each key a share of the values is missing, at
-random; the complete file is counted beside it. Rounds interleave the cases in one
+random; the complete file is counted for comparison. Rounds interleave the cases in one
 process; the figures are medians. The goal is at most 10 times the time of the complete
 file, at 1e6 records, 6 keys and 2 % missing.
 """

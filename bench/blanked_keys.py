@@ -1,4 +1,4 @@
-"""What the choice of the blanked key tells: an attack on plans by record.
+"""Attack plans by record: what the choice of the blanked key reveals.
 
     python -m bench.blanked_keys FILE --keys KEY ... [--truncate KEY=N ...] [--k 3]
 
@@ -35,7 +35,7 @@ class Told:
     blanks : int
         Suppressed values.
     surely, wrongly : int
-        Those of which one value was left, and how many of these were wrong.
+        Blanks with one possible value, and how many of those values were wrong.
     guessed : float
         The number of right guesses, ties shared.
     """

@@ -5,8 +5,8 @@
 Populations of known law are drawn again for every replicate, and samples of them; each
 model says of each sample unique how likely it is unique in the population, which the
 simulation knows. All chance comes from fixed seeds: the same versions give the same
-page, but for the rows of data that are not part of the project. A run of many hours
-may stop: with a file of outcomes the next one goes on where it ended.
+page, except rows of data that are not part of the project. A run takes many hours; with
+a file of outcomes a later run continues where it stopped.
 
 Data that are not part of the project are CSV files in the folder that the environment
 variable RISKCORE_POPULATIONS names: adult.csv (UCI Adult, 30,162 complete records, ';'
@@ -57,7 +57,10 @@ FRACTIONS = (0.01, 0.05, 0.2)
 REPLICATES = 20
 LEVEL = 0.95
 GOAL = 0.25  # of the mean ratio of tau, from 5 % on
-RISK_GOAL, SMALL_RISK_GOAL = 0.1, 0.35  # of that of the risks, from 5 % on and at 1 %
+RISK_GOAL, SMALL_RISK_GOAL = (
+    0.1,
+    0.35,
+)  # of the mean ratio of risks, from 5 % on and at 1 %
 TENTH_GOAL = 1.5  # factor, in tenths with 100 records
 FOLDER = Path(os.environ.get("RISKCORE_POPULATIONS", "."))
 FILES = {
@@ -143,7 +146,7 @@ def classes(rng, a=math.inf, b=0.0):
 
 
 def scattered(rng):
-    """Cells of Zipf's law at random places of a table: the keys tell nothing."""
+    """Return cells of Zipf's law at random places of a table, unrelated to the keys."""
     people = rng.permutation(zipf_population(N, N // 2, 1.0, rng))
     places = np.sort(rng.choice(40 * 30 * 20 * 10, len(people), replace=False))
     codes = [code[people > 0] for code in np.unravel_index(places, (40, 30, 20, 10))]
@@ -379,7 +382,7 @@ def task_done(task):
 
 
 def run(tasks, path, processes):
-    """Do the tasks that the file has no outcome of, and return those of all."""
+    """Do the tasks without an outcome in the file; return all outcomes."""
     found = read_outcomes(path)
     left = [task for task in tasks if task not in found]
     started = time.monotonic()

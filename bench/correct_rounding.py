@@ -45,7 +45,7 @@ class Counted(NamedTuple):
 
 @functools.lru_cache(100_000)  # the doubles next to 1 come again and again
 def nearest_by_arb(f, p):
-    """Return the double nearest to r(f, p); for a midpoint, which none is, an error."""
+    """Return the double nearest to r(f, p); r is never a midpoint."""
     bits = 120
     while bits < 20_000:
         r = exact_risk(f, p, bits)
@@ -58,7 +58,7 @@ def nearest_by_arb(f, p):
 
 
 def nearest_by_enclosures(f, p):
-    """Return the doubles nearest to r, and where the enclosures tell them."""
+    """Return the doubles nearest to r, and where the enclosures decide them."""
     # r is within radius of (high + low) 2^(-600 n).
     high, low, radius, n = risk_enclosure(f, p)
     # low may be half an ulp of high, and the sum be rounded to it: an ulp of low more.

@@ -104,7 +104,7 @@ def real(low, high):
 
 
 def half_integers(low, high):
-    """Return a sampler of f of which half are integers from 1."""
+    """Return a sampler of f, half of them integers from 1."""
 
     def draw(rng, n):
         f = real(low, high)(rng, n)

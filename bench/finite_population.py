@@ -1,4 +1,4 @@
-"""Say how far the negative binomial risk is from that of a finite population.
+"""Compare the negative binomial risk with the risk in a finite population.
 
     python -m bench.finite_population
 

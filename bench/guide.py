@@ -1,4 +1,4 @@
-"""The numbers that the practice guide prints, and those of sdcMicro, beside ours.
+"""Compare the numbers of the practice guide and of sdcMicro with ours.
 
     python -m bench.guide [rounds]
 
@@ -411,7 +411,7 @@ def keys_of(n, levels, decay, rng):
 
 
 def like(n, levels, wanted):
-    """Return a made file of which nearly the wanted share is below f = 3."""
+    """Return a simulated file with nearly the wanted share of records below f = 3."""
     low, high = 0.0, 12.0
     for _ in range(12):
         decay = (low + high) / 2

@@ -16,9 +16,9 @@ result are in ``mutation_survivors.csv``, by their text. The command ends with e
 status 1 if there is any other, and writes ``mutation.md`` if it ran over all modules.
 ``--survivors`` runs nothing: it prints the others of the last run, as rows to fill in.
 
-Results are kept in ``.mutation/`` (safe to remove). A killed mutant is run again when
-its module or the test that killed it has changed, a survivor when its module or any of
-its tests has.
+Results are kept in ``.mutation/``, which may be removed. A killed mutant is run again
+when its module or the test that killed it has changed, a survivor when its module or
+any of its tests has.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python -m bench.other_libraries
 
-FLINT and MPFR are those that the wheel of python-flint brings. Calls go through ctypes,
+FLINT and MPFR come from the wheel of python-flint. Calls go through ctypes,
 one at a time, which takes about a microsecond. Writes a table to
 notes/correct_rounding.md.
 """

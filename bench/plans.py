@@ -1,11 +1,10 @@
-"""Plans of suppression by record and restored: blanks, bounds, seconds.
+"""Compare plans of suppression by record and restored: blanks, bounds, seconds.
 
     python -m bench.plans [records of the largest file]
 
-Made surveys of 3,000, 45,000 and 1e6 records with six keys, from all six together and
-from all sets of two or three of them, and mu-Argus's demonstration data, recoded, if
-they are there. Each plan is made in one run; values,
-bounds and records that count on others do not depend on the machine, seconds do.
+Simulated surveys of 3,000, 45,000 and 1e6 records with six keys are protected for all
+six together and for all sets of two or three; so are mu-Argus's demonstration data,
+recoded, if present. Each plan runs once; only the seconds depend on the machine.
 """
 
 import warnings
@@ -22,7 +21,7 @@ PLANS = ("record", "restore")
 
 
 def survey(records):
-    """Return a made survey with provinces, and its keys."""
+    """Return a simulated survey with provinces, and its keys."""
     data = simulate.microdata(records, np.random.default_rng(1))
     data["REGION"] = data["REGION"] // 100
     if records < 1_000_000:

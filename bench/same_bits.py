@@ -5,8 +5,8 @@
 The points are made by exact operations from seeds, so that they too are the same
 everywhere: whoever runs this on another machine should see the hashes of the table. It
 ends with exit status 1 if one way differs from another. For other processors LLVM
-compiles the loops anew, in processes and caches of their own; Numba's vectoriser is
-told of the same processor, so that the width of the vectors changes too.
+compiles the loops again, in processes with their own caches; Numba's vectorizer gets
+the same processor, so that the width of the vectors changes too.
 """
 
 import hashlib
@@ -229,9 +229,9 @@ WAYS = {
 
 
 def interpreted(function, arguments):
-    """Run the kernel as Python; return where it can and the results there.
+    """Run the kernel as Python; return where that is possible and the results there.
 
-    It cannot where a branch that is then discarded divides by zero or overflows.
+    It fails where a branch that is discarded later divides by zero or overflows.
     """
     scalar = made_from(function)[0].scalar
     chosen, results = np.ones(len(arguments[0]), bool), []
@@ -248,7 +248,7 @@ def interpreted(function, arguments):
 
 
 def digest(values):
-    """Return the hash of an array; None where a way leads to no result."""
+    """Return the hash of an array, None for None."""
     if values is None:
         return None
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
@@ -296,7 +296,7 @@ def runnable():
 
 
 def target(processor):
-    """Return the environment in which everything is compiled for a processor."""
+    """Return environment variables that compile everything for a processor."""
     return {
         "RISKCORE_CPU": processor,
         "NUMBA_CPU_NAME": processor,
@@ -345,7 +345,7 @@ def instructions(cache):
 
 
 def differing(hashes, expected):
-    """Return the functions whose results, where there are any, are others."""
+    """Return the functions whose results differ."""
     return [name for name in NAMES if hashes[name] and hashes[name] != expected[name]]
 
 

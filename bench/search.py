@@ -38,8 +38,8 @@ from riskcore.models.posterior_uniques import tau_distribution
 
 BITS = 80  # of the first exact value; more where the error needs them
 ERROR_KNOWN = 0.005  # ulp
-HALF = arb(0.5)  # ulp: an error below it is that of correct rounding
-UNDECIDED = 8000  # bits at which an error is no longer told from 1/2
+HALF = arb(0.5)  # ulp: a smaller error is correct rounding
+UNDECIDED = 8000  # bits at which an error may stay undecided from 1/2
 MOST_BITS = 100_000
 TOO_NEAR = 900  # bits at which an exact value that may be 0 is given up
 FAINT = 2.0**-960  # below it bits are lost to underflow
@@ -70,7 +70,7 @@ class Subject(NamedTuple):
 
 
 def quick_errors(function, f, p):
-    """Return errors in ulp, to 0.05, where extended precision can tell, else nan."""
+    """Return errors in ulp, to 0.05, or nan where extended precision is too short."""
     with np.errstate(all="ignore"):
         high, low, _, scale = risk_enclosure(f, p)
         r, r_low, q = EXTENDED(high), EXTENDED(low), 1 - EXTENDED(p)

@@ -1,14 +1,14 @@
-"""Every generated page and section, and the script that makes it: `nox -s tables`.
+"""Run the scripts of generated pages and sections again: `nox -s tables`.
 
     python -m bench.tables                    # all of them: hours
     python -m bench.tables --list             # what there is, with the commands
     python -m bench.tables continued_fraction atlas
     python -m bench.tables --same             # those that must not differ
 
-A section states the command that made it; that command is run again. What is computed
-without a clock must come out as it was, but for the line with the versions: if it does
-not, the difference is printed and the exit status is 1. What is measured may differ.
-New text stays in its page either way, for `git diff`.
+A section states the command that made it, which is run again. Except for the line with
+the versions, what does not depend on a clock must come out the same: otherwise the
+difference is printed and the exit status is 1. Measurements may differ. The new text
+stays in its page either way, for `git diff`.
 """
 
 import argparse
@@ -34,15 +34,15 @@ class Section(NamedTuple):
     page: str
     name: str = ""  # of the markers; empty for the whole file
     measured: bool = False  # it may differ from run to run
-    but: str = "$^"  # lines that may differ in one that must not, as an expression
+    but: str = "$^"  # pattern of lines that may differ all the same
 
     @property
     def place(self):
-        """The section as a person names it."""
+        """The name of the section for people."""
         return f"{self.page}, {self.name}" if self.name else self.page
 
     def text(self):
-        """Return its present text; None if there is no such file."""
+        """Return the present text, None without a file."""
         path = ROOT / self.page
         if not path.exists():
             return None
@@ -137,8 +137,8 @@ def by_script(sections):
 def commands_of(sections):
     """Return the commands that make the sections of a script.
 
-    Some scripts write two sections, and each states a run of its own. The run for what
-    must not differ is the last, so that its numbers stay.
+    Where two sections state two runs, that of the section that must not differ comes
+    last, so that its numbers stay.
     """
     in_order = sorted(sections, key=lambda one: not one.measured)
     stated = dict.fromkeys(filter(None, (one.command() for one in in_order)))
@@ -146,7 +146,7 @@ def commands_of(sections):
 
 
 def differences(section, before):
-    """Return how a section differs from what it was, as lines."""
+    """Return the lines by which a section differs from its old text."""
     return list(
         difflib.unified_diff(
             section.lasting(before),
@@ -159,7 +159,7 @@ def differences(section, before):
 
 
 def make(sections):
-    """Make the sections of a script again; return what differs and must not."""
+    """Make the sections of a script again; return those that differ but must not."""
     before = [one.text() for one in sections]
     changed = []
     for command in commands_of(sections):

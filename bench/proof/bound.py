@@ -26,7 +26,7 @@ BATCH = 512  # boxes in one run
 class Runs:
     """Every run of a kernel over boxes, one for each path of answers.
 
-    ``program(tape, boxes)`` returns what is to be measured of a run; ``boxes`` is an
+    ``program(tape, boxes)`` returns what a run is measured by; ``boxes`` is an
     array with one row (lower, upper, lower, upper, ...) per box.
     """
 

@@ -1,4 +1,4 @@
-"""Kernels in exact arithmetic: do they compute the formula that they are meant to?
+"""Prove in exact arithmetic that kernels compute their formulas.
 
 Run on rational numbers, a kernel is a rational function of its arguments: all second
 words that hold rounding errors are 0. Two rational functions of known degrees are equal
@@ -226,7 +226,7 @@ class Degrees:
         one, two = self.known, self.of(other).known
         one = self.sample if one is None else one
         if one is None or two is None:
-            raise TypeError("a comparison of what is no constant")
+            raise TypeError("a comparison of numbers that are not constants")
         return one, two
 
     def __lt__(self, other):
