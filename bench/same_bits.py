@@ -163,28 +163,16 @@ def one_by_one(function, arguments):
 
 @cache
 def under_njit(function):
-    @numba.njit
-    def fill_of_two(out, x, y):
-        for i in range(len(x)):
-            out[i] = function(x[i], y[i])
-
-    @numba.njit
-    def fill_of_three(out, x, y, z):
-        for i in range(len(x)):
-            out[i] = function(x[i], y[i], z[i])
-
-    @numba.njit
-    def fill_of_one(out, x):
-        for i in range(len(x)):
-            out[i] = function(x[i])
-
-    @numba.njit
-    def fill_of_four(out, x, y, z, u):
-        for i in range(len(x)):
-            out[i] = function(x[i], y[i], z[i], u[i])
-
-    fills = (fill_of_one, fill_of_two, fill_of_three, fill_of_four)
-    return fills[function.nin - 1]
+    """Return compiled code that calls a function for each row of its columns."""
+    columns = [f"x{k}" for k in range(function.nin)]
+    code = f"""
+def fill(out, {", ".join(columns)}):
+    for i in range(len(out)):
+        out[i] = function({", ".join(f"{x}[i]" for x in columns)})
+"""
+    scope = {"function": function}
+    exec(code, scope)
+    return numba.njit(scope["fill"])
 
 
 def by_numba(function, arguments):

@@ -12,13 +12,13 @@ NAMES = {
     "two_sum": recorded.two_sum,
     "fast_two_sum": recorded.fast_two_sum,
     "two_product": recorded.two_product,
-    "bits": recorded.bits,
+    "bits": recorded.Pattern,
     "from_bits": recorded.from_bits,
     "float": recorded.real,
     "int": recorded.whole,
     "min": recorded.least,
     "max": recorded.greatest,
-    "abs": recorded.absolute,
+    "abs": abs,
 }
 BATCH = 512  # boxes in one run
 

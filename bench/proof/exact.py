@@ -283,13 +283,9 @@ def copies(instead=None):
 def same_function(kernel, reference, variables, constants=()):
     """Raise unless a kernel is a reference formula; return the number of points.
 
-    Parameters
-    ----------
-    kernel, reference : callable
-        Of ``constants`` and then ``variables``; the kernel's copy, and a formula in
-        numbers that may be `Exact` or `Degrees`. Both return one number.
-    variables : list of callable
-        i -> the i-th point of a variable, all different; where both are finite.
+    Both take ``constants`` and then ``variables``, as `Exact` or `Degrees`, and return
+    one number. A variable is a callable from i to its i-th point, all different, where
+    both are finite.
     """
     n = len(variables)
     powers = [tuple(int(i == j) for j in range(n)) for i in range(n)]

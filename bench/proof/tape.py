@@ -53,17 +53,11 @@ def half_ulp(x):
 
 
 class Tape:
-    """What is recorded of one run over many boxes.
+    """The record of one run over many boxes.
 
-    Parameters
-    ----------
-    space : Space
-    boxes : int
-    path : dict
-        Answers to questions, by number, where more than one is possible.
-    scale : float
-        Derivatives are this many times themselves: those by what is large do not
-        underflow, and with 1 those by what is small do not overflow.
+    ``path`` has answers to questions, by number, where more than one is possible.
+    Derivatives are multiplied by ``scale``: those by large numbers do not underflow,
+    and with 1 those by small numbers do not overflow.
     """
 
     current = None  # the tape of the run
@@ -835,10 +829,6 @@ def bits_of(x):
     return np.ascontiguousarray(x, float).view(np.int64)
 
 
-def bits(x):
-    return Pattern(x)
-
-
 def from_bits(pattern):
     if isinstance(pattern, Pattern):
         assert pattern.shifted == 0
@@ -880,11 +870,3 @@ def greatest(a, b):
     if isinstance(a, Number) or isinstance(b, Number):
         return a if a >= b else b
     return max(a, b)
-
-
-def absolute(x):
-    return abs(x)
-
-
-def square_root(x):
-    raise NotImplementedError
