@@ -12,16 +12,28 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def interleaved(cases, rounds, repeat=1):
+def timed(work, clock=time.perf_counter):
+    """Return the result of a call and its seconds."""
+    start = clock()
+    found = work()
+    return found, clock() - start
+
+
+def interleaved(cases, rounds, repeat=1, clock=time.perf_counter):
     """Return the median seconds of each callable; every round runs all of them."""
     times = {name: [] for name in cases}
     for _ in range(rounds + 1):  # the first round warms up
         for name, work in cases.items():
-            start = time.perf_counter()
+            start = clock()
             for _ in range(repeat):
                 work()
-            times[name].append((time.perf_counter() - start) / repeat)
+            times[name].append((clock() - start) / repeat)
     return {name: statistics.median(taken[1:]) for name, taken in times.items()}
+
+
+def reached(good):
+    """Return whether a goal was reached, in a word."""
+    return "reached" if good else "missed"
 
 
 def machine(*packages):
@@ -40,6 +52,17 @@ def command():
     return " ".join(["python -m", module, *sys.argv[1:]])
 
 
+def origin(*packages):
+    """Return what a page says of its origin: command, machine and versions."""
+    return f"`{command()}`: {machine(*packages)}"
+
+
+def given(*defaults):
+    """Return the whole numbers of the command line, then the other defaults."""
+    first = [int(float(word)) for word in sys.argv[1:]]
+    return [*first, *defaults[len(first) :]]
+
+
 def table(header, rows, texts=1):
     """Return a markdown table; the first columns are text, the others are numbers."""
     rule = ["---"] * texts + ["---:"] * (len(header) - texts)
@@ -53,6 +76,7 @@ def publish(name, text):
 
 
 def replace(page, name, text):
+    """Put a text between the markers of that name in a page."""
     before, begin, rest = page.read_text().partition(f"<!-- {name} -->\n")
     _, end, after = rest.partition(f"<!-- /{name} -->")
     if not (begin and end):

@@ -1,4 +1,4 @@
-"""Time assess() with the risk of each record against a group-by alone; print a table.
+"""Compare the time of assess() with that of a plain group-by.
 
     python -m bench.bench_assess [records] [rounds]
 
@@ -11,14 +11,13 @@ case once, above what it held before; the input is what its columns take.
 
 import multiprocessing
 import statistics
-import sys
 import time
 from functools import partial
 
 import polars as pl
 
 import riskcore
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, table
 from bench.bench_tabulate import (
     LEVELS,
     highest_mib,
@@ -82,8 +81,7 @@ def peak_mib(case, records):
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    records, rounds = given(10_000_000, 5)
     columns = make_columns(records)
     frames = {make: make(columns) for make in (codes, text)}
     size = sum(column.nbytes for column in columns.values()) / 2**20
@@ -117,7 +115,7 @@ def main():
     ]  # fmt: skip
     publish(
         "assess",
-        f"`{command()}`: {machine('numpy', 'polars')}; {records:.0e} records of "
+        f"{origin('numpy', 'polars')}; {records:.0e} records of "
         f"{size:.0f} MiB as codes, medians of {rounds} interleaved rounds. Counting "
         f"with two threads: {statistics.median(speedup[1:]):.2f} times as fast as with "
         f"one.\n\n{table(header, rows)}",

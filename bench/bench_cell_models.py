@@ -1,4 +1,4 @@
-"""Time the latent class model against the number of records; print a table.
+"""Time the latent class model by the number of records.
 
     python -m bench.bench_cell_models [most records]
 
@@ -9,12 +9,9 @@ interval, for which the model is fitted 20 times more. The goal is to fit, choos
 assess a million records in 60 seconds on two cores.
 """
 
-import sys
-import time
-
 import numpy as np
 
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, reached, table, timed
 from riskcore import tabulate
 from riskcore.models import LatentClass
 from riskcore.simulate import microdata
@@ -23,12 +20,6 @@ FEW = ["PROVINCE", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
 MANY = ["REGION", *FEW[1:]]
 MOST = 1_000_000
 GOAL = 60.0
-
-
-def timed(work):
-    start = time.perf_counter()
-    found = work()
-    return found, time.perf_counter() - start
 
 
 def measure(survey, keys):
@@ -43,7 +34,7 @@ def measure(survey, keys):
 
 
 def main():
-    most = int(sys.argv[1]) if len(sys.argv) > 1 else MOST
+    (most,) = given(MOST)
     measure(microdata(1000, np.random.default_rng(1), 0.05), MANY)  # compiles
     rows, slowest = [], 0.0
     n = 10_000
@@ -69,15 +60,14 @@ def main():
         "survey", "cells", "classes", "passes of the last fit", "tabulate, s",
         "choose and fit, s", "prior and tau, s", "interval, s", "tau",
     ]  # fmt: skip
-    reached = "not measured"
+    found = "not measured"
     if slowest:
-        met = "reached" if slowest <= GOAL else "missed"
-        reached = f"{slowest:.0f} seconds for the slower one, {met}"
+        found = f"{slowest:.0f} seconds for the slower one, {reached(slowest <= GOAL)}"
     publish(
         "cell_models",
-        f"`{command()}`: {machine('numpy', 'numba')}; two threads, one run each.\n\n"
+        f"{origin('numpy', 'numba')}; two threads, one run each.\n\n"
         f"{table(header, rows)}\n\nGoal, {MOST:,} records tabulated, fitted and "
-        f"assessed in {GOAL:.0f} seconds: {reached}.",
+        f"assessed in {GOAL:.0f} seconds: {found}.",
     )
 
 

@@ -1,13 +1,12 @@
-"""Time riskcore.check on a large Parquet file beside a group-by of duckdb.
+"""Compare riskcore.check on a large Parquet file with a group-by of duckdb.
 
     python -m bench.bench_check [records] [rounds]
 
 Six keys and a weight, written once; every case reads them from the file. duckdb counts
-the same cells and is asked for the smallest f and what is below k; the counts must be
-equal. Rounds interleave the cases in one process; the figures are medians.
+the same cells and returns the smallest f and the counts below k, which must be equal.
+Rounds interleave the cases in one process; the figures are medians.
 """
 
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench._common import command, interleaved, machine, publish, table
+from bench._common import given, interleaved, origin, publish, table
 from riskcore import check
 
 K = 5
@@ -47,8 +46,7 @@ def by_duckdb(path):
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    records, rounds = given(10_000_000, 3)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.parquet"
         make_file(path, records)
@@ -69,7 +67,7 @@ def main():
     rows = [[name, f"{seconds:.1f}"] for name, seconds in medians.items()]
     publish(
         "check",
-        f"`{command()}`: {machine('numpy', 'duckdb')}; {records:.0e} records from "
+        f"{origin('numpy', 'duckdb')}; {records:.0e} records from "
         f"Parquet, medians of {rounds} interleaved rounds.\n\n"
         f"{table(['', 'seconds'], rows)}\n\n"
         f"Both count {rule.records:,} records in {rule.cells:,} cells below {K}; the "

@@ -1,4 +1,4 @@
-"""Time diversity() and suda() on a large file; print a table.
+"""Time diversity() and suda() on a large file.
 
     python -m bench.bench_diversity [records] [rounds]
 
@@ -9,12 +9,11 @@ the figures are medians. The goals are 10 seconds for SUDA and 1 for the diversi
 complete file, at 1e6 records.
 """
 
-import sys
 from functools import partial
 
 import numpy as np
 
-from bench._common import command, interleaved, machine, publish, table
+from bench._common import given, interleaved, origin, publish, reached, table
 from bench.bench_tabulate import LEVELS, make_columns
 from bench.bench_wildcard import with_holes
 from riskcore.assessment.diversity import diversity
@@ -54,18 +53,16 @@ def cases(columns, holes):
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    records, rounds = given(1_000_000, 3)
     medians = interleaved(cases(*make_file(records)), rounds)
     rows = [[name, f"{median:.2f}"] for name, median in medians.items()]
     goals = [
-        f"{name}: {medians[name]:.2f} s of {goal:g}, "
-        f"{'reached' if medians[name] <= goal else 'missed'}"
+        f"{name}: {medians[name]:.2f} s of {goal:g}, {reached(medians[name] <= goal)}"
         for name, goal in GOALS.items()
     ]
     publish(
         "diversity",
-        f"`{command()}`: {machine('numpy')}; {records:.0e} records, medians of "
+        f"{origin('numpy')}; {records:.0e} records, medians of "
         f"{rounds} interleaved rounds.\n\n{table(['', 'seconds'], rows)}\n\n"
         f"Goals: {'; '.join(goals)}.",
     )

@@ -1,10 +1,10 @@
-"""Protecting data that duckdb holds, larger than its limit: time and memory.
+"""Measure time and memory of protecting data in duckdb that exceed its limit.
 
     python -m bench.bench_engine_protect [records] [keys] [threshold] [limit]
 
-Records go to Parquet, duckdb with a limit protects them and writes what came of it, and
-what was written is assessed: no record may be unsafe. The peak is that of the whole
-process, duckdb's memory among it; what is below the limit is duckdb's own affair.
+Records go to Parquet; duckdb with a memory limit protects them and writes the result,
+which is assessed again: no record may be unsafe. The peak is of the whole process,
+including the memory of duckdb.
 """
 
 import resource
@@ -14,7 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
-from bench._common import command, machine, table
+from bench._common import origin, table
 
 KEYS = {
     "region": "hash(i * 7 + 1) % 17",
@@ -81,7 +81,7 @@ def main():
         assert again.cells.n == records
         step("assessed", begin, f"{again.unsafe_count(threshold):,} unsafe")
     print(
-        f"`{command()}`: {machine('duckdb', 'pyarrow', 'numpy')}; {len(keys)} keys, "
+        f"{origin('duckdb', 'pyarrow', 'numpy')}; {len(keys)} keys, "
         f"threshold {threshold:g}, limit {limit}\n"
     )
     print(table(["step", "seconds", "peak GB", "what"], rows))

@@ -1,4 +1,4 @@
-"""Time the kernels beside numpy.log, numpy.power and scipy.special.hyp2f1.
+"""Compare the kernels' speed with numpy.log, numpy.power and scipy.special.hyp2f1.
 
     python -m bench.bench_kernel --rounds 15 --against REVISION
     python -m pytest bench -n 0 --benchmark-enable --benchmark-only
@@ -16,15 +16,20 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import hyp2f1
 
 import riskcore
-from bench._common import HERE, command, interleaved, machine, publish, table
+from bench._common import HERE, interleaved, origin, publish, reached, table
+from bench.domains import constant, integers, plus, together, uniform
+from bench.search import MODELS
 from riskcore.core.embed import c_array_function
+from riskcore.core.special.gamma import functions
 
 CELLS = 1_000_000
 MANY = 10_000_000
@@ -47,60 +52,40 @@ FUNCTIONS = [
 # --- cells -------------------------------------------------------------------------
 
 
-def log_uniform(rng, low, high, n):
-    return np.exp(rng.uniform(np.log(low), np.log(high), n))
+def log_uniform(low, high):
+    return lambda rng, n: np.exp(rng.uniform(np.log(low), np.log(high), n))
 
 
 def geometric(rng, n):
-    """Return sample frequencies of which half are sample uniques."""
+    """Return sample frequencies, half of them 1."""
     return rng.geometric(0.5, n).astype(float)
 
 
+def zipf(rng, n):
+    return rng.zipf(1.7, n).clip(1, 10**9).astype(float)
+
+
+def large(rng, n):
+    return np.floor(log_uniform(32, 1e5)(rng, n))
+
+
+P = log_uniform(1e-4, 1)
 CASES = {
-    "mixed: geometric f, p in [1e-4, 1)": lambda rng, n: (
-        geometric(rng, n),
-        log_uniform(rng, 1e-4, 1, n),
+    "mixed: geometric f, p in [1e-4, 1)": together(geometric, P),
+    "f = 1, p in [1e-4, 1)": together(constant(1.0), P),
+    "integer f in 2 to 15, p in [1e-4, 1)": together(integers(2, 15), P),
+    "integer f in 2 to 4, p in [1e-4, 1)": together(integers(2, 4), P),
+    "integer f in 5 to 15, p in [1e-4, 1)": together(integers(5, 15), P),
+    "Zipf f, p in [1e-4, 1)": together(zipf, P),
+    "f in [32, 1e5), p in [1e-4, 1)": together(large, P),
+    "geometric f, 1 - p in [1e-12, 0.1)": together(
+        geometric, plus(1, log_uniform(1e-12, 0.1), -1)
     ),
-    "f = 1, p in [1e-4, 1)": lambda rng, n: (
-        np.ones(n),
-        log_uniform(rng, 1e-4, 1, n),
+    "real f in [0.1, 16), p in [1e-4, 1)": together(uniform(0.1, 16), P),
+    "real f in [0.1, 16), p in [1e-4, 0.3)": together(
+        uniform(0.1, 16), log_uniform(1e-4, 0.3)
     ),
-    "integer f in 2 to 15, p in [1e-4, 1)": lambda rng, n: (
-        rng.integers(2, 16, n).astype(float),
-        log_uniform(rng, 1e-4, 1, n),
-    ),
-    "integer f in 2 to 4, p in [1e-4, 1)": lambda rng, n: (
-        rng.integers(2, 5, n).astype(float),
-        log_uniform(rng, 1e-4, 1, n),
-    ),
-    "integer f in 5 to 15, p in [1e-4, 1)": lambda rng, n: (
-        rng.integers(5, 16, n).astype(float),
-        log_uniform(rng, 1e-4, 1, n),
-    ),
-    "Zipf f, p in [1e-4, 1)": lambda rng, n: (
-        rng.zipf(1.7, n).clip(1, 10**9).astype(float),
-        log_uniform(rng, 1e-4, 1, n),
-    ),
-    "f in [32, 1e5), p in [1e-4, 1)": lambda rng, n: (
-        np.floor(log_uniform(rng, 32, 1e5, n)),
-        log_uniform(rng, 1e-4, 1, n),
-    ),
-    "geometric f, 1 - p in [1e-12, 0.1)": lambda rng, n: (
-        geometric(rng, n),
-        1 - log_uniform(rng, 1e-12, 0.1, n),
-    ),
-    "real f in [0.1, 16), p in [1e-4, 1)": lambda rng, n: (
-        rng.uniform(0.1, 16, n),
-        log_uniform(rng, 1e-4, 1, n),
-    ),
-    "real f in [0.1, 16), p in [1e-4, 0.3)": lambda rng, n: (
-        rng.uniform(0.1, 16, n),
-        log_uniform(rng, 1e-4, 0.3, n),
-    ),
-    "real f in [0.1, 2), p in [0.3, 1)": lambda rng, n: (
-        rng.uniform(0.1, 2, n),
-        rng.uniform(0.3, 1, n),
-    ),
+    "real f in [0.1, 2), p in [0.3, 1)": together(uniform(0.1, 2), uniform(0.3, 1)),
 }
 MIXED, ONES, _, SMALL, MEDIUM, _, LARGE, NEAR_ONE, REAL, *_ = CASES
 IN_LARGE_ARRAYS = [MIXED, ONES, LARGE, NEAR_ONE]
@@ -117,12 +102,12 @@ def by_scipy(f, p):
     return p / f * hyp2f1(1, 1, f + 1, 1 - p)
 
 
-def by_two_threads(pool, f, p, out):
-    middle = len(f) // 2
-    halves = [slice(None, middle), slice(middle, None)]
+def by_two_threads(pool, function, *columns, out):
+    """Evaluate one half of the columns in each of two threads."""
+    middle = len(out) // 2
     jobs = [
-        pool.submit(riskcore.individual_risk, f[half], p[half], out=out[half])
-        for half in halves
+        pool.submit(function, *(x[half] for x in columns), out=out[half])
+        for half in (slice(None, middle), slice(middle, None))
     ]
     for job in jobs:
         job.result()
@@ -211,7 +196,8 @@ def bench_function(benchmark, function):
 def bench_two_threads(benchmark):
     f, p = cells(MIXED)
     with ThreadPoolExecutor(2) as pool:
-        benchmark(by_two_threads, pool, f, p, np.empty_like(p))
+        out, function = np.empty_like(p), riskcore.individual_risk
+        benchmark(by_two_threads, pool, function, f, p, out=out)
 
 
 def bench_numpy_log(benchmark):
@@ -231,33 +217,33 @@ def bench_scalar(benchmark):
 # --- tables ------------------------------------------------------------------------
 
 
-def by_log_in_two_threads(pool, p, out):
-    middle = len(p) // 2
-    halves = [slice(None, middle), slice(middle, None)]
-    for job in [pool.submit(np.log, p[half], out=out[half]) for half in halves]:
-        job.result()
+def ns_rows(work, rounds, n, digits=2, repeat=1):
+    """Return the ns of each callable for one of its n values."""
+    medians = interleaved(work, rounds, repeat)
+    return [[name, f"{1e9 * taken / n:.{digits}f}"] for name, taken in medians.items()]
 
 
 def speed_row(case, n, rounds, pool, before):
-    """Return one case: our time, that of the rivals, SciPy's nan and inf."""
+    """Return a row: our time, the rivals', and SciPy's values that are not finite."""
     f, p = cells(case, n)
-    few = FEW
     ours, others = np.empty(n), np.empty(n)
     work = {
         "ours": lambda: riskcore.individual_risk(f, p, out=ours),
-        "threads": lambda: by_two_threads(pool, f, p, ours),
+        "threads": lambda: by_two_threads(
+            pool, riskcore.individual_risk, f, p, out=ours
+        ),
         "log": lambda: np.log(p, out=others),
-        "log threads": lambda: by_log_in_two_threads(pool, p, others),
+        "log threads": lambda: by_two_threads(pool, np.log, p, out=others),
         "power": lambda: np.power(p, f, out=others),
-        "scipy": lambda: by_scipy(f[:few], p[:few]),
+        "scipy": lambda: by_scipy(f[:FEW], p[:FEW]),
     }
     if before is not None:
         before.take(f, p)
         work["before"] = before
     medians = interleaved(work, rounds)
     ns = {name: 1e9 * seconds / n for name, seconds in medians.items()}
-    ns["scipy"] *= n / few
-    not_finite = ~np.isfinite(by_scipy(f[:few], p[:few]))
+    ns["scipy"] *= n / FEW
+    not_finite = ~np.isfinite(by_scipy(f[:FEW], p[:FEW]))
     return [
         case,
         f"{n:.0e}",
@@ -270,7 +256,7 @@ def speed_row(case, n, rounds, pool, before):
         f"{ns['log'] / ns['log threads']:.2f}",
         f"{ns['scipy']:.0f}",
         f"{ns['scipy'] / ns['ours']:.0f}",
-        f"{not_finite.sum()} of {few}",
+        f"{not_finite.sum()} of {FEW}",
     ]
 
 
@@ -297,8 +283,7 @@ def door_rows(n, rounds):
         "C pointer": lambda: by_pointer(f, p, out),
     }
     out[:] = p
-    medians = interleaved(work, rounds)
-    return [[name, f"{1e9 * taken / n:.2f}"] for name, taken in medians.items()]
+    return ns_rows(work, rounds, n)
 
 
 def function_rows(case, n, rounds):
@@ -312,8 +297,7 @@ def function_rows(case, n, rounds):
         )
         for function, second in zip(FUNCTIONS, [p, F, p, p], strict=True)
     }
-    medians = interleaved(work, rounds)
-    return [[name, f"{1e9 * taken / n:.2f}"] for name, taken in medians.items()]
+    return ns_rows(work, rounds, n)
 
 
 def scalar_rows(rounds):
@@ -323,16 +307,15 @@ def scalar_rows(rounds):
         "numpy.log": lambda: np.log(0.01),
         "scipy.special.hyp2f1": lambda: hyp2f1(1.0, 1.0, 3.0, 0.99),
     }
-    medians = interleaved(work, rounds, SCALAR_CALLS)
-    return [[name, f"{1e9 * taken:.0f}"] for name, taken in medians.items()]
+    return ns_rows(work, rounds, 1, 0, SCALAR_CALLS)
 
 
 def bounds_row(case, n, rounds):
     """Return the ns per cell of both proven bounds."""
     f, p = cells(case, n)
     lower, upper = np.empty(n), np.empty(n)
-    work = lambda: riskcore.individual_risk_bounds(f, p, out=(lower, upper))  # noqa: E731
-    return [case, f"{1e9 * interleaved({'bounds': work}, rounds)['bounds'] / n:.2f}"]
+    work = partial(riskcore.individual_risk_bounds, f, p, out=(lower, upper))
+    return ns_rows({case: work}, rounds, n)[0]
 
 
 def has_avx512():
@@ -345,7 +328,7 @@ def goal_rows(speed, bounds, compared):
     rows = []
 
     def add(goal, n, measured, good):
-        rows.append([goal, n, measured, "reached" if good else "missed"])
+        rows.append([goal, n, measured, reached(good)])
 
     for case, n, ns, before, _, log, power, threads, *_ in speed:
         if compared and n == f"{CELLS:.0e}":
@@ -372,11 +355,58 @@ def goal_rows(speed, bounds, compared):
     return rows
 
 
+def speed_of_functions():
+    """Time the functions of the posterior, with a prior and of the models."""
+    n = 20_000
+    rng = np.random.default_rng(1)
+    f, p, level = geometric(rng, n), P(rng, n), rng.random(n)
+    s = f + log_uniform(1e-6, 1e3)(rng, n)
+    real, small = rng.uniform(1, 16, n), rng.uniform(0.1, 0.5, n)
+    mu = 1e3 * (s - f)
+    quantile = riskcore.population_frequency_quantile
+    cases = {
+        "population_frequency_quantile": lambda: quantile(level, f, p),
+        "the same by scipy.stats.nbinom": lambda: stats.nbinom.ppf(level, f, p),
+        "population_frequency_quantile, f = 1000": lambda: quantile(level, 1e3, p),
+        "population_frequency_quantile, f + 1/2": lambda: quantile(level, f + 0.5, p),
+    }
+    for name, *arguments in (
+        ("individual_risk_quantile", level, f, p),
+        ("individual_risk_deviation", f, p),
+        ("individual_risk_deviation, f = 1", 1.0, p),
+        ("individual_risk_deviation, f = 100", 100.0, p),
+        ("individual_risk_second_moment", f, p),
+        ("individual_risk_with_prior", f, s, p),
+        ("individual_risk_with_prior, f = 1", 1.0, s, p),
+        ("individual_risk_with_prior, real f in [1, 16)", real, real + s, p),
+        ("individual_risk_with_prior, real f in [0.1, 0.5)", small, small + s, p),
+        ("individual_risk_poisson", f, mu),
+        ("individual_risk_poisson, real f in [0.1, 0.5)", small, mu),
+    ):
+        cases[name] = partial(getattr(riskcore, name.partition(",")[0]), *arguments)
+    for name, regions in MODELS.items():
+        points = next(iter(regions.values()))(rng, n)
+        cases[name] = partial(getattr(functions, name), *points)
+    rows = ns_rows(cases, 5, n, 0)
+    text = (
+        f"{origin('numpy', 'scipy', 'numba')}; {n:,} cells, "
+        "geometric f, p in [1e-4, 1), shape f + alpha with alpha in [1e-6, 1e3); "
+        "functions of the models in the first region of bench/search.py."
+    )
+    publish("function_speed", f"{text}\n\n{table(['ns per value', ''], rows)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--against", metavar="REVISION", help="an earlier commit")
+    parser.add_argument(
+        "--functions", action="store_true", help="only those other than the risk's"
+    )
     options = parser.parse_args()
+    if options.functions:
+        speed_of_functions()
+        return
     rounds, revision = options.rounds, options.against
     with ThreadPoolExecutor(2) as pool, earlier(revision) as before:
         speed = [speed_row(case, CELLS, rounds, pool, before) for case in CASES]
@@ -387,7 +417,7 @@ def main():
     header += ["two threads", "log in two", "SciPy", "SciPy / riskcore"]
     header += ["SciPy not finite"]
     about = (
-        f"`{command()}`: {machine('numpy', 'scipy', 'numba')}, "
+        f"{origin('numpy', 'scipy', 'numba')}, "
         f"{'with' if has_avx512() else 'without'} AVX-512; SciPy computes "
         f"{FEW} cells; medians of {rounds} interleaved rounds (5 for {MANY:.0e}); "
         "two threads: times faster than one."

@@ -1,4 +1,4 @@
-"""Time c(lambda) of Lancaster's model over all cells beside numpy.sum; print a table.
+"""Compare c(lambda) of Lancaster's model over all cells with numpy.sum.
 
     python -m bench.bench_lancaster [rounds]
 
@@ -8,12 +8,11 @@ the cases in one process and one thread; the figures are medians. The goal is to
 c(lambda) for five lambdas in at most twice the time of numpy.sum.
 """
 
-import sys
 from functools import partial
 
 import numpy as np
 
-from bench._common import command, interleaved, machine, publish, table
+from bench._common import given, interleaved, origin, publish, reached, table
 from riskcore.models.lancaster import Lancaster
 
 RECORDS, POPULATION = 9809, 4_867_000
@@ -111,7 +110,7 @@ def fit_rows(model, uniques):
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    (rounds,) = given(9)
     codes = make_records(RECORDS)
     model = Lancaster.fit(codes)
     assert model.levels == tuple(LEVELS.values()), "a category does not occur"
@@ -132,16 +131,16 @@ def main():
     uniques = sample_uniques(codes)
     fitted = fit_rows(model, uniques)
     names = ["lambda", "sum of negative p", "as printed", "clipped", "renormalized"]
-    reached = "reached" if five <= GOAL * whole else "missed"
     publish(
         "lancaster",
-        f"`{command()}`: {machine('numpy')}; {RECORDS} records, {len(LEVELS)} keys, "
+        f"{origin('numpy')}; {RECORDS} records, {len(LEVELS)} keys, "
         f"{model.cells:,} cells; one thread, medians of {rounds} interleaved rounds."
         f"\n\n{table(['pass', 'seconds', 'ns per cell', 'times numpy.sum'], rows)}\n\n"
         f"Goal, five lambdas within {GOAL} times numpy.sum: {five / whole:.2f} times, "
-        f"{reached}.\n\nThe simulated file has {len(uniques[0])} sample uniques; of "
-        f"them unique among {POPULATION:,} people as well, by the model (printed: the "
-        f"sums of Takemura's own file):\n\n{table(names, fitted)}",
+        f"{reached(five <= GOAL * whole)}.\n\nThe simulated file has "
+        f"{len(uniques[0])} sample uniques; of them unique among {POPULATION:,} people "
+        "as well, by the model (printed: the sums of Takemura's own file):\n\n"
+        f"{table(names, fitted)}",
     )
 
 

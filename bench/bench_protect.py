@@ -1,4 +1,4 @@
-"""Time and memory of protecting a file, beside the same steps in plain pandas.
+"""Compare protecting a file with the same steps in plain pandas: time and memory.
 
     python -m bench.bench_protect [records] [rounds]
 
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, table
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "CITIZENSHIP"]
 THRESHOLD = 0.01
@@ -174,8 +174,7 @@ def ratio_row(label, form, values):
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    records, rounds = given(1_000_000, 3)
     from riskcore import simulate
     from riskcore.data.files import formats
 
@@ -207,7 +206,7 @@ def main():
     rows.append(ratio_row("peak memory, MiB", "{:.0f}", peaks))
     values = sum(first["riskcore"]["suppressed"].values())
     text = (
-        f"`{command()}`: {machine('numpy', 'pandas', 'pyarrow')}; {records:.0e} "
+        f"{origin('numpy', 'pandas', 'pyarrow')}; {records:.0e} "
         f"records of a CSV file, {len(KEYS)} keys, {values:,} values suppressed by "
         f"both; medians of {rounds} interleaved rounds, seconds.\n\n"
         + table(["step", *WORKERS, "pandas / riskcore"], rows)

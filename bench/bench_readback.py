@@ -1,29 +1,27 @@
-"""What it costs to read a safe file back, beside writing it.
+"""Measure what reading a safe file back adds to the time of writing it.
 
     python -m bench.bench_readback [records] [rounds]
 
-A survey of ten columns is protected once and written again and again, with and without
-the reading back, in turn; medians of the processor's seconds, so that what else the
-machine does matters less.
+A survey of ten columns is protected once and then written with and without reading it
+back, in turn. Figures are medians of processor seconds, on which other work of the
+machine has less influence.
 """
 
-import statistics
-import sys
 import tempfile
-import time
 import warnings
+from functools import partial
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 
-from bench._common import command, machine, table
+from bench._common import given, interleaved, origin, table
 
 TARGETS = ["safe.csv", "safe.csv.gz", "safe.parquet"]
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    records, rounds = given(1_000_000, 3)
     from riskcore import Recoding, protect, simulate
     from riskcore.data.files import formats
 
@@ -39,21 +37,14 @@ def main():
         )  # fmt: skip
         rows = []
         for target in TARGETS:
-            seconds = {False: [], True: []}
-            for _ in range(rounds):
-                for verify, each in seconds.items():
-                    begin = time.process_time()
-                    result.write(
-                        Path(folder) / target,
-                        shuffle=True,
-                        verify=verify,
-                        overwrite=True,
-                    )
-                    each.append(time.process_time() - begin)
-            without, both = (statistics.median(each) for each in seconds.values())
+            write = partial(
+                result.write, Path(folder) / target, shuffle=True, overwrite=True
+            )
+            cases = {verify: partial(write, verify=verify) for verify in (False, True)}
+            without, both = interleaved(cases, rounds, clock=process_time).values()
             rows.append([target, f"{without:.2f}", f"{both - without:.2f}"])
     print(
-        f"`{command()}`: {machine('numpy', 'pyarrow')}; {records:.0e} records, "
+        f"{origin('numpy', 'pyarrow')}; {records:.0e} records, "
         f"{len(data)} columns, shuffled\n"
     )
     print(table(["file", "write", "read back"], rows))

@@ -1,11 +1,10 @@
-"""How long commands on a large file take, how mute they are, how deaf to Ctrl-C.
+"""Measure commands on a large file: time, longest silence, wait after Ctrl-C.
 
     python -m bench.bench_reading [records [stops]]
 
-A file with household ids of text is assessed and protected by the command, in front of
-a terminal: the seconds of all, and of the longest silence between two things it says.
-Then that is done again and stopped, by default at each tenth of the time: the longest
-wait from Ctrl-C to the end of the process.
+The command assesses and protects a file with household ids of text on a terminal. It is
+timed, and so is the longest silence between two messages. Further runs are stopped, by
+default at each tenth of the time, to find the longest wait from Ctrl-C to the end.
 """
 
 import math
@@ -21,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, table
 
-# Seconds after which a process is taken to hang.
+# Seconds after which a process counts as hung.
 _HANGS = 600
 FILES = ["survey.csv", "survey.parquet", "survey.feather"]
 
@@ -81,10 +80,10 @@ def commands(path, folder):
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 5_000_000
+    records, pieces = given(5_000_000, 9)
     # In the background of a shell Ctrl-C is ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    pieces = 1 + (int(sys.argv[2]) if len(sys.argv) > 2 else 9)
+    pieces += 1
     from riskcore.data.files import formats
 
     rows = []
@@ -103,7 +102,7 @@ def main():
     header = ["command", "seconds", "longest silence", "longest after Ctrl-C"]
     publish(
         "reading",
-        f"`{command()}`: {machine('numpy', 'pyarrow')}; {records:.0e} records, "
+        f"{origin('numpy', 'pyarrow')}; {records:.0e} records, "
         f"household ids of text; inf: the process hung.\n\n{table(header, rows)}",
     )
 

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench._common import command, interleaved, machine, publish, table
+from bench._common import given, interleaved, origin, publish, table
 
 CALL = "import riskcore; riskcore.individual_risk(1, 0.01)"
 CASES = {
@@ -67,7 +67,7 @@ def make_copy(folder):
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    (rounds,) = given(15)
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as place:
         copy, nothing = make_copy(place), f"{place}/no cache"
         cases = {
@@ -83,7 +83,7 @@ def main():
         for name, seconds in medians.items()
     ]
     counts = f"{rounds} rounds, {COLD_ROUNDS} of the cold call"
-    about = f"`{command()}`: {machine('numpy', 'numba')}; {counts}."
+    about = f"{origin('numpy', 'numba')}; {counts}."
     header = ["process", "ms", "above the interpreter, ms"]
     publish("startup", f"{about}\n\n{table(header, rows)}")
 

@@ -1,4 +1,4 @@
-"""Time tabulate() against the group-by of polars and pandas; print a table.
+"""Compare tabulate() with the group-by of polars and pandas.
 
     python -m bench.bench_tabulate [records] [rounds]
 
@@ -10,14 +10,13 @@ process that runs one engine once, above what it held before.
 
 import multiprocessing
 import resource
-import sys
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
 
-from bench._common import command, interleaved, machine, publish, table
+from bench._common import given, interleaved, origin, publish, table
 from riskcore.data.cells import tabulate
 
 LEVELS = {"a": 14, "b": 2, "c": 91, "d": 5, "e": 14, "f": 7}
@@ -89,8 +88,7 @@ def highest_mib():
 
 
 def main():
-    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    records, rounds = given(10_000_000, 5)
     columns = make_columns(records)
     frames = {make: make(columns) for make, _ in ENGINES.values()}
     rows = []
@@ -109,7 +107,7 @@ def main():
             rows.append([f"{len(keys)} keys: {engine}", *numbers, f"{peak:.0f}"])
     header = ["tabulate", "cells", "seconds", "times riskcore", "extra peak MiB"]
     about = (
-        f"`{command()}`: {machine('numpy', 'polars', 'pandas')}; "
+        f"{origin('numpy', 'polars', 'pandas')}; "
         f"{records:.0e} records, medians of {rounds} interleaved rounds."
     )
     publish("tabulate", f"{about}\n\n{table(header, rows)}")

@@ -1,14 +1,14 @@
-"""What the choice of the blanked key tells: an attack on plans by record.
+"""Attack plans by record: what the choice of the blanked key reveals.
 
     python -m bench.blanked_keys FILE --keys KEY ... [--truncate KEY=N ...] [--k 3]
 
 An intruder has the safe file and knows the rule: k, that each record loses the cheapest
-keys with which it is safe, and how ties are decided. Into each blank he puts each value
-that the key has, and rules out those with which the record would have been safe ("k
-alone"), or would have been safe without other keys that come first ("and the choice").
-What is left is told surely if it is one value, and else he guesses the commonest. Where
-a secret decides ties, keys of equal cost come in any order; a value with which many
-others would have done as well is less likely then.
+keys with which it is safe, and how ties are decided. He tries each value of the
+key in each blank and rules out values with which the record would have been safe ("k
+alone"), or safe without other keys that come first ("and the choice"). A single
+remaining value is certain; otherwise he guesses the commonest. Where a secret decides
+ties, keys of equal cost come in any order; a value with which many other keys would
+have done is then less likely.
 """
 
 import argparse
@@ -28,36 +28,20 @@ MOST = 4_000
 
 @dataclass(frozen=True)
 class Told:
-    """What an attack found.
+    """What an attack found."""
 
-    Attributes
-    ----------
-    blanks : int
-        Suppressed values.
-    surely, wrongly : int
-        Those of which one value was left, and how many of these were wrong.
-    guessed : float
-        The number of right guesses, ties shared.
-    """
-
-    blanks: int
-    surely: int
-    wrongly: int
-    guessed: float
+    blanks: int  # suppressed values
+    surely: int  # blanks with one possible value
+    wrongly: int  # of those, values that were wrong
+    guessed: float  # right guesses, ties shared
 
 
 def attack(released, truth, keys, k, *, choice=None):
     """Return what an intruder finds in a file made k-anonymous by record.
 
-    Parameters
-    ----------
-    released, truth : mapping of key to list
-        With None for what is missing; the truth is for the score alone.
-    keys : list of column names
-    k : int
-    choice : None, "secret" or list of column names
-        What he knows of ties: nothing and not that the fewest keys are blanked; that
-        the fewest are; or the order in which keys are taken, too.
+    Released and true values are lists by key, None where missing; the truth is for the
+    score alone. ``choice`` is what he knows of the blanked keys: nothing (None), that
+    they are the fewest ("secret"), or also the order in which keys are taken (a list).
     """
     columns = [released[key] for key in keys]
     rows = list(zip(*columns, strict=True))
@@ -109,7 +93,7 @@ def _subsets(keys):
 
 
 def _earlier(lost, m, choice, rank):
-    """Return sets of keys that would have been taken first, and those as good."""
+    """Return the sets of keys that come first, and the sets that are as good."""
     if choice is None:
         return [()], []
     every = _subsets(range(m))
@@ -169,7 +153,7 @@ def plain(data, keys):
 
 
 def compared(data, keys, k):
-    """Print what is told of a file with ties by each rule."""
+    """Print what each rule for ties reveals of a file."""
     truth = plain(data, keys)
     bits = dict(
         zip(

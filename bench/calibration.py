@@ -23,7 +23,9 @@ from matplotlib.figure import Figure
 from scipy.stats import binom
 
 import riskcore
-from bench._common import HERE, command, table
+from bench import _populations
+from bench._common import HERE, command, given, table
+from bench._populations import MUNICIPALITIES, PROVINCES
 from bench.atlas import paragraph, save
 from riskcore.models import (
     DirichletMultinomial,
@@ -38,7 +40,6 @@ from riskcore.models.posterior_uniques import tau_distribution
 from riskcore.simulate import (
     design_weights,
     dirichlet_multinomial_population,
-    microdata,
     pitman_population,
     sample,
     uniques,
@@ -59,7 +60,7 @@ SHRINKAGES = (0.0, 0.5, 1.0)
 
 
 class Population(NamedTuple):
-    """Cells of a population: their people, how many there can be, codes, strata."""
+    """Frequencies of a population's cells, the number of all cells, codes, strata."""
 
     frequencies: np.ndarray
     K: int
@@ -82,20 +83,12 @@ def pitman(theta, sigma, rng):
 
 
 def census(keys, rng, stratified=False):
-    people = microdata(N, rng, fraction=1.0)
-    people["PROVINCE"] = people["REGION"] // 100
-    columns = [np.unique(people[key], return_inverse=True)[1] for key in keys]
-    levels = [int(column.max()) + 1 for column in columns]
-    cell = np.ravel_multi_index(columns, levels)
-    cells, frequencies = np.unique(cell, return_counts=True)
-    codes = list(np.unravel_index(cells, levels))
+    people = _populations.census_of(N, rng)
+    codes, frequencies, levels, _ = _populations.cells_of([people[key] for key in keys])
     strata = codes[keys.index("PROVINCE")] if stratified else None
     return Population(frequencies, math.prod(levels), codes, strata)
 
 
-FEW = ["PROVINCE", "SEX", "AGE", "MARSTAT"]
-MORE = [*FEW, "EDUCATION", "HHSIZE"]
-MANY = ["REGION", *MORE[1:]]
 # From its name and family to how it is drawn.
 POPULATIONS = {
     **{
@@ -110,28 +103,21 @@ POPULATIONS = {
     "Ewens theta 2000": ("models", partial(pitman, 2000.0, 0.0)),
     "Pitman 1000, 0.3": ("models", partial(pitman, 1000.0, 0.3)),
     "Pitman 100, 0.5": ("models", partial(pitman, 100.0, 0.5)),
-    "census, 4 keys": ("census", partial(census, FEW)),
-    "census, 6 keys": ("census", partial(census, MORE)),
-    "census, 6 keys, finer": ("census", partial(census, MANY)),
-    "census, 6 keys, unequal": ("census", partial(census, MORE, stratified=True)),
+    "census, 4 keys": ("census", partial(census, PROVINCES[:4])),
+    "census, 6 keys": ("census", partial(census, PROVINCES)),
+    "census, 6 keys, finer": ("census", partial(census, MUNICIPALITIES)),
+    "census, 6 keys, unequal": (
+        "census",
+        partial(census, PROVINCES, stratified=True),
+    ),
 }
-
-
-def draw_sample(population, fraction, rng):
-    """Return the sample's frequencies; strata have equal numbers of records."""
-    frequencies, strata = population.frequencies, population.strata
-    n = round(fraction * int(frequencies.sum()))
-    if strata is None:
-        return sample(frequencies, n, rng)
-    share = n // len(np.unique(strata))
-    return sample(frequencies, share, rng, "stratified", strata)
 
 
 # --- estimates ---------------------------------------------------------------------
 
 
 class Estimate(NamedTuple):
-    """An estimate with its interval and its truth, nan if there is none, and why."""
+    """An estimate with its interval and its truth; nan, with a reason, if missing."""
 
     value: float
     low: float
@@ -152,7 +138,7 @@ def by_model(model, sizes, people, truth):
 def by_independent(chances, truth):
     """Sum chances of independent events; the interval from a binomial law.
 
-    The one with the mean and, but for whole trials, the variance of the sum.
+    That law has the mean and, up to rounding the trials, the variance of the sum.
     """
     mean, squares = math.fsum(chances), math.fsum(chances * chances)
     trials = max(round(mean * mean / squares), math.ceil(mean)) if squares else 0
@@ -279,7 +265,9 @@ def study(name, replicates, fractions=FRACTIONS):
         rng = np.random.default_rng([1, *name.encode(), replicate])
         population = draw(rng)
         for fraction in fractions:
-            sampled = draw_sample(population, fraction, rng)
+            sampled = _populations.sample_of(
+                population.frequencies, population.strata, fraction, rng
+            )
             for method, estimate in estimates(population, sampled).items():
                 found[fraction].setdefault(method, []).append(estimate)
     return {
@@ -292,7 +280,7 @@ def study(name, replicates, fractions=FRACTIONS):
 
 
 class OwnCase(NamedTuple):
-    """A model with given parameters, data from it, the law of tau, how to fit it."""
+    """A model with given parameters, its data, the law of tau and its fit."""
 
     model: object
     draw: Callable  # sample and population frequencies
@@ -401,6 +389,12 @@ def usable(found):
     return found.truth >= FEWEST and 10 * found.fitted >= found.replicates
 
 
+def usable_of(results, method, names=tuple(POPULATIONS), fractions=FRACTIONS):
+    """Return the calibrations of a method that mean something, of some kinds."""
+    some = [results[name][f] for name in results if name in names for f in fractions]
+    return [f[method] for f in some if method in f and usable(f[method])]
+
+
 def kinds(results):
     """Yield the name of each kind of sample with its calibrations by method."""
     for name, by_fraction in results.items():
@@ -448,7 +442,7 @@ def summary_table(results):
 
 def summary_row(method, results):
     every = [found[method] for _, found in kinds(results) if method in found]
-    some = [found for found in every if usable(found)]
+    some = usable_of(results, method)
     ratios = np.array([found.ratio for found in some])
     covered = np.array([found.coverage for found in some])
     fits = sum(found.fitted for found in every)
@@ -530,61 +524,60 @@ FAMILIES = {"Zipf": ("tab:blue", "o"), "models": ("tab:orange", "s"),
             "census": ("tab:green", "D")}  # fmt: skip
 
 
+def panels(height):
+    """Return a figure with a panel for each fraction."""
+    figure = Figure((10.4, height), layout="constrained")
+    every = figure.subplots(1, len(FRACTIONS), sharex=True, sharey=True)
+    for axes, fraction in zip(every, FRACTIONS, strict=True):
+        axes.set_title(f"n/N = {100 * fraction:.0f} %")
+    return figure, dict(zip(FRACTIONS, every, strict=True)), [*METHODS, *ADDITIVE]
+
+
 def figure_of_errors(results):
     """Draw estimate over truth: a point for each population, by method."""
-    figure = Figure((10.4, 4.6), layout="constrained")
-    panels = figure.subplots(1, len(FRACTIONS), sharex=True, sharey=True)
-    methods = [*METHODS, *ADDITIVE]
-    for axes, fraction in zip(panels, FRACTIONS, strict=True):
+    figure, by_fraction, methods = panels(4.6)
+    for fraction, axes in by_fraction.items():
         for shift, (family, (color, marker)) in enumerate(FAMILIES.items()):
-            x, y = [], []
-            for name, by_fraction in results.items():
-                if POPULATIONS[name][0] != family:
-                    continue
-                for i, method in enumerate(methods):
-                    one = by_fraction[fraction].get(method)
-                    if one and usable(one):
-                        x.append(one.ratio)
-                        y.append(i + 0.22 * (shift - 1))
+            names = [name for name, (kind, _) in POPULATIONS.items() if kind == family]
+            points = [
+                (one.ratio, i + 0.22 * (shift - 1))
+                for name in results
+                for i, method in enumerate(methods)
+                if name in names
+                for one in usable_of(results, method, [name], [fraction])
+            ]
+            x, y = zip(*points, strict=True) if points else ((), ())
             axes.plot(x, y, marker, color=color, ms=4, alpha=0.7, label=family)
         axes.axvline(1.0, color="0.3", lw=0.8, zorder=0)
         axes.axvspan(0.5, 2.0, color="0.93", zorder=-1)
-        axes.set(xscale="log", title=f"n/N = {100 * fraction:.0f} %")
-        axes.set_xlabel("mean estimate / mean truth")
+        axes.set(xscale="log", xlabel="mean estimate / mean truth")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.grid(axis="y", color="0.9", lw=0.5)
-    panels[0].set_yticks(range(len(methods)), methods)
-    panels[0].invert_yaxis()
-    panels[-1].legend(frameon=False, loc="lower right", fontsize="small")
+    first, *_, last = by_fraction.values()
+    first.set_yticks(range(len(methods)), methods)
+    first.invert_yaxis()
+    last.legend(frameon=False, loc="lower right", fontsize="small")
     return save(figure, "calibration-errors")
 
 
 def figure_of_coverage(results):
     """Draw the coverage of the intervals: methods by populations."""
-    figure = Figure((10.4, 5.4), layout="constrained")
-    panels = figure.subplots(1, len(FRACTIONS), sharex=True, sharey=True)
-    methods = [*METHODS, *ADDITIVE]
+    figure, by_fraction, methods = panels(5.4)
     colors = colormaps["viridis"].with_extremes(bad="0.9")
-    for axes, fraction in zip(panels, FRACTIONS, strict=True):
-        covered = np.array(
-            [
-                [
-                    by_fraction[fraction][method].coverage
-                    if method in by_fraction[fraction]
-                    else math.nan
-                    for method in methods
-                ]
-                for by_fraction in results.values()
-            ]
-        )
+    for fraction, axes in by_fraction.items():
+        found = [by_name[fraction] for by_name in results.values()]
+        covered = [
+            [one[method].coverage if method in one else math.nan for method in methods]
+            for one in found
+        ]
         drawn = axes.imshow(
-            np.ma.masked_invalid(100 * covered), cmap=colors, vmin=0, vmax=100,
-            aspect="auto",
+            np.ma.masked_invalid(100 * np.array(covered)), cmap=colors, vmin=0,
+            vmax=100, aspect="auto",
         )  # fmt: skip
         axes.set_xticks(range(len(methods)), methods, rotation=90)
-        axes.set_title(f"n/N = {100 * fraction:.0f} %")
-    panels[0].set_yticks(range(len(results)), list(results))
-    figure.colorbar(drawn, ax=panels, label="coverage of 95 % intervals, %")
+    first, *_ = every = list(by_fraction.values())
+    first.set_yticks(range(len(results)), list(results))
+    figure.colorbar(drawn, ax=every, label="coverage of 95 % intervals, %")
     return save(figure, "calibration-coverage")
 
 
@@ -658,30 +651,32 @@ MARGIN = 0.1  # an estimate within it is as good as right
 AGREE = 1.3  # DM and Pitman agree if they differ by no larger factor
 
 
+def of_both(results):
+    """Return kind of samples, ratio of DM and ratio of Pitman where both are usable."""
+    return [
+        (label, found["DM"].ratio, found["Pitman"].ratio)
+        for label, found in kinds(results)
+        if usable(found["DM"]) and usable(found["Pitman"])
+    ]
+
+
 def between(results):
-    """Count kinds of samples: truth between DM and Pitman, below both, above both."""
+    """Return the kinds with the truth between DM and Pitman, below, and above both."""
     inside, below, above = [], [], []
-    for label, found in kinds(results):
-        dm, pitman = found["DM"], found["Pitman"]
-        if usable(dm) and usable(pitman):
-            low, high = sorted((dm.ratio, pitman.ratio))
-            if low > 1.0 + MARGIN:
-                below.append(label)
-            elif high < 1.0 - MARGIN:
-                above.append(label)
-            else:
-                inside.append(label)
+    for label, *ratios in of_both(results):
+        if min(ratios) > 1.0 + MARGIN:
+            below.append(label)
+        elif max(ratios) < 1.0 - MARGIN:
+            above.append(label)
+        else:
+            inside.append(label)
     return inside, below, above
 
 
 def agreeing(results):
     """Return the ratios of DM where Pitman's is about the same."""
-    pairs = [
-        (found["DM"].ratio, found["Pitman"].ratio)
-        for _, found in kinds(results)
-        if usable(found["DM"]) and usable(found["Pitman"])
-    ]
-    return [dm for dm, pitman in pairs if 1.0 / AGREE <= pitman / dm <= AGREE]
+    pairs = of_both(results)
+    return [dm for _, dm, pitman in pairs if 1.0 / AGREE <= pitman / dm <= AGREE]
 
 
 def named(*beginnings):
@@ -690,12 +685,7 @@ def named(*beginnings):
 
 def span(results, method, names=tuple(POPULATIONS), fractions=FRACTIONS):
     """Return the smallest and the largest ratio of some populations, as text."""
-    some = [results[name][fraction] for name in names for fraction in fractions]
-    ratios = [
-        found[method].ratio
-        for found in some
-        if method in found and usable(found[method])
-    ]
+    ratios = [one.ratio for one in usable_of(results, method, names, fractions)]
     return f"{number(min(ratios))} to {number(max(ratios))}"
 
 
@@ -708,7 +698,7 @@ FEW_KEYS, MANY_KEYS = named("census, 4"), named("census, 6")
 
 def reliable(results, method):
     """Count the kinds of samples with a coverage of at least 90 %."""
-    some = [found[method] for _, found in kinds(results) if usable(found[method])]
+    some = usable_of(results, method)
     return f"{sum(one.coverage >= 0.9 for one in some)} of {len(some)}"
 
 
@@ -873,7 +863,7 @@ At n/N of 1, 10 and 30 %; a boundary of the model is an estimate.
 
 
 def main():
-    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else REPLICATES
+    (replicates,) = given(REPLICATES)
     results, own = {}, {}
     for name in POPULATIONS:
         results[name] = study(name, replicates)

@@ -5,8 +5,8 @@
 Populations of known law are drawn again for every replicate, and samples of them; each
 model says of each sample unique how likely it is unique in the population, which the
 simulation knows. All chance comes from fixed seeds: the same versions give the same
-page, but for the rows of data that are not part of the project. A run of many hours
-may stop: with a file of outcomes the next one goes on where it ended.
+page, except rows of data that are not part of the project. A run takes many hours; with
+a file of outcomes a later run continues where it stopped.
 
 Data that are not part of the project are CSV files in the folder that the environment
 variable RISKCORE_POPULATIONS names: adult.csv (UCI Adult, 30,162 complete records, ';'
@@ -34,7 +34,9 @@ import numpy as np
 from scipy.stats import rankdata
 
 import riskcore
+from bench import _populations
 from bench._common import HERE, command, table
+from bench._populations import MUNICIPALITIES, PROVINCES
 from bench.atlas import paragraph
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.models import (
@@ -47,7 +49,7 @@ from riskcore.models import (
 )
 from riskcore.models.cell_model import GROUPS
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.simulate import design_weights, microdata, sample, zipf_population
+from riskcore.simulate import design_weights, zipf_population
 
 PAGE = HERE.parent / "notes" / "calibration_of_cells.md"
 N = 50_000
@@ -55,7 +57,10 @@ FRACTIONS = (0.01, 0.05, 0.2)
 REPLICATES = 20
 LEVEL = 0.95
 GOAL = 0.25  # of the mean ratio of tau, from 5 % on
-RISK_GOAL, SMALL_RISK_GOAL = 0.1, 0.35  # of that of the risks, from 5 % on and at 1 %
+RISK_GOAL, SMALL_RISK_GOAL = (
+    0.1,
+    0.35,
+)  # of the mean ratio of risks, from 5 % on and at 1 %
 TENTH_GOAL = 1.5  # factor, in tenths with 100 records
 FOLDER = Path(os.environ.get("RISKCORE_POPULATIONS", "."))
 FILES = {
@@ -82,28 +87,20 @@ class Population(NamedTuple):
     cluster: np.ndarray | None = None
 
 
-def counted(columns, **more):
-    """Return a population of people with values in columns."""
-    columns = [np.unique(column, return_inverse=True)[1] for column in columns]
-    levels = [int(column.max()) + 1 for column in columns]
-    cell = np.ravel_multi_index(columns, levels)
-    cells, inverse, people = np.unique(cell, return_inverse=True, return_counts=True)
-    codes = list(np.unravel_index(cells, levels))
-    return Population(codes, people, **more), inverse
+def counted(columns):
+    """Return the population of people with values in columns."""
+    return Population(*_populations.cells_of(columns)[:2])
 
 
 # --- populations -------------------------------------------------------------------
 
-FEW = ["PROVINCE", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
-MANY = ["REGION", *FEW[1:]]
-
 
 def census(keys, rng, stratified=False, households=False):
-    people = microdata(N, rng, fraction=1.0)
-    people["PROVINCE"] = people["REGION"] // 100
-    population, cell = counted([people[key] for key in keys])
+    people = _populations.census_of(N, rng)
+    codes, frequencies, _, cell = _populations.cells_of([people[key] for key in keys])
+    population = Population(codes, frequencies)
     if stratified:
-        return population._replace(strata=population.codes[0])
+        return population._replace(strata=codes[0])
     if households:
         return population._replace(cell=cell, cluster=people["HOUSEHOLD"] - 1)
     return population
@@ -112,7 +109,7 @@ def census(keys, rng, stratified=False, households=False):
 def independent(rng):
     sizes = ((2, 0.0), (80, 0.3), (12, 1.0), (6, 0.7), (9, 1.2), (20, 0.9))
     laws = [np.arange(1.0, size + 1.0) ** -slope for size, slope in sizes]
-    return counted([rng.choice(len(law), N, p=law / law.sum()) for law in laws])[0]
+    return counted([rng.choice(len(law), N, p=law / law.sum()) for law in laws])
 
 
 def chain(rng):
@@ -123,7 +120,7 @@ def chain(rng):
         odds = np.exp(rng.normal(0.0, 1.6, (before, size)))
         upto = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)[:, :-1]
         columns.append((rng.random(N)[:, None] > upto[columns[-1]]).sum(axis=1))
-    return counted(columns)[0]
+    return counted(columns)
 
 
 CLASS_SIZES = (40, 12, 8, 6, 10)
@@ -149,7 +146,7 @@ def classes(rng, a=math.inf, b=0.0):
 
 
 def scattered(rng):
-    """Cells of Zipf's law at random places of a table: the keys tell nothing."""
+    """Return cells of Zipf's law at random places of a table, unrelated to the keys."""
     people = rng.permutation(zipf_population(N, N // 2, 1.0, rng))
     places = np.sort(rng.choice(40 * 30 * 20 * 10, len(people), replace=False))
     codes = [code[people > 0] for code in np.unravel_index(places, (40, 30, 20, 10))]
@@ -163,7 +160,7 @@ def from_file(name):
         mark = ";" if ";" in lines.readline() else ","
         lines.seek(0)
         rows = list(csv.DictReader(lines, delimiter=mark))
-    return counted([np.array([row[key] for row in rows]) for key in FILES[name]])[0]
+    return counted([np.array([row[key] for row in rows]) for key in FILES[name]])
 
 
 def persons(name, rng):
@@ -177,10 +174,16 @@ POPULATIONS: dict[str, tuple[Callable, bool]] = {
     "six classes, b 0": (partial(classes, a=1.0, b=0.0), True),
     "six classes, b 1/2": (partial(classes, a=1.0, b=0.5), True),
     "chain of keys": (chain, False),
-    "census": (partial(census, FEW), False),
-    "census, finer": (partial(census, MANY), False),
-    "census, unequal rates": (partial(census, FEW, stratified=True), False),
-    "census, whole households": (partial(census, FEW, households=True), False),
+    "census": (partial(census, PROVINCES), False),
+    "census, finer": (partial(census, MUNICIPALITIES), False),
+    "census, unequal rates": (
+        partial(census, PROVINCES, stratified=True),
+        False,
+    ),
+    "census, whole households": (
+        partial(census, PROVINCES, households=True),
+        False,
+    ),
     "scattered Zipf": (scattered, False),
     "persons of 1994": (partial(persons, "adult.csv"), False),
     "households of Austria": (partial(persons, "eusilcP.csv"), False),
@@ -193,18 +196,13 @@ NEEDED = dict(zip(list(POPULATIONS)[-len(FILES) :], FILES, strict=True))
 def draw(population, fraction, rng):
     """Return the records of each cell in a sample, and the sum of their weights."""
     people = population.frequencies
-    n = round(fraction * int(people.sum()))
     if population.cluster is not None:
         clusters = int(population.cluster.max()) + 1
         chosen = rng.random(clusters) < fraction
         cells = population.cell[chosen[population.cluster]]
         sampled = np.bincount(cells, minlength=len(people))
         return sampled, sampled / fraction
-    if population.strata is None:
-        sampled = sample(people, n, rng)
-    else:
-        share = n // len(np.unique(population.strata))
-        sampled = sample(people, share, rng, "stratified", population.strata)
+    sampled = _populations.sample_of(people, population.strata, fraction, rng)
     return sampled, sampled * design_weights(people, sampled, population.strata)
 
 
@@ -384,7 +382,7 @@ def task_done(task):
 
 
 def run(tasks, path, processes):
-    """Do the tasks that the file has no outcome of, and return those of all."""
+    """Do the tasks without an outcome in the file; return all outcomes."""
     found = read_outcomes(path)
     left = [task for task in tasks if task not in found]
     started = time.monotonic()
@@ -468,38 +466,33 @@ def rows_of(results, columns):
     ]
 
 
-def ratio_table(results):
-    header = ["population, n/N", "tau", *METHODS]
+def method_table(results, cell_of, *more):
+    """Return a table with a column for each method, and more columns."""
+    columns = {method: partial(cell_of, method=method) for method in METHODS}
+    columns |= dict(more)
     return table(
-        header, rows_of(results, lambda f: [ratio_cell(f, m) for m in METHODS])
+        ["population, n/N", "tau", *columns],
+        rows_of(results, lambda found: [cell(found) for cell in columns.values()]),
     )
 
 
+def ratio_table(results):
+    return method_table(results, ratio_cell)
+
+
 def risk_table(results):
-    header = [
-        "population, n/N", "tau", *METHODS, "coverage, classes", "worst tenth, classes"
-    ]  # fmt: skip
-    return table(
-        header,
-        rows_of(
-            results,
-            lambda f: [
-                *(ratio_cell(f, m, RISKS) for m in METHODS),
-                f"{100 * risk_coverage(f, 'classes'):.0f}",
-                cell(worst_tenth(f)),
-            ],
-        ),
+    return method_table(
+        results,
+        partial(ratio_cell, what=RISKS),
+        ("coverage, classes", lambda f: f"{100 * risk_coverage(f, 'classes'):.0f}"),
+        ("worst tenth, classes", lambda f: cell(worst_tenth(f))),
     )
 
 
 def order_table(results, what):
-    header = ["population, n/N", "tau", *METHODS]
     digits = 2 if what == "auc" else 3
-    return table(
-        header,
-        rows_of(
-            results, lambda f: [cell(mean_of(f, m, what), digits) for m in METHODS]
-        ),
+    return method_table(
+        results, lambda found, method: cell(mean_of(found, method, what), digits)
     )
 
 
@@ -519,12 +512,8 @@ def fit_table(results):
 
 
 def coverage_table(results):
-    header = ["population, n/N", "tau", *METHODS]
-    return table(
-        header,
-        rows_of(
-            results, lambda f: [cell(100 * coverage(f, m), digits=0) for m in METHODS]
-        ),
+    return method_table(
+        results, lambda found, method: cell(100 * coverage(found, method), digits=0)
     )
 
 

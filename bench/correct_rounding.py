@@ -3,10 +3,11 @@
     python -m bench.correct_rounding                    # some minutes
     python -m bench.correct_rounding --random 1000000000 --hard 10000000 --arb 10000000
 
-Random points of every region of bench/accuracy.py, and inputs within 2^-20 ulp of a
-midpoint by bench/hard_cases.py, are judged by the proven enclosures of r: the nearest
-double is known where no midpoint is in them. Arb judges the others, and the points of
-a second sample of its own. Writes a table to bench/README.md.
+Random points of every region of the risk (bench/domains.py), and inputs within 2^-20
+ulp of a midpoint (bench/hard_cases.py), are judged by the proven enclosures of r: the
+nearest double is known where no midpoint is in them. Arb judges the others, and the
+points of a second sample of its own, whose bounds and enclosures must contain r too.
+Writes a table to bench/README.md.
 """
 
 import argparse
@@ -17,13 +18,13 @@ from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
-from flint import ctx
+from flint import arb, ctx
 
 import riskcore
 from bench import hard_cases
 from bench._common import command, publish, table
-from bench.accuracy import REGIONS
-from bench.enclosures import exact
+from bench.domains import RISK
+from bench.references import exact_risk
 from riskcore.core.risk.bounds import risk_enclosure
 
 CHUNK = 200_000
@@ -36,7 +37,7 @@ class Counted(NamedTuple):
     wrong: int = 0
     by_arb: int = 0  # points that Arb alone judged
     wrong_by_arb: int = 0
-    outside: int = 0  # of the bounds, or these are no neighbors
+    outside: int = 0  # of the bounds or the enclosure, or bounds that are not neighbors
 
     def plus(self, other):
         return Counted(*(a + b for a, b in zip(self, other, strict=True)))
@@ -44,10 +45,10 @@ class Counted(NamedTuple):
 
 @functools.lru_cache(100_000)  # the doubles next to 1 come again and again
 def nearest_by_arb(f, p):
-    """Return the double nearest to r(f, p); for a midpoint, which none is, an error."""
+    """Return the double nearest to r(f, p); r is never a midpoint."""
     bits = 120
     while bits < 20_000:
-        r = exact(f, p, bits)
+        r = exact_risk(f, p, bits)
         with ctx.workprec(bits + 1200):
             nearest = hard_cases.nearest_of(r)
         if nearest is not None:
@@ -57,7 +58,7 @@ def nearest_by_arb(f, p):
 
 
 def nearest_by_enclosures(f, p):
-    """Return the doubles nearest to r, and where the enclosures tell them."""
+    """Return the doubles nearest to r, and where the enclosures decide them."""
     # r is within radius of (high + low) 2^(-600 n).
     high, low, radius, n = risk_enclosure(f, p)
     # low may be half an ulp of high, and the sum be rounded to it: an ulp of low more.
@@ -76,8 +77,27 @@ def nearest_by_enclosures(f, p):
     return nearest, told
 
 
+def enclosed(f, p, lower, upper, high, low, radius, n):
+    """Return whether bounds and enclosure contain r, by as many bits as that takes."""
+    if p == 1:  # no ball decides an equality; the product is exact
+        below, above = arb(lower) * f <= 1, math.isinf(upper) or arb(upper) * f >= 1
+        if not (below and above):
+            return False
+        lower, upper = -math.inf, math.inf
+    bits = 160
+    while bits < 5000:
+        r = exact_risk(f, p, bits)
+        distance = abs(arb(high) + arb(low) - r * arb(2) ** int(600 * n))
+        if r < arb(lower) or r > arb(upper) or distance > arb(radius):
+            return False
+        if arb(lower) <= r <= arb(upper) and distance <= arb(radius):
+            return True
+        bits *= 2
+    raise ArithmeticError(f"undecided at {f.hex()}, {p.hex()}")
+
+
 def judge(f, p, arb_alone):
-    """Return what is counted at points, nan being outside the domain."""
+    """Return what is counted at points; those outside the domain are left out."""
     inside = (f > 0) & np.isfinite(f) & (p > 0) & (p <= 1)
     f, p = f[inside], p[inside]
     r = riskcore.individual_risk(f, p)
@@ -88,6 +108,10 @@ def judge(f, p, arb_alone):
         wrong = sum(
             nearest_by_arb(*at) != found
             for *at, found in zip(f.tolist(), p.tolist(), r.tolist(), strict=True)
+        )
+        columns = (f, p, lower, upper, *risk_enclosure(f, p))
+        outside += sum(
+            not enclosed(*map(float, numbers)) for numbers in zip(*columns, strict=True)
         )
         return Counted(by_arb=len(f), wrong_by_arb=wrong, outside=outside)
     nearest, told = nearest_by_enclosures(f, p)
@@ -107,16 +131,16 @@ def count(work):
     if region == HARD:
         at = hard_cases.make(n, None, [seed, part, int(arb_alone)])
         return region, judge(at[:, 0].copy(), at[:, 1].copy(), arb_alone)
-    number = list(REGIONS).index(region)
+    number = list(RISK).index(region)
     rng = np.random.default_rng([seed, number, part, int(arb_alone)])
-    f, p = REGIONS[region](rng, n)
+    f, p = RISK[region](rng, n)
     return region, judge(np.asarray(f, float), np.asarray(p, float), arb_alone)
 
 
 def parts(options):
     """Return the work, in parts of the same size whatever the processes."""
-    each = {region: options.random // len(REGIONS) for region in REGIONS}
-    by_arb = {region: options.arb // len(REGIONS) for region in REGIONS}
+    each = {region: options.random // len(RISK) for region in RISK}
+    by_arb = {region: options.arb // len(RISK) for region in RISK}
     each[HARD], by_arb[HARD] = options.hard, options.hard // 100
     for arb_alone, wanted, size in ((False, each, CHUNK), (True, by_arb, CHUNK // 40)):
         for region, n in wanted.items():
@@ -160,7 +184,7 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.random, options.hard, options.arb = 20_000, 2_000, 400
-    counted = {region: Counted() for region in [*REGIONS, HARD]}
+    counted = {region: Counted() for region in [*RISK, HARD]}
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         for region, found in pool.imap_unordered(count, parts(options)):
             counted[region] = counted[region].plus(found)

@@ -1,4 +1,4 @@
-"""Assessing data that an engine holds: time beside a plain group-by, and memory.
+"""Measure assessing data in an engine: time against a group-by, and memory.
 
     python -m bench.engines                           # 1e5 to 1e7 records
     python -m bench.engines duckdb --sizes 1e8        # one size, the engines named
@@ -9,10 +9,10 @@ duckdb makes files of Parquet with keys and a weight. Each engine assesses each 
 in a process of its own; so does the rival, a streaming group-by of polars that adds
 doubles. The command reads the file without an engine. Sizes have 10 keys; how the cost
 grows with the keys is measured at 1e6 records. duckdb has a limit of 1 GB
-(RISKCORE_BENCH_LIMIT), and writes the risk of each record, too: by `.records`, and by a
-query with the SQL function. So does Spark, once with two executors of which one is
-killed; its records are compared with those of duckdb. Both growths are drawn in
-engines.svg. Names of engines stand before options.
+(RISKCORE_BENCH_LIMIT), and also writes the risk of each record, by `.records` and by a
+query with the SQL function. So does Spark, once with two executors, one of which is
+killed; its records are compared with duckdb's. engines.svg shows growth by records and
+by keys. Names of engines stand before options.
 Runs of some sizes or engines take the place of the same rows of engines.csv, from
 which the table and the picture are made. RISKCORE_BENCH_SKEW makes levels less even
 (1.6: 17.6 million cells of 1e8 records, not 39.6); keep its results apart.
@@ -177,7 +177,7 @@ def spark_records(path, folder):
 
 
 def spark_killed(path, folder):
-    """Write the records with two executors, one of which is killed meanwhile."""
+    """Write the records with two executors and kill one meanwhile."""
     session = session_of(
         "local-cluster[2,1,3072]",
         **{
@@ -246,15 +246,7 @@ CASES = {
 RIVAL, *ENGINES = CASES
 # From this many records on only what has a limit, or holds few bytes of each cell.
 LARGE = 30_000_000
-AT_LARGE = (
-    "duckdb",
-    "duckdb, records to Parquet",
-    "duckdb, a query with the function",
-    "duckdb, protected",
-    "polars",
-    "the command",
-    "ibis",
-)
+AT_LARGE = [name for name in ENGINES if not name.startswith("Spark")]
 
 
 def one(name, path):
@@ -323,8 +315,8 @@ def beside_the_rival(path, keys, names):
     return found
 
 
-def draw(by_size, by_keys):
-    """Draw how the time and the memory grow."""
+def draw(kept, sizes, growth):
+    """Draw how the time and the memory grow with records and with keys."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -332,25 +324,29 @@ def draw(by_size, by_keys):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(2, 2, figsize=(10, 8), sharey="row")
-    panels = (("records", by_size), (f"keys, {GROWTH_SIZE:.0e} records", by_keys))
-    for column, (title, runs) in enumerate(panels):
+    panels = {
+        "records": {n: (n, USUAL) for n in sizes},
+        f"keys, {GROWTH_SIZE:.0e} records": {n: (GROWTH_SIZE, n) for n in growth},
+    }
+    for (upper, lower), (title, runs) in zip(axes.T, panels.items(), strict=True):
         for name in CASES:
-            points = [(x, run[name]) for x, run in runs.items() if run.get(name)]
-            if not points:
+            rows = {x: kept.get((*run, name)) for x, run in runs.items()}
+            rows = {x: row for x, row in rows.items() if row and row["seconds"]}
+            if not rows:
                 continue
-            for panel, place in enumerate(("seconds", "peak")):
-                axes[panel][column].plot(
-                    [x for x, _ in points], [float(row[place]) for _, row in points],
+            for panel, field in ((upper, "seconds"), (lower, "peak")):
+                panel.plot(
+                    list(rows), [float(row[field]) for row in rows.values()],
                     marker="o", markersize=3, label=name,
                     color="black" if name == RIVAL else None,
                     linestyle="--" if name == RIVAL else "-",
                 )  # fmt: skip
-        for row in (0, 1):
-            axes[row][column].set_yscale("log")
-            axes[row][column].grid(alpha=0.3)
-            if column == 0:
-                axes[row][column].set_xscale("log")
-        axes[1][column].set_xlabel(title)
+        for panel in (upper, lower):
+            panel.set_yscale("log")
+            panel.grid(alpha=0.3)
+            if title == "records":
+                panel.set_xscale("log")
+        lower.set_xlabel(title)
     axes[0][0].set_ylabel("seconds")
     axes[1][0].set_ylabel("peak memory, MiB")
     lines, names = axes[0][0].get_legend_handles_labels()
@@ -394,60 +390,46 @@ def read():
 
 def keep(kept, n, keys, run):
     """Put a run in the place of the last one, and write all of them."""
-    about = {
-        "command": command(),
-        "machine": machine("duckdb", "polars", "pyarrow", "narwhals"),
-    }
+    origin = command(), machine("duckdb", "polars", "pyarrow", "narwhals")
+    fields = [*FIELDS, "command", "machine"]
     for name, one in run.items():
-        cells, seconds, times, most = one or ("", "", "", "")
-        row = dict(
-            zip(FIELDS, (n, keys, name, cells, seconds, times, most), strict=True)
-        )
-        kept[n, keys, name] = {**{k: str(v) for k, v in row.items()}, **about}
+        values = n, keys, name, *(one or ("", "", "", "")), *origin
+        kept[n, keys, name] = dict(zip(fields, map(str, values), strict=True))
     names = list(CASES)
     rows = sorted(kept.items(), key=lambda x: (*x[0][:2], names.index(x[0][2])))
     with RESULTS.open("w", newline="") as lines:
-        writer = csv.DictWriter(lines, [*FIELDS, *about], lineterminator="\n")
+        writer = csv.DictWriter(lines, fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows(row for _, row in rows)
 
 
 def show(kept):
     """Make the table and the picture of all runs."""
-    done = {place: row for place, row in kept.items() if row["seconds"]}
-    by_size = {n: {} for n, keys, _ in sorted(kept) if keys == USUAL}
-    by_keys = {keys: {} for n, keys, _ in sorted(kept) if n == GROWTH_SIZE}
-    for (n, keys, name), row in done.items():
-        if keys == USUAL:
-            by_size[n][name] = row
-        if n == GROWTH_SIZE:
-            by_keys[keys][name] = row
-    draw(by_size, by_keys)
+    sizes = sorted({n for n, keys, _ in kept if keys == USUAL})
+    growth = sorted({keys for n, keys, _ in kept if n == GROWTH_SIZE})
+    draw(kept, sizes, growth)
     rows = [
-        [name, f"{n:.0e}", *cells_of_row(run.get(name))]
-        for n, run in by_size.items()
+        [name, f"{n:.0e}", *figures(kept[n, USUAL, name])]
+        for n in sizes
         for name in CASES
         if (n, USUAL, name) in kept
     ]
+    by_keys = [
+        [name, *(ratio(kept.get((GROWTH_SIZE, keys, name))) for keys in growth)]
+        for name in CASES
+    ]
     machines = sorted({row["machine"] for row in kept.values()})
+    header = ["assess", "records", "cells", "seconds", "times the group-by", "peak MiB"]
     text = (
         f"`python -m bench.engines`: {'; '.join(machines)}; files of Parquet, {USUAL} "
         f"keys; limit of duckdb {LIMIT}; peak memory of the process and its children, "
         "so of Spark with Java's. The ratio is to the group-by in the same run; "
         "[`engines.csv`](engines.csv) names the command of each row.\n\n"
+        f"{table(header, rows)}\n\nTimes the group-by with other numbers of keys, "
+        f"{GROWTH_SIZE:.0e} records:\n\n"
         + table(
-            ["assess", "records", "cells", "seconds", "times the group-by", "peak MiB"],
-            rows,
-        )
-        + f"\n\nTimes the group-by with other numbers of keys, {GROWTH_SIZE:.0e} "
-        "records:\n\n"
-        + table(
-            ["assess", *(f"{keys} keys" for keys in by_keys)],
-            [
-                [name, *(growth(kept, keys, name) for keys in by_keys)]
-                for name in CASES
-                if any(name in run for run in by_keys.values())
-            ],
+            ["assess", *(f"{keys} keys" for keys in growth)],
+            [row for row in by_keys if any(x not in ("", "failed") for x in row[1:])],
         )
         + "\n\n![Seconds and peak memory of each engine by records and by keys, on "
         "log scales](engines.svg)"
@@ -460,20 +442,16 @@ def among(names, engines):
     return [each for each in engines if not names or any(n in each for n in names)]
 
 
-def growth(kept, keys, name):
-    """Return a ratio with a number of keys; empty if it was not measured."""
-    row = kept.get((GROWTH_SIZE, keys, name))
-    return "" if row is None else ratio(row if row["seconds"] else None)
-
-
 def ratio(row):
-    """Return how many times the rival's time it took, as text."""
-    return "failed" if row is None else f"{float(row['times']):.1f}"
-
-
-def cells_of_row(row):
-    """Return the numbers of a row of the table."""
+    """Return how many times the rival's time a run took; "" if it was not measured."""
     if row is None:
+        return ""
+    return f"{float(row['times']):.1f}" if row["seconds"] else "failed"
+
+
+def figures(row):
+    """Return the numbers of a row of the table."""
+    if not row["seconds"]:
         return ["failed", "", "", ""]
     cells, seconds, most = int(row["cells"]), float(row["seconds"]), float(row["peak"])
     return [f"{cells:,}", f"{seconds:.1f}", ratio(row), f"{most:.0f}"]

@@ -1,18 +1,18 @@
-"""Say how far the negative binomial risk is from that of a finite population.
+"""Compare the negative binomial risk with the risk in a finite population.
 
     python -m bench.finite_population
 
 Both are in Arb balls: the beta-binomial law by the sum over all of its terms, the
-negative binomial one as bench/prior.py has it (notes/finite_population.md). A sample
-unique, two people of its cell expected in the population, and A = N/4.
+negative binomial one by bench/references.py (notes/finite_population.md). The cell has
+a sample unique, two people expected in the population, and A = N/4.
 """
 
 import sys
 
 from flint import arb, ctx
 
-from bench._common import command, machine, publish, table
-from bench.prior import exact_with_prior
+from bench._common import origin, publish, table
+from bench.references import with_prior
 
 SIZES = {
     100: (1, 10, 50),
@@ -43,7 +43,7 @@ def compared(N, n):
     beta = n + A - alpha
     p = (alpha + beta) / (alpha + beta + M)
     risk, alone = by_sum(1.0, alpha, beta, M)
-    return (risk, exact_with_prior(1.0, alpha, p)), (alone, arb(p) ** arb(alpha))
+    return (risk, with_prior(150, 1.0, alpha, p)), (alone, arb(p) ** arb(alpha))
 
 
 def percent(pair):
@@ -62,7 +62,7 @@ def main():
             numbers += [f"{float(alone[1]):.4f}", percent(alone)]
             rows.append([f"{N:,}", f"{n:,}", *numbers])
     header = ["N", "n", "r for f = 1", "too high by", "P(F = 1)", "too high by"]
-    text = f"`{command()}`: {machine('python-flint')}.\n\n{table(header, rows, 0)}"
+    text = f"{origin('python-flint')}.\n\n{table(header, rows, 0)}"
     publish("finite_population", text)
 
 

@@ -1,4 +1,4 @@
-"""The numbers that the practice guide prints, and those of sdcMicro, beside ours.
+"""Compare the numbers of the practice guide and of sdcMicro with ours.
 
     python -m bench.guide [rounds]
 
@@ -9,7 +9,6 @@ its source, see bench/_sdcmicro.py; without it that table stays as it is, and th
 is printed.
 """
 
-import sys
 import time
 import warnings
 
@@ -18,7 +17,7 @@ import pandas
 
 import riskcore
 from bench import _sdcmicro as peer
-from bench._common import HERE, command, machine, replace, table
+from bench._common import HERE, command, given, origin, replace, table
 from riskcore import simulate
 
 PAGE = HERE.parent / "notes" / "guide.md"
@@ -412,7 +411,7 @@ def keys_of(n, levels, decay, rng):
 
 
 def like(n, levels, wanted):
-    """Return a made file of which nearly the wanted share is below f = 3."""
+    """Return a simulated file with nearly the wanted share of records below f = 3."""
     low, high = 0.0, 12.0
     for _ in range(12):
         decay = (low + high) / 2
@@ -443,7 +442,7 @@ def size_rows():
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    (rounds,) = given(3)
     header = ["place", "what", "the guide", "our call", "ours"]
     text = f"`{command()}`\n\n{table(header, printed_rows(), texts=2)}"
     print(text)
@@ -452,7 +451,7 @@ def main():
         "records", "categories of the keys", "below f = 3 there", "here",
         "values blanked here", "the guide", "here",
     ]  # fmt: skip
-    about = f"`{command()}`: {machine('numpy')}."
+    about = f"{origin('numpy')}."
     text = f"{about}\n\n{table(header, size_rows(), texts=2)}"
     print(text)
     replace(PAGE, "guide_times", text)
@@ -465,7 +464,7 @@ def main():
         "its seconds", "ratio",
     ]  # fmt: skip
     about = (
-        f"`{command()}`: {machine('numpy')}, sdcMicro {peer.version()}; the shortest "
+        f"{origin('numpy')}, sdcMicro {peer.version()}; the shortest "
         f"of {rounds} runs of ours after a first, and of sdcMicro's (one where it "
         "suppresses)."
     )

@@ -26,7 +26,7 @@ import numpy as np
 from flint import arb, arb_series, ctx
 
 from bench._common import HERE, command, table
-from bench.enclosures import exact
+from bench.references import exact_risk
 from riskcore.core.risk.bounds import risk_enclosure
 
 DATA = HERE.parent / "tests" / "core" / "points" / "hard_cases.csv"
@@ -45,7 +45,7 @@ RANGES = {
 }
 STRETCH = 2**25  # doubles with one polynomial
 WINDOW = 2.0**-20  # ulp: what counts as a hit
-M = 2**44  # Euclid's algorithm has so many parts of an ulp
+M = 2**44  # parts of an ulp in Euclid's algorithm
 KEPT = 1  # points of each f, range and kind that are verified
 
 
@@ -184,7 +184,7 @@ def search(f, p, near, keep, most=100_000):
         exact = whole(c[1], 96)
     c1, c1_low = wrapped(exact >> 32), exact % 2**32
     c2, c3, c4 = (float(x.mid()) for x in c[2:5])
-    # The parabola is to bend by a quarter of the window at most.
+    # The parabola may bend by at most a quarter of the window.
     n = 2 ** int(math.log2(math.sqrt(2.0 * WINDOW / max(abs(c2), 1e-25))))
     n = max(min(n, 2**16, 2 * room), 2)
     runs = 2 * room // n
@@ -200,7 +200,7 @@ def search(f, p, near, keep, most=100_000):
 
 
 def nearest_of(r):
-    """Return the double nearest to an Arb number, None if that is not told."""
+    """Return the double nearest to an Arb number, None if the ball is too wide."""
     x = float(r.mid())
     for candidate in (x, math.nextafter(x, 0.0), math.nextafter(x, math.inf)):
         below = arb(math.nextafter(candidate, -math.inf)) + arb(candidate)
@@ -213,11 +213,11 @@ def nearest_of(r):
 def judged(f, p, bits=400):
     """Return (near, log2 of the distance, nearest double); None if r is a double.
 
-    The distance is in units of that of the two doubles around r. The precision grows
-    until it has eight digits.
+    The unit is the distance of the two doubles around r. The precision grows until the
+    distance has eight digits.
     """
     while bits < 20_000:
-        r = exact(f, p, bits)
+        r = exact_risk(f, p, bits)
         with ctx.workprec(bits + 1200):
             nearest = nearest_of(r)
             if nearest is not None:
@@ -349,7 +349,7 @@ def hardest(points, pool, kept):
 
 
 def bits_of(distance):
-    """Return how many bits of r tell on which side it lies."""
+    """Return how many bits of r decide on which side it lies."""
     return 54 + math.ceil(-distance)
 
 

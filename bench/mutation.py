@@ -16,9 +16,9 @@ result are in ``mutation_survivors.csv``, by their text. The command ends with e
 status 1 if there is any other, and writes ``mutation.md`` if it ran over all modules.
 ``--survivors`` runs nothing: it prints the others of the last run, as rows to fill in.
 
-Results are kept in ``.mutation/`` (safe to remove). A killed mutant is run again when
-its module or the test that killed it has changed, a survivor when its module or any of
-its tests has.
+Results are kept in ``.mutation/``, which may be removed. A killed mutant is run again
+when its module or the test that killed it has changed, a survivor when its module or
+any of its tests has.
 """
 
 import argparse
@@ -58,14 +58,8 @@ COPIED = (
 
 # What the tests import: once, instead of once for every mutant.
 PRELOADED = (
-    "pytest",
-    "hypothesis",
-    "numba",
-    "mpmath",
-    "flint",
-    "scipy.stats",
-    "pandas",
-)
+    "pytest", "hypothesis", "numba", "mpmath", "flint", "scipy.stats", "pandas",
+)  # fmt: skip
 
 COUNT = 200
 KERNELS_SHARE = 0.25  # each of their mutants is compiled, for minutes
@@ -89,105 +83,43 @@ KERNELS = (
     "riskcore/core/risk/bounds.py",
 )
 
-# Tests that follow those of the module itself, the first pattern that fits.
-GAMMA = "core/special/gamma/test_functions"
-GAUSS = ["core/special/gauss/test_fast_integer", "core/special/gauss/test_enclosure"]
-PROTECT = ["protection/test_protect", "cli/test_protect"]
+# Tests of other folders that see the results of a module, by the first pattern that
+# fits. They follow its own tests and those of its folder.
+PROTECT = ["protection/test_protect", "cli/test_protect", "test_published"]
 WIDER = {
-    "riskcore/core/special/gamma/functions.py": [
-        "models/test_polya_urn",
-        "core/compiled/test_contract",
+    "riskcore/core/special/gamma/*": [
+        "models/test_polya_urn", "core/compiled/test_contract",
     ],
-    "riskcore/core/special/gamma/stirling.py": ["core/special/gamma/test_*"],
-    "riskcore/core/special/gamma/*.py": [GAMMA],
-    "riskcore/core/special/negative_binomial/*.py": [
-        "core/special/negative_binomial/test_*",
+    "riskcore/core/special/negative_binomial/*": ["core/risk/test_posterior"],
+    "riskcore/core/special/*": [
+        "core/special/gauss/test_fast_integer", "core/special/gauss/test_enclosure",
+        "core/risk/test_bounds", "core/risk/test_individual",
         "core/risk/test_posterior",
     ],
-    "riskcore/core/special/gauss/extremes.py": [GAUSS[0], "core/risk/test_posterior"],
-    "riskcore/core/special/gauss/blocks.py": ["core/risk/test_individual"],
-    "riskcore/core/special/gauss/*.py": [*GAUSS, "core/risk/test_bounds"],
-    "riskcore/core/special/quadrature.py": ["core/risk/test_posterior"],
-    "riskcore/core/special/near_one.py": [GAUSS[0]],
-    "riskcore/core/special/loops.py": [
-        "core/compiled/test_overlap",
-        "core/compiled/test_ufunc_maker",
-        "core/risk/test_posterior",
-    ],
-    "riskcore/core/special/*.py": [*GAUSS, "core/risk/test_bounds"],
     "riskcore/core/published_forms.py": ["accuracy/test_table"],
-    "riskcore/core/risk/individual.py": ["core/compiled/test_ufunc_maker"],
-    "riskcore/core/risk/posterior.py": ["core/compiled/test_ufunc_maker"],
-    "riskcore/core/risk/bounds.py": ["core/compiled/test_ufunc_maker"],
-    "riskcore/core/risk/histogram.py": ["report/test_pictures"],
-    "riskcore/core/risk/*.py": ["assessment/test_assess"],
-    "riskcore/models/solve.py": [
-        "models/test_ewens",
-        "models/test_dirichlet_multinomial",
-        "models/test_pitman",
+    "riskcore/core/risk/*": [
+        "core/compiled/test_ufunc_maker", "assessment/test_assess",
+        "report/test_pictures",
     ],
-    "riskcore/models/*.py": [
-        "models/test_superpopulation",
-        "models/test_ewens",
-        "models/test_dirichlet_multinomial",
-        "assessment/test_uniques",
+    "riskcore/core/compiled/*": ["test_import"],
+    "riskcore/models/*": ["assessment/test_uniques"],
+    "riskcore/data/*": [
+        "data/test_cells", "bad_inputs/test_csv", "bad_inputs/test_frames",
+        "assessment/test_assess", *PROTECT, "protection/test_leftovers",
     ],
-    "riskcore/intruder/arguments.py": ["intruder/test_[kra]*"],
-    "riskcore/intruder/hazards.py": ["intruder/test_[kras]*"],
-    "riskcore/intruder/*.py": ["intruder/test_keys", "intruder/test_risk"],
-    "riskcore/data/files/argus/*.py": ["data/files/argus/test_*", "test_published"],
-    "riskcore/data/files/csv*.py": [
-        "data/files/test_csv*",
-        "data/files/test_formats",
-        "bad_inputs/test_csv",
+    "riskcore/assessment/*": [
+        "common/test_html", "report/test_text", "test_published",
     ],
-    "riskcore/data/files/replace.py": ["protection/test_leftovers", "cli/test_protect"],
-    "riskcore/data/files/*.py": [
-        "data/files/test_*",
-        "bad_inputs/test_csv",
-        "bad_inputs/test_frames",
+    "riskcore/protection/*": [
+        "protection/**/test_*", "protection/test_attacks", *PROTECT,
     ],
-    "riskcore/data/doubtful.py": ["bad_inputs/test_csv", "bad_inputs/test_frames"],
-    "riskcore/data/grc.py": ["data/test_recode", "test_published"],
-    "riskcore/protection/suppression/plan_record.py": [PROTECT[0], "test_published"],
-    "riskcore/data/blank.py": [PROTECT[0]],
-    "riskcore/data/coded.py": [PROTECT[0]],
-    "riskcore/data/recode.py": ["data/test_grc", PROTECT[0]],
-    "riskcore/data/engines/*.py": [
-        "data/engines/test_[cgnprv]*",
-        "data/engines/test_door",
-    ],
-    "riskcore/data/*.py": ["data/test_cells", "assessment/test_assess"],
-    "riskcore/assessment/assess.py": [
-        "common/test_html",
-        "report/test_text",
-        "test_published",
-    ],
-    "riskcore/protection/leaks/disclosure.py": ["protection/test_attacks", PROTECT[0]],
-    "riskcore/protection/release/secret.py": [
-        "protection/test_attacks",
-        "protection/release/test_record",
-    ],
-    "riskcore/protection/release/record.py": [
-        "protection/test_attacks",
-        "cli/test_protect",
-    ],
-    "riskcore/report/public.py": ["report/test_public_page", "protection/test_attacks"],
-    "riskcore/cli/*.py": [
-        "cli/test_command",
-        "bad_inputs/test_command_lines",
-        "cli/test_*",
-    ],
-    "riskcore/accuracy/*.py": ["accuracy/test_*"],
-    "riskcore/common/*.py": ["common/test_*", "bad_inputs/test_core"],
-    "riskcore/core/compiled/*.py": ["core/compiled/test_*", "test_import"],
-    "riskcore/protection/*.py": ["protection/**/test_*", "protection/test_attacks"],
-    "riskcore/report/*.py": ["report/test_*"],
-    "riskcore/reproduce/*.py": ["reproduce/test_reproduce"],
-    "riskcore/simulate/*.py": ["simulate/test_*", "cli/test_simulate"],
-    "riskcore/comparison/*.py": ["comparison/test_*", "cli/test_utility"],
-    "riskcore/*.py": [*PROTECT, "test_published"],
-}
+    "riskcore/report/*": ["protection/test_attacks"],
+    "riskcore/cli/*": ["bad_inputs/test_command_lines"],
+    "riskcore/common/*": ["bad_inputs/test_core"],
+    "riskcore/simulate/*": ["cli/test_simulate"],
+    "riskcore/comparison/*": ["cli/test_utility"],
+    "riskcore/*": PROTECT,
+}  # fmt: skip
 
 
 def modules(patterns):
@@ -205,13 +137,13 @@ def modules(patterns):
 def tests_of(module):
     """Return the files that test a module in two parts: its own, and wider ones."""
     own = Path(module).relative_to("riskcore").with_name(f"test_{Path(module).stem}.py")
+    first = [module] if ">>> " in (ROOT / module).read_text() else []
+    first += [f"tests/{own}"] if (ROOT / "tests" / own).exists() else []
     wider = next(
         stems for like, stems in WIDER.items() if fnmatch.fnmatch(module, like)
     )
-    first = [module] if ">>> " in (ROOT / module).read_text() else []
-    first += [f"tests/{own}"] if (ROOT / "tests" / own).exists() else []
-    wider = [*wider, "test_frozen"]
-    found = [p for stem in wider for p in sorted((ROOT / "tests").glob(f"{stem}.py"))]
+    stems = [f"{own.parent}/test_*", *wider, "test_frozen"]
+    found = [p for stem in stems for p in sorted((ROOT / "tests").glob(f"{stem}.py"))]
     files = dict.fromkeys(str(p.relative_to(ROOT)) for p in found)
     return first, [file for file in files if file not in first]
 
@@ -233,13 +165,8 @@ class Mutant:
     @property
     def name(self):
         """Return what stays the same when other lines change."""
-        return (
-            self.module,
-            self.function,
-            self.before,
-            self.after,
-            str(self.occurrence),
-        )
+        numbered = str(self.occurrence)
+        return self.module, self.function, self.before, self.after, numbered
 
     @cached_property
     def key(self):
@@ -251,41 +178,23 @@ def digest(*texts):
 
 
 COMPARED = {
-    ast.Lt: ("<", "<="),
-    ast.LtE: ("<=", "<"),
-    ast.Gt: (">", ">="),
-    ast.GtE: (">=", ">"),
-    ast.Eq: ("==", "!="),
-    ast.NotEq: ("!=", "=="),
-    ast.Is: ("is", "is not"),
-    ast.IsNot: ("is not", "is"),
-    ast.In: ("in", "not in"),
-    ast.NotIn: ("not in", "in"),
-}
+    ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="),
+    ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"),
+    ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
+}  # fmt: skip
 COMPUTED = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "/"),
-    ast.Div: ("/", "*"),
-    ast.FloorDiv: ("//", "/"),
-    ast.Mod: ("%", "*"),
-    ast.Pow: ("**", "*"),
-    ast.BitAnd: ("&", "|"),
-    ast.BitOr: ("|", "&"),
-    ast.LShift: ("<<", ">>"),
-    ast.RShift: (">>", "<<"),
-}
+    ast.Add: ("+", "-"), ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "/"), ast.Mod: ("%", "*"), ast.Pow: ("**", "*"),
+    ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"),
+    ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<"),
+}  # fmt: skip
 CALLED = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "minimum": "maximum",
-    "maximum": "minimum",
-    "floor": "ceil",
-    "ceil": "floor",
-    "first": "last",
-}
+    "min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum",
+    "maximum": "minimum", "floor": "ceil", "ceil": "floor", "first": "last",
+}  # fmt: skip
 
 
 class Places(ast.NodeVisitor):
@@ -326,19 +235,18 @@ class Places(ast.NodeVisitor):
         if match:
             self.edit(begin + match.start(), begin + match.end(), new)
 
-    # What has no result: annotations, docstrings, messages, imports for types.
+    # Not changed, as no result depends on it: annotations, docstrings, messages.
 
     def visit_FunctionDef(self, node):
-        self.within.append(node.name)
-        for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
-            self.visit(default)
-        for each in [*node.decorator_list, *node.body]:
-            self.visit(each)
-        self.within.pop()
+        arguments = node.args
+        self.inside(node, arguments.defaults + [x for x in arguments.kw_defaults if x])
 
     def visit_ClassDef(self, node):
+        self.inside(node, [])
+
+    def inside(self, node, defaults):
         self.within.append(node.name)
-        for each in [*node.decorator_list, *node.body]:
+        for each in [*defaults, *node.decorator_list, *node.body]:
             self.visit(each)
         self.within.pop()
 
@@ -354,7 +262,7 @@ class Places(ast.NodeVisitor):
         if "TYPE_CHECKING" not in self.text(node.test):
             self.generic_visit(node)
 
-    # What is changed.
+    # Changed.
 
     def visit_Assign(self, node):
         self.assigned(node, node.targets)
@@ -438,7 +346,7 @@ class Places(ast.NodeVisitor):
 
 
 def mutants(module):
-    """Return every mutant of a module, also those that are no other program."""
+    """Return every mutant of a module, also those that are the same program."""
     source = (ROOT / module).read_text()
     kernel = any(fnmatch.fnmatch(module, like) for like in KERNELS)
     data = source.encode()
@@ -456,7 +364,7 @@ def mutants(module):
 
 
 def another_program(mutant):
-    """Say whether a mutant is Python, and not the same program as the module."""
+    """Return whether a mutant is Python, and not the same program as the module."""
     with suppress(SyntaxError):
         ast.parse(mutant.source)
         return mutant.before != mutant.after
@@ -605,7 +513,7 @@ def without_mutation(tests, results):
 
 
 def texts(paths):
-    """Return the texts of files as they were copied: what is edited now is not run."""
+    """Return the texts of files as they were copied, which are those that run."""
     return [(COPY / path).read_text() for path in paths]
 
 
@@ -639,7 +547,7 @@ def verdict(mutant, results):
 
 
 def test_text(name):
-    """Return the hash of the test of that name; its file must be as it was to count."""
+    """Return the hash of the source of a test, "" if there is none."""
     file, _, inner = name.partition("::")
     if not inner or not (COPY / file).exists() or not file.startswith("tests"):
         return ""

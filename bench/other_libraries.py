@@ -2,7 +2,7 @@
 
     python -m bench.other_libraries
 
-FLINT and MPFR are those that the wheel of python-flint brings. Calls go through ctypes,
+FLINT and MPFR come from the wheel of python-flint. Calls go through ctypes,
 one at a time, which takes about a microsecond. Writes a table to
 notes/correct_rounding.md.
 """
@@ -15,7 +15,7 @@ import flint
 import numpy as np
 
 import riskcore
-from bench._common import HERE, command, interleaved, machine, replace, table
+from bench._common import HERE, interleaved, origin, replace, table
 
 PAGE = HERE.parent / "notes" / "correct_rounding.md"
 CALLS = 300
@@ -108,7 +108,7 @@ def main():
         rows.append([f"MPFR, `{name}({x}, {y})`", f"{taken:,.1f}", "", ""])
     header = ["function", "microseconds a call", "gave up",
               "`individual_risk`, ns a cell"]  # fmt: skip
-    where = f"`{command()}`: {machine('python-flint', 'numpy')}."
+    where = f"{origin('python-flint', 'numpy')}."
     replace(PAGE, "other_libraries", f"{where}\n\n{table(header, rows)}")
 
 

@@ -1,21 +1,18 @@
-"""Plans of suppression by record and restored: blanks, bounds, seconds.
+"""Compare plans of suppression by record and restored: blanks, bounds, seconds.
 
     python -m bench.plans [records of the largest file]
 
-Made surveys of 3,000, 45,000 and 1e6 records with six keys, from all six together and
-from all sets of two or three of them, and mu-Argus's demonstration data, recoded, if
-they are there. Each plan is made in one run; values,
-bounds and records that count on others do not depend on the machine, seconds do.
+Simulated surveys of 3,000, 45,000 and 1e6 records with six keys are protected for all
+six together and for all sets of two or three; so are mu-Argus's demonstration data,
+recoded, if present. Each plan runs once; only the seconds depend on the machine.
 """
 
-import sys
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, table, timed
 from riskcore import protect, simulate
 
 DEMODATA = Path(__file__).parents[2] / "shared" / "data" / "demodata"
@@ -24,7 +21,7 @@ PLANS = ("record", "restore")
 
 
 def survey(records):
-    """Return a made survey with provinces, and its keys."""
+    """Return a simulated survey with provinces, and its keys."""
     data = simulate.microdata(records, np.random.default_rng(1))
     data["REGION"] = data["REGION"] // 100
     if records < 1_000_000:
@@ -57,9 +54,9 @@ def cases(largest):
 
 
 def row(name, plan, data, keys, settings):
-    since = time.perf_counter()
-    result = protect(data, keys, plan=plan, cost="fewest", **settings)
-    seconds = time.perf_counter() - since
+    result, seconds = timed(
+        lambda: protect(data, keys, plan=plan, cost="fewest", **settings)
+    )
     one = result.certificate
     bound = "" if one.lower_bound is None else f"{one.lower_bound:,.10g}"
     gap = "" if one.gap is None else f"{100 * one.gap:.2g} %"
@@ -71,7 +68,7 @@ def row(name, plan, data, keys, settings):
 
 def main():
     warnings.simplefilter("ignore")
-    largest = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
+    (largest,) = given(1_000_000)
     data, keys = survey(500)
     for plan in PLANS:  # compiles, once
         protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
@@ -79,7 +76,7 @@ def main():
     rows = [row(case[0], plan, *case[1:]) for case in cases(largest) for plan in PLANS]
     header = ["file, goal: plan", "values", "bound", "gap",
               "count on others", "seconds"]  # fmt: skip
-    publish("plans", f"`{command()}`: {machine('numpy')}.\n\n{table(header, rows)}")
+    publish("plans", f"{origin('numpy')}.\n\n{table(header, rows)}")
 
 
 if __name__ == "__main__":

@@ -2,14 +2,13 @@
 
     python -m bench.prove                       # all regions: minutes
     python -m bench.prove --regions ONE LEVELS  # some, without the page
-    python -m bench.prove --mutants 200         # is a change of the source noticed?
+    python -m bench.prove --mutants 200         # does a change of the source fail it?
 
-What stands around them, the rounding test, the choice of region and the loop over
-blocks, is proved first. Every kernel is run as it is on boxes of (f, p), with all
-roundings charged; what its formula leaves out comes from Arb and from the fraction's
-own bounds, and the formula from exact arithmetic (notes/proof_of_rounding.md). The exit
-status is 1 unless every box of every region has a bound below the one that the kernel
-claims for it, and no region claims 16 times what is proved.
+The rounding test, the choice of region and the loop over blocks are proved first. Then
+each kernel runs unchanged on boxes of (f, p), and every rounding is charged. Arb and
+the fraction's own bounds cover what its formula leaves out; exact arithmetic proves the
+formula (notes/proof_of_rounding.md). The exit status is 1 unless every box has a bound
+below the bound that the kernel claims, and no region claims 16 times what is proved.
 """
 
 import argparse

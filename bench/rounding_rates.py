@@ -1,24 +1,22 @@
-"""Show how near the fast paths of `individual_risk` come, and who rounds in the end.
+"""Measure the fast paths of `individual_risk` before rounding, and who rounds at last.
 
     python -m bench.rounding_rates [cells]
 
-For random cells of each region: the largest error of the pair before it is rounded,
-relative to r and to the bound that the rounding test takes, after a climb from the
-worst cells; and how many cells fail that test, how many of them also fail that of the
-double-double pairs, and how many the proven balls. Errors are differences from the
-balls' midpoints, which are good to 2^-99. A picture shows over f and p how many cells
-fail the test: those with a midpoint of two doubles within the bound.
+For random cells of each region the table gives the largest error of the pair before
+rounding, relative to r and to the bound of the rounding test, after a climb from the
+worst cells. It counts the cells that fail this test, then the test of the double-double
+pairs, then the proven balls. Errors are differences from the balls' midpoints, which
+are good to 2^-99. A picture shows over f and p how many cells fail the first test.
 """
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from bench._common import HERE, command, replace, table
+from bench._common import HERE, command, given, replace, table
 from bench.atlas import save
 from riskcore.core.compiled.jit import native
 from riskcore.core.risk.bounds import risk_enclosure
@@ -162,7 +160,7 @@ def row(which, n):
 
 
 def with_pairs(f, p):
-    """Return which cells the double-double pairs leave to the balls."""
+    """Return the indices of cells that the double-double pairs leave to the balls."""
     left = []
     for i in range(0, len(f), BLOCK):
         x, y = f[i : i + BLOCK].copy(), p[i : i + BLOCK].copy()
@@ -185,7 +183,7 @@ def without_balls(f, p):
 
 
 def fields():
-    """Return which share of the cells fails the test, by row and column of the map."""
+    """Return the share of cells that fail the test, by row and column of the map."""
     rng = np.random.default_rng(1)
     shares = []
     for name, (low, high) in ROWS.items():
@@ -221,7 +219,7 @@ def draw_map(shares):
 
 
 def main():
-    n = int(float(sys.argv[1])) if len(sys.argv) > 1 else CELLS
+    (n,) = given(CELLS)
     header = ["region", "cells", "largest error", "of its bound", "at f, p"]
     header += ["fail the test", "and the pairs'", "and the balls'"]
     rows = [row(which, n) for which in NAMES]

@@ -5,8 +5,8 @@
 The points are made by exact operations from seeds, so that they too are the same
 everywhere: whoever runs this on another machine should see the hashes of the table. It
 ends with exit status 1 if one way differs from another. For other processors LLVM
-compiles the loops anew, in processes and caches of their own; Numba's vectoriser is
-told of the same processor, so that the width of the vectors changes too.
+compiles the loops again, in processes with their own caches; Numba's vectorizer gets
+the same processor, so that the width of the vectors changes too.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ import numba
 import numpy as np
 
 import riskcore
-from bench._common import command, machine, publish, table
+from bench._common import given, origin, publish, table
 from riskcore.core import embed
 from riskcore.core.compiled.ufunc_maker import made_from
 
@@ -163,28 +163,16 @@ def one_by_one(function, arguments):
 
 @cache
 def under_njit(function):
-    @numba.njit
-    def fill_of_two(out, x, y):
-        for i in range(len(x)):
-            out[i] = function(x[i], y[i])
-
-    @numba.njit
-    def fill_of_three(out, x, y, z):
-        for i in range(len(x)):
-            out[i] = function(x[i], y[i], z[i])
-
-    @numba.njit
-    def fill_of_one(out, x):
-        for i in range(len(x)):
-            out[i] = function(x[i])
-
-    @numba.njit
-    def fill_of_four(out, x, y, z, u):
-        for i in range(len(x)):
-            out[i] = function(x[i], y[i], z[i], u[i])
-
-    fills = (fill_of_one, fill_of_two, fill_of_three, fill_of_four)
-    return fills[function.nin - 1]
+    """Return compiled code that calls a function for each row of its columns."""
+    columns = [f"x{k}" for k in range(function.nin)]
+    code = f"""
+def fill(out, {", ".join(columns)}):
+    for i in range(len(out)):
+        out[i] = function({", ".join(f"{x}[i]" for x in columns)})
+"""
+    scope = {"function": function}
+    exec(code, scope)
+    return numba.njit(scope["fill"])
 
 
 def by_numba(function, arguments):
@@ -229,9 +217,9 @@ WAYS = {
 
 
 def interpreted(function, arguments):
-    """Run the kernel as Python; return where it can and the results there.
+    """Run the kernel as Python; return where that is possible and the results there.
 
-    It cannot where a branch that is then discarded divides by zero or overflows.
+    It fails where a branch that is discarded later divides by zero or overflows.
     """
     scalar = made_from(function)[0].scalar
     chosen, results = np.ones(len(arguments[0]), bool), []
@@ -248,7 +236,7 @@ def interpreted(function, arguments):
 
 
 def digest(values):
-    """Return the hash of an array; None where a way leads to no result."""
+    """Return the hash of an array, None for None."""
     if values is None:
         return None
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
@@ -296,7 +284,7 @@ def runnable():
 
 
 def target(processor):
-    """Return the environment in which everything is compiled for a processor."""
+    """Return environment variables that compile everything for a processor."""
     return {
         "RISKCORE_CPU": processor,
         "NUMBA_CPU_NAME": processor,
@@ -345,7 +333,7 @@ def instructions(cache):
 
 
 def differing(hashes, expected):
-    """Return the functions whose results, where there are any, are others."""
+    """Return the functions whose results differ."""
     return [name for name in NAMES if hashes[name] and hashes[name] != expected[name]]
 
 
@@ -356,7 +344,7 @@ def row(label, hashes, expected):
 
 
 def main():
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else PER_GROUP
+    (n,) = given(PER_GROUP)
     expected = by_way("one array", n)
     found = {way: by_way(way, n) for way in WAYS}
     for processor in runnable():
@@ -372,7 +360,7 @@ def main():
     ]
     verdict = "All ways give the same bits." if same else "The ways differ."
     text = f"""\
-`{command()}`: {machine("numpy", "numba", "llvmlite")}.
+{origin("numpy", "numba", "llvmlite")}.
 **{verdict}**
 
 {table(["function", "points", f"first {DIGITS} digits of SHA-256"], functions)}

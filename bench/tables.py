@@ -1,14 +1,14 @@
-"""Every generated page and section, and the script that makes it: `nox -s tables`.
+"""Run the scripts of generated pages and sections again: `nox -s tables`.
 
     python -m bench.tables                    # all of them: hours
     python -m bench.tables --list             # what there is, with the commands
     python -m bench.tables continued_fraction atlas
     python -m bench.tables --same             # those that must not differ
 
-A section states the command that made it; that command is run again. What is computed
-without a clock must come out as it was, but for the line with the versions: if it does
-not, the difference is printed and the exit status is 1. What is measured may differ.
-New text stays in its page either way, for `git diff`.
+A section states the command that made it, which is run again. Except for the line with
+the versions, what does not depend on a clock must come out the same: otherwise the
+difference is printed and the exit status is 1. Measurements may differ. The new text
+stays in its page either way, for `git diff`.
 """
 
 import argparse
@@ -34,15 +34,15 @@ class Section(NamedTuple):
     page: str
     name: str = ""  # of the markers; empty for the whole file
     measured: bool = False  # it may differ from run to run
-    but: str = "$^"  # lines that may differ in one that must not, as an expression
+    but: str = "$^"  # pattern of lines that may differ all the same
 
     @property
     def place(self):
-        """The section as a person names it."""
+        """The name of the section for people."""
         return f"{self.page}, {self.name}" if self.name else self.page
 
     def text(self):
-        """Return its present text; None if there is no such file."""
+        """Return the present text, None without a file."""
         path = ROOT / self.page
         if not path.exists():
             return None
@@ -68,6 +68,11 @@ class Section(NamedTuple):
 
 
 PAGE = "bench/README.md"
+# Of functions that bench/search.py measures together.
+GROUPS = (
+    "accuracy", "posterior", "prior", "models_accuracy", "posterior_uniques",
+    "intruder",
+)  # fmt: skip
 SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
@@ -82,10 +87,12 @@ SECTIONS = (
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
-    Section("accuracy", PAGE, "accuracy"),
-    Section("accuracy", "bench/accuracy.md"),
-    Section("sweep", PAGE, "sweep"),
-    Section("sweep", "notes/accuracy.md", "kernel"),
+    *(
+        Section("search", page, group + suffix)
+        for group in GROUPS
+        for page, suffix in ((PAGE, ""), ("bench/accuracy.md", "_regions"))
+    ),
+    Section("bench_kernel", PAGE, "function_speed", measured=True),
     Section("continued_fraction", PAGE, "fraction"),
     Section(
         "other_libraries", "notes/correct_rounding.md", "other_libraries", measured=True
@@ -93,22 +100,11 @@ SECTIONS = (
     Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
-    # The rows of two columns are its speed.
-    Section("enclosures", PAGE, "enclosures", but=r"\| [^|]*\| \d+ \|$"),
-    Section("enclosures", "tests/core/points/hardest_points.csv"),
     # The time of the search is on the page.
     Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
     Section("correct_rounding", PAGE, "correct_rounding"),
-    Section("posterior", PAGE, "posterior"),
-    Section("posterior", PAGE, "posterior_speed", measured=True),
-    Section("prior", PAGE, "prior"),
-    Section("prior", PAGE, "prior_speed", measured=True),
     Section("finite_population", PAGE, "finite_population"),
-    Section("models_accuracy", PAGE, "models_accuracy"),
-    Section("models_accuracy", PAGE, "models_speed", measured=True),
-    Section("intruder", PAGE, "intruder"),
-    Section("posterior_uniques", PAGE, "posterior_uniques", measured=True),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),
     Section("atlas", "notes/accuracy.md", "maps"),
@@ -141,8 +137,8 @@ def by_script(sections):
 def commands_of(sections):
     """Return the commands that make the sections of a script.
 
-    Some scripts write two sections, and each states a run of its own. The run for what
-    must not differ is the last, so that its numbers stay.
+    Where two sections state two runs, that of the section that must not differ comes
+    last, so that its numbers stay.
     """
     in_order = sorted(sections, key=lambda one: not one.measured)
     stated = dict.fromkeys(filter(None, (one.command() for one in in_order)))
@@ -150,7 +146,7 @@ def commands_of(sections):
 
 
 def differences(section, before):
-    """Return how a section differs from what it was, as lines."""
+    """Return the lines by which a section differs from its old text."""
     return list(
         difflib.unified_diff(
             section.lasting(before),
@@ -163,7 +159,7 @@ def differences(section, before):
 
 
 def make(sections):
-    """Make the sections of a script again; return what differs and must not."""
+    """Make the sections of a script again; return those that differ but must not."""
     before = [one.text() for one in sections]
     changed = []
     for command in commands_of(sections):

@@ -12,13 +12,13 @@ NAMES = {
     "two_sum": recorded.two_sum,
     "fast_two_sum": recorded.fast_two_sum,
     "two_product": recorded.two_product,
-    "bits": recorded.bits,
+    "bits": recorded.Pattern,
     "from_bits": recorded.from_bits,
     "float": recorded.real,
     "int": recorded.whole,
     "min": recorded.least,
     "max": recorded.greatest,
-    "abs": recorded.absolute,
+    "abs": abs,
 }
 BATCH = 512  # boxes in one run
 
@@ -26,7 +26,7 @@ BATCH = 512  # boxes in one run
 class Runs:
     """Every run of a kernel over boxes, one for each path of answers.
 
-    ``program(tape, boxes)`` returns what is to be measured of a run; ``boxes`` is an
+    ``program(tape, boxes)`` returns what a run is measured by; ``boxes`` is an
     array with one row (lower, upper, lower, upper, ...) per box.
     """
 

@@ -22,7 +22,7 @@ def ends_of(cuts):
 
 
 def ends_through(cuts):
-    """Return the boxes between cuts; the last cut is in a box, too."""
+    """Return the boxes between cuts, the last cut included."""
     return ends_of([*cuts, np.nextafter(np.max(cuts), np.inf)])
 
 

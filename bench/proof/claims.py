@@ -56,7 +56,7 @@ class Claim(NamedTuple):
 
 
 def charged(number, error):
-    """Return a number whose distance from what it stands for has one part more."""
+    """Return a number with one more part in its distance from what it stands for."""
     error = np.broadcast_to(np.asarray(error, float), (number.tape.boxes,))
     return Number(
         number.tape, number.model.wider(error), ((number, same),), number.grid, error,
@@ -145,7 +145,7 @@ def logarithm_formula(region, n):
 
 @functools.cache
 def fraction_formula(region, levels):
-    """Prove that a region computes p/D with the fraction of so many levels."""
+    """Prove that a region computes p/D with the fraction of the given levels."""
 
     @functools.cache
     def formula():

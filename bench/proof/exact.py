@@ -1,4 +1,4 @@
-"""Kernels in exact arithmetic: do they compute the formula that they are meant to?
+"""Prove in exact arithmetic that kernels compute their formulas.
 
 Run on rational numbers, a kernel is a rational function of its arguments: all second
 words that hold rounding errors are 0. Two rational functions of known degrees are equal
@@ -226,7 +226,7 @@ class Degrees:
         one, two = self.known, self.of(other).known
         one = self.sample if one is None else one
         if one is None or two is None:
-            raise TypeError("a comparison of what is no constant")
+            raise TypeError("a comparison of numbers that are not constants")
         return one, two
 
     def __lt__(self, other):
@@ -283,13 +283,9 @@ def copies(instead=None):
 def same_function(kernel, reference, variables, constants=()):
     """Raise unless a kernel is a reference formula; return the number of points.
 
-    Parameters
-    ----------
-    kernel, reference : callable
-        Of ``constants`` and then ``variables``; the kernel's copy, and a formula in
-        numbers that may be `Exact` or `Degrees`. Both return one number.
-    variables : list of callable
-        i -> the i-th point of a variable, all different; where both are finite.
+    Both take ``constants`` and then ``variables``, as `Exact` or `Degrees`, and return
+    one number. A variable is a callable from i to its i-th point, all different, where
+    both are finite.
     """
     n = len(variables)
     powers = [tuple(int(i == j) for j in range(n)) for i in range(n)]

@@ -54,7 +54,7 @@ def _between(f, p, levels):
 
 
 def _shrunk(f, p, levels, last, x, left):
-    """Return bounds of X_last from below, and of what is left of an error of X_N."""
+    """Return a lower bound of X_last, and a bound of its error from X_N."""
     f_low, f_high = f
     p_low, _ = p
     for n in range(levels - 1, last - 1, -1):
@@ -68,7 +68,7 @@ def _shrunk(f, p, levels, last, x, left):
 
 
 def _from_tail(f, p, levels, last):
-    """Return X_last from below and what is left of the error of the tail, per box."""
+    """Return a lower bound of X_last, and a bound of its error from the tail."""
     least, most = _between(f, p, levels)
     # The tail rises with p and falls with f.
     low, high = tail(f[1], p[0], levels), tail(f[0], p[1], levels)

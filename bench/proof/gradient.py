@@ -32,7 +32,7 @@ def growth(f, q):
 def of_pairs(results):
     """Return region, place, what the pair's error is in the gradient, and boxes.
 
-    They are those of the claims whose p is at most 3/4, by their results.
+    Only claims with p up to 3/4 are listed.
     """
     rows = []
     for one in results:
@@ -53,7 +53,7 @@ def _of_pair(claim, boxes):
 def near_one():
     """Return the claims of regions that reach to q = 2^-22, below which it is a series.
 
-    Their boxes are cut anew, by binades of q.
+    Their boxes are cut again, by binades of q.
     """
     found = []
     for claim in claims.of_risk():
@@ -90,7 +90,7 @@ def _of_e(program, levels, boxes):
 
 
 def e_formula(kernel, levels):
-    """Prove that a kernel computes E with the fraction of so many levels."""
+    """Prove that a kernel computes E with the fraction of the given levels."""
     run = exact.copies().of(kernel)
 
     def reference(f, p):

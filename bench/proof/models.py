@@ -17,7 +17,7 @@ UNDERFLOW = 2.0**-1060
 
 
 def worst(bounds):
-    """Return the largest of some bounds; what is not a number is no bound."""
+    """Return the largest of some bounds, infinite where one is nan."""
     return float(np.max(np.where(np.isnan(bounds), np.inf, bounds), initial=0.0))
 
 

@@ -1,4 +1,4 @@
-"""Change one place of a fast path: does the proof fail?
+"""Mutate the fast paths and count the mutants that the proof does not notice.
 
 Every mutant of the kernels that the claims run, or that stand around them, is tried in
 a forked process, on all boxes of all claims whose proof may be another by it: those
@@ -22,7 +22,7 @@ from bench.mutation import ROOT, another_program, mutants
 from bench.proof import claims, parts, prover, reflection, ways
 from riskcore.core.special.gauss import rounding_test as rounding
 
-# In the order in which they import each other.
+# In the order of their imports.
 MODULES = (
     "riskcore/core/special/elementary.py",
     "riskcore/core/special/double_double.py",
@@ -178,7 +178,7 @@ def candidates():
 
 
 def put(mutant):
-    """Make the package that of a mutant, in this process."""
+    """Load a mutant into the package of this process."""
     module = sys.modules[DOTTED[MODULES.index(mutant.module)]]
     exec(compile(mutant.source, module.__file__, "exec"), module.__dict__)
     first = MODULES.index(mutant.module) + 1
@@ -235,7 +235,7 @@ def noticed(before):
 
 
 def begun(mutant, before):
-    """Let a process of its own look at a mutant; return how to get what it says."""
+    """Start a process that proves a mutant; return a call that gets its verdict."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -262,7 +262,7 @@ def begun(mutant, before):
 
 
 def verdicts(mutants, before):
-    """Yield mutants with why each is noticed, if it is; as many at once as CPUs."""
+    """Yield mutants with the reason why each is noticed; one process a CPU."""
     waiting = []
     for mutant in mutants:
         waiting.append((mutant, begun(mutant, before)))
@@ -274,7 +274,7 @@ def verdicts(mutants, before):
 
 
 def drawn(number):
-    """Return so many of the candidates, by their hash."""
+    """Return all candidates and a number of them, drawn by their hash."""
     every = candidates()
     every.sort(key=lambda one: hashlib.sha256("\0".join(one.name).encode()).hexdigest())
     return every, every[:number]

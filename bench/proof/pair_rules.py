@@ -61,16 +61,9 @@ def _inverse(g):
 class Pair:
     """The first word of a pair; the pair as a number.
 
-    Parameters
-    ----------
-    lower, upper : array
-        Ends of the true number, per box.
-    error : array
-        Bound of what the pair is off by.
-    low : array
-        Bound of the second word.
-    normal : bool
-        Whether the second word is at most U times the first, at every point.
+    Per box it has the ends of the true number, a bound of the pair's ``error`` and of
+    its second word, ``low``. In a ``normal`` pair the second word is at most U times
+    the first, at every point.
     """
 
     def __init__(self, lower, upper, error=0.0, low=0.0, normal=False):
@@ -85,7 +78,7 @@ class Pair:
 
     @classmethod
     def double(cls, lower, upper):
-        """Return an exact double, of which the second word is 0."""
+        """Return an exact double: its second word is 0."""
         return cls(lower, upper, normal=True)
 
     def largest(self):

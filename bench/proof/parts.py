@@ -1,4 +1,4 @@
-"""Parts of the kernels of which each is a function of its own, with its own bound.
+"""Parts of the kernels that are functions by themselves, with bounds of their own.
 
 The logarithm of all regions; for FORWARD_REAL the logarithm of p/q, the exponential,
 the sine and the fraction. Each bound holds roundings, by the tape over boxes of one
@@ -44,7 +44,7 @@ class Part(NamedTuple):
         return self._replace(error=self.error + left_out)
 
     def raised(self):
-        """Return bounds a little larger, that hold of kernels a little worse, too."""
+        """Return slightly larger bounds, which hold for slightly worse kernels too."""
         return Part(*(RAISED * bound for bound in self))
 
 

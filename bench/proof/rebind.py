@@ -50,15 +50,9 @@ def check(module, theorems):
 class Copies:
     """Copies of kernels whose primitives work on other numbers.
 
-    Parameters
-    ----------
-    names : dict
-        Replacements by name: ``fma``, ``two_sum``, ... of
-        ``riskcore.core.special.floats``, and ``float``, ``int``, ``min``, ``max``,
-        ``abs``.
-    instead : dict, optional
-        Functions to call instead of kernels, by kernel or its code; they get the copy
-        and its arguments.
+    ``names`` replaces ``fma``, ``two_sum``, ... of ``riskcore.core.special.floats``,
+    ``float``, ``int``, ``min``, ``max`` and ``abs``. ``instead`` has functions to call
+    instead of kernels, by kernel or its code; they get the copy and its arguments.
     """
 
     def __init__(self, names, instead=None):

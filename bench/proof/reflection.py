@@ -132,7 +132,7 @@ def boxes_of(n, sign):
         return np.concatenate([with_f(tiny, every), with_f(f, p)])
     if n == 1:
         return with_f(f, p)
-    # For small p, v T is nothing beside 1/(f - 1).
+    # For small p, v T is negligible against 1/(f - 1).
     nearest = f[0, 0] if sign > 0 else f[-1, 1]
     few = ends_through([nearest, *(n + sign * x for x in (2.0**-30, 2.0**-8, 0.5))])
     small = p[:, 0] < 2.0**-64
@@ -146,7 +146,7 @@ def _run(n, d, p):
     high, low, error = kernel.of(real_pairs.by_reflection)(float(n), d, p)
     pair = joined(high, low)
     if not isinstance(error, Multiple) or error.pair is not pair:
-        raise TypeError("an error that is no multiple of the result")
+        raise TypeError("an error that is not a multiple of the result")
     return pair, error.factor
 
 

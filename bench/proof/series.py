@@ -124,11 +124,8 @@ def _names(k):
 def left_out(kernel, truth, lower, upper, k=0):
     """Return a bound of |kernel - truth| on a piece, as a float.
 
-    Parameters
-    ----------
-    kernel, truth : callable
-        The first gets the copier of kernels and the variable, and returns a `Series`;
-        the second gets an ``arb_series``.
+    ``kernel`` gets the copier of kernels and the variable and returns a `Series`;
+    ``truth`` gets an ``arb_series``.
     """
     copies = Copies(_names(k))
     ctx.prec, ctx.cap = BITS, ORDER + 1

@@ -53,17 +53,11 @@ def half_ulp(x):
 
 
 class Tape:
-    """What is recorded of one run over many boxes.
+    """The record of one run over many boxes.
 
-    Parameters
-    ----------
-    space : Space
-    boxes : int
-    path : dict
-        Answers to questions, by number, where more than one is possible.
-    scale : float
-        Derivatives are this many times themselves: those by what is large do not
-        underflow, and with 1 those by what is small do not overflow.
+    ``path`` has answers to questions, by number, where more than one is possible.
+    Derivatives are multiplied by ``scale``: those by large numbers do not underflow,
+    and with 1 those by small numbers do not overflow.
     """
 
     current = None  # the tape of the run
@@ -123,7 +117,7 @@ class Tape:
         return Number(self, model, (), np.full(self.boxes, grid), value=values)
 
     def once(self, operation, make, *numbers):
-        """Return the number that an operation makes, of which there is one."""
+        """Return the one number that an operation on these numbers makes."""
         key = operation, *(number.index for number in numbers)
         if key not in self.known:
             self.known[key] = make(*numbers[1:])
@@ -142,7 +136,7 @@ class Tape:
     def bound(self, out, last=False):
         """Return a bound of |computed - exact| of a result, per box.
 
-        ``last`` tells whether the rounding of the result itself counts.
+        ``last``: whether the rounding of the result itself counts.
         """
         return sum(self.parts(out, last).values(), np.zeros(self.boxes))
 
@@ -636,7 +630,7 @@ def _fused(a, b, c):
 
 
 class Projective:
-    """A number of which only ratios count: ``ratio`` times another, ``base``.
+    """A number known up to a scale: ``ratio`` times another, ``base``.
 
     x' = a x + c y as a multiple of x is a + c/(x/y): in ratios a continued fraction
     shrinks the errors of its tail, while sums of numerators lose them in each other.
@@ -769,7 +763,7 @@ def fast_two_sum(a, b):
 
 
 def two_product(a, b):
-    """Record a product and its rounding error, a double but for underflow."""
+    """Record a product and its rounding error, a double unless it underflows."""
     a, b = _numbers(a, b)
     s = a * b
     if s is a or s is b:
@@ -835,17 +829,13 @@ def bits_of(x):
     return np.ascontiguousarray(x, float).view(np.int64)
 
 
-def bits(x):
-    return Pattern(x)
-
-
 def from_bits(pattern):
     if isinstance(pattern, Pattern):
         assert pattern.shifted == 0
         return pattern.number
     if isinstance(pattern, Shifted):
         return pattern.tape.constant(np.ldexp(1.0, pattern.exponent - 1023))
-    raise TypeError("from_bits of what is no pattern")
+    raise TypeError("from_bits of something that is not a pattern of bits")
 
 
 def real(x):
@@ -880,11 +870,3 @@ def greatest(a, b):
     if isinstance(a, Number) or isinstance(b, Number):
         return a if a >= b else b
     return max(a, b)
-
-
-def absolute(x):
-    return abs(x)
-
-
-def square_root(x):
-    raise NotImplementedError

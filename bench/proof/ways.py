@@ -1,4 +1,4 @@
-"""What stands around the pairs: the rounding test, the choice of region, the blocks.
+"""Prove what surrounds the pairs: the rounding test, the choice of region, the blocks.
 
 As for the pairs the kernels' own source is run on other things than doubles: on linear
 forms, on boxes of (f, p), and on names of what is computed.
@@ -284,7 +284,7 @@ IN_PLACE = {
 def check_regions(claims):
     """Raise unless every (f, p) goes to a region one of whose claims holds there.
 
-    Those of the domain go to none that is OTHER, and no others go elsewhere. Boxes of
+    Cells of the domain never go to OTHER, and all other cells do. Boxes of
     all doubles are cut by the comparisons that the kernels make. The predicates for
     whole blocks take the cells of their regions and no others.
     """
@@ -432,7 +432,7 @@ def _patterns(most):
 def check_blocks(most=2):
     """Raise unless a block computes of each cell what the kernel of one cell does.
 
-    Both return names of what was computed, of which alone; so they are the same
+    Both return names of what was computed; so they are the same
     whatever the functions named are. No other place is written to.
     """
     regions = []
@@ -472,7 +472,7 @@ def check_blocks(most=2):
 
 
 def check(claims, most=2):
-    """Raise unless all that stands around the pairs is right."""
+    """Raise unless rounding test, regions and blocks are right."""
     check_rounding()
     check_regions(claims)
     check_blocks(most)

@@ -26,7 +26,6 @@ from riskcore.core.special.gauss import (
 
 bound = import_module("bench.proof.bound")
 claims = import_module("bench.proof.claims")
-enclosures = import_module("bench.enclosures")
 exact = import_module("bench.proof.exact")
 fraction = import_module("bench.proof.fraction")
 gradient = import_module("bench.proof.gradient")
@@ -36,6 +35,7 @@ pair_rules = import_module("bench.proof.pair_rules")
 parts = import_module("bench.proof.parts")
 prover = import_module("bench.proof.prover")
 rebind = import_module("bench.proof.rebind")
+references = import_module("bench.references")
 reflection = import_module("bench.proof.reflection")
 series = import_module("bench.proof.series")
 tape = import_module("bench.proof.tape")
@@ -220,7 +220,7 @@ def test_kernels_by_reflection_are_within_the_bounds_of_their_boxes(claim):
         for _ in range(2):
             f, p = rng.uniform(*box[:2]), rng.uniform(*box[2:])
             high, low, _ = real_pairs.forward_real(f, p)
-            true = enclosures.exact(f, p, 300)
+            true = references.exact_risk(f, p, 300)
             assert abs(arb(high) + arb(low) - true) <= arb(most) * true, (f, p)
     assert (share <= 1.0).any()
 
@@ -280,7 +280,7 @@ def test_the_gradient_is_within_the_bounds_of_its_boxes(claim):
         for _ in range(2):
             f, p = rng.uniform(*box[:2]), rng.uniform(*box[2:])
             found = float(riskcore.individual_risk_gradient(f, p))
-            r = enclosures.exact(f, p, 400)
+            r = references.exact_risk(f, p, 400)
             true = (f * r - p) / (arb(p) * (1 - arb(p)))
             error = abs(float(arb(found) - true))
             assert error <= 0.5 * np.spacing(found) + most * found, (f, p)

@@ -12,6 +12,7 @@ from riskcore.models import DirichletMultinomial, Ewens, Pitman, SizeIndices
 from riskcore.simulate import uniques
 
 calibration = import_module("bench.calibration")
+populations = import_module("bench._populations")
 RARE = 1e-5  # of a test that fails by chance
 
 
@@ -128,8 +129,8 @@ def test_calibrations_sum_up_estimates():
 
 def test_samples_with_unequal_rates_have_weights_that_add_up():
     rng = np.random.default_rng(1)
-    population = calibration.census(calibration.FEW, rng, stratified=True)
-    sampled = calibration.draw_sample(population, 0.1, rng)
+    population = calibration.census(populations.PROVINCES[:4], rng, stratified=True)
+    sampled = populations.sample_of(population.frequencies, population.strata, 0.1, rng)
     weights = calibration.design_weights(
         population.frequencies, sampled, population.strata
     )

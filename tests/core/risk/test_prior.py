@@ -15,12 +15,15 @@ from riskcore.accuracy import reference
 from riskcore.core.risk import prior
 from riskcore.core.special.floats import BLOCK
 
-bench = import_module("bench.prior")
+domains = import_module("bench.domains")
+references = import_module("bench.references")
+search = import_module("bench.search")
 CONTRACT = {contract.function: contract.ulps for contract in prior.CONTRACTS}
 risk, poisson = riskcore.individual_risk_with_prior, riskcore.individual_risk_poisson
 ONE, TWO = 2.0**-51, 2.0**-50  # relative errors that the contract allows, of two risks
 
-regions = [(name, region) for name in CONTRACT for region in bench.DRAWS[name]]
+SUBJECTS = search.SUBJECTS
+regions = [(name, region) for name in CONTRACT for region in SUBJECTS[name].regions]
 
 
 # --- accuracy ------------------------------------------------------------------------
@@ -29,8 +32,8 @@ regions = [(name, region) for name in CONTRACT for region in bench.DRAWS[name]]
 @pytest.mark.parametrize(("name", "region"), regions)
 def test_error_in_every_region(name, region):
     rng = np.random.default_rng([7, *region.encode()])
-    points = bench.DRAWS[name][region](rng, 120)
-    found = bench.errors_of(name, points)
+    points = SUBJECTS[name].regions[region](rng, 120)
+    found = search.errors_of(name, points)
     assert len(found) > 40
     error, at = max(found)
     assert error < CONTRACT[name], [x.hex() for x in at]
@@ -40,8 +43,8 @@ def test_error_in_every_region(name, region):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "region"), regions)
 def test_error_in_every_region_at_length(name, region):
-    points = bench.DRAWS[name][region](np.random.default_rng(8), 10_000)
-    error, at = max(bench.errors_of(name, points))
+    points = SUBJECTS[name].regions[region](np.random.default_rng(8), 10_000)
+    error, at = max(search.errors_of(name, points))
     assert error < CONTRACT[name], [x.hex() for x in at]
 
 
@@ -79,7 +82,7 @@ def test_where_earlier_methods_lost_more(name, at):
         points[0] = np.full(60, at[0])
     if len(at) == 3:
         points[2] = np.minimum(points[2], 0.99999)
-    error, worst = max(bench.errors_of(name, points))
+    error, worst = max(search.errors_of(name, points))
     assert error < 0.8, [x.hex() for x in worst]
 
 
@@ -91,12 +94,11 @@ POINTS = [(1.0, 2.5, 0.1), (3.0, 3.25, 0.4), (2.5, 0.7, 0.03), (0.25, 40.0, 0.9)
 def test_references_agree(f, s, p):
     """Arb's 2F1, its integral and mpmath's 2F1 are of one mind."""
     value = reference.individual_risk_with_prior(f, s, p)
-    bench.ctx.prec = 260
-    odds = (1 - bench.arb(p)) / bench.arb(p)
-    integral = bench.by_integral(
-        f, s * (1 - p) / p, lambda u: s * (1 - odds * (-u).expm1()).log()
-    )
-    for ball in (bench.exact_with_prior(f, s, p), integral):
+    balls = [
+        reference(150, f, s, p)
+        for reference in (references.with_prior, references.with_prior_by_integral)
+    ]
+    for ball in balls:
         with mpmath.workprec(200):
             other = mpmath.mpf(ball.mid().str(60, radius=False))
             assert abs(other / value - 1) < 2.0**-85
@@ -275,7 +277,7 @@ def test_nobody_outside_the_sample(s, p):
 def mixed():
     """Cells of every region in one array, some outside the domain."""
     rng = np.random.default_rng(9)
-    parts = [draw(rng, 3 * BLOCK // 4) for draw in bench.PRIOR.values()]
+    parts = [draw(rng, 3 * BLOCK // 4) for draw in domains.PRIOR.values()]
     f, s, p = rng.permutation(np.hstack(parts).T).T.copy()
     s[::17] = f[::17]
     s[3::19] = f[3::19] + 1

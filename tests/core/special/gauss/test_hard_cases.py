@@ -100,7 +100,7 @@ def test_the_search_finds_what_trying_finds(f, p, near, monkeypatch):
     with ctx.workprec(200):
         for i in range(-(2**9), 2**9):
             x = p + i * step
-            r = hard_cases.exact(float(f), x, 150)
+            r = hard_cases.exact_risk(float(f), x, 150)
             ulp = math.ulp(float(r.mid())) * (0.5 if near == "either" else 1.0)
             place = r / arb(ulp) + (0.5 if near == "midpoint" else 0)
             away = float((place - place.mid().floor()).mid())
