@@ -2,8 +2,11 @@
 
 import hashlib
 import itertools
+import json
 import math
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -329,14 +332,43 @@ def python(python_in, tmp_path):
 
 @pytest.fixture
 def run(capsys):
-    """Run the command in this process; return its status, output and errors."""
+    """Run a command line in this process; return its status, output and errors.
 
-    def command(*arguments):
+    The line is split as a shell does; further words are taken as they are.
+    """
+
+    def command(line="", *words):
         try:
-            status = cli.main([str(argument) for argument in arguments])
+            status = cli.main([*shlex.split(line), *map(str, words)])
         except SystemExit as exit:
             status = exit.code
         return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command line that must be refused; return the last line of its errors."""
+
+    def command(line="", *words):
+        status, out, err = run(line, *words)
+        assert (status, out) == (2, ""), err
+        last = err.splitlines()[-1]
+        assert re.match("riskcore( [a-z-]+)?: error: ", last)
+        return last
+
+    return command
+
+
+@pytest.fixture
+def figures(run):
+    """Run a command line with --json; return what a strict reader gets."""
+
+    def command(line, *words, status=0):
+        ended, out, err = run(line, *words, "--json")
+        assert ended == status, err
+        return json.loads(out, parse_constant=lambda name: pytest.fail(name))
 
     return command
 

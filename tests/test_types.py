@@ -16,10 +16,8 @@ import pytest
 import riskcore
 
 PLACES = np.array([0] * 20 + [1] * 19 + [2])
-DAYS = [dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(2021, 1, 1)]
-
-
 FIRST = np.arange(len(PLACES)) == 0
+DAYS = [dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(2021, 1, 1)]
 
 
 def of(*three):
@@ -28,18 +26,8 @@ def of(*three):
 
 NUMBERS, TEXT = of(1, 2, 3), of("x", "y", "z")
 NUMPY = [
-    *(
-        "int8",
-        "uint8",
-        "int64",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-        ">i4",
-        ">f8",
-    ),
-    *("M8[ns]", ">M8[ns]", "M8[D]", "m8[s]"),
+    *("int8", "uint8", "int64", "uint64", "float16", "float32", "float64"),
+    *(">i4", ">f8", "M8[ns]", ">M8[ns]", "M8[D]", "m8[s]"),
 ]
 PANDAS = [
     *("int8", "Int64", "UInt8", "float32", "Float64", "string", "category"),
@@ -83,26 +71,26 @@ COLUMNS = {
 }
 
 
+def protected(column):
+    """Suppress the rare value of a column."""
+    data = {"rare": column, "other": of("a", "a", "a")}
+    return riskcore.protect(data, ["rare", "other"], threshold=0.1)
+
+
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_rare_value_is_suppressed_and_written(kind, name, tmp_path):
-    data = {"rare": COLUMNS[kind], "other": of("a", "a", "a")}
-    result = riskcore.protect(data, ["rare", "other"], threshold=0.1)
+    result = protected(COLUMNS[kind])
     assert result.suppressed == {"rare": 1, "other": 0}
-    written = result.write(tmp_path / name)
-    assert written["output"]["read_back"]
+    assert result.write(tmp_path / name)["output"]["read_back"]
 
 
 REFUSED = {
     "numpy longdouble": np.array(NUMBERS, np.longdouble),
     "numbers beside text": np.array(of(1, "x", 2.5), object),
-    "pandas intervals": pd.Series(
-        pd.IntervalIndex.from_arrays(NUMBERS, of(2, 3, 4)),
-    ),
+    "pandas intervals": pd.Series(pd.IntervalIndex.from_arrays(NUMBERS, of(2, 3, 4))),
     "pandas mixed": pd.Series(of(1, "x", 2.5), dtype=object),
-    "polars objects": pl.Series(
-        of(Decimal(1), Decimal(2), Decimal(3)), dtype=pl.Object
-    ),
+    "polars objects": pl.Series(of(*map(Decimal, (1, 2, 3))), dtype=pl.Object),
     "polars Int128": pl.Series(NUMBERS).cast(pl.Int128),
 }
 
@@ -110,8 +98,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
 @pytest.mark.parametrize("kind", REFUSED)
 def test_a_type_that_no_file_holds_is_refused_by_name(kind, name, tmp_path):
-    data = {"rare": REFUSED[kind], "other": of("a", "a", "a")}
-    result = riskcore.protect(data, ["rare", "other"], threshold=0.1)
+    result = protected(REFUSED[kind])
     with pytest.raises(TypeError, match="column 'rare' cannot be written"):
         result.write(tmp_path / name)
     assert not [*tmp_path.iterdir()]
@@ -121,10 +108,7 @@ def test_what_only_parquet_holds(tmp_path):
     pairs = pd.Series(of((1, 2), (2, 3), (3, 4)))
     months = pd.Series(pd.PeriodIndex(of("2020-01", "2020-02", "2021-01"), freq="M"))
     for column in (pairs, months):
-        data = {"rare": column, "other": of("a", "a", "a")}
-        result = riskcore.protect(data, ["rare", "other"], threshold=0.1)
-        assert result.write(tmp_path / "safe.parquet", overwrite=True)["verdict"]
+        path = tmp_path / "safe.parquet"
+        assert protected(column).write(path, overwrite=True)["verdict"]
     with pytest.raises(TypeError, match=r"column 'rare' of list<.*> cannot be written"):
-        riskcore.protect({**data, "rare": pairs}, ["rare"], threshold=0.1).write(
-            tmp_path / "safe.csv"
-        )
+        protected(pairs).write(tmp_path / "safe.csv")

@@ -124,7 +124,7 @@ finally:
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with a survey, and a folder for outputs."""
-    survey = simulate.microdata(2000, np.random.default_rng(1))
+    survey = simulate.microdata(500, np.random.default_rng(1))
     formats.write(tmp_path / "survey.csv", survey)
     (tmp_path / "out").mkdir()
     return tmp_path
@@ -195,7 +195,7 @@ def test_killed_within_the_window_of_the_renamings(
 @pytest.mark.parametrize(
     ("command", "kills"),
     [
-        ("protect", 3),
+        ("protect", 2),
         pytest.param("assess", 100, marks=pytest.mark.slow),
         pytest.param("protect", 100, marks=pytest.mark.slow),
     ],
