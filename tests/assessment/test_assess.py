@@ -504,11 +504,7 @@ def test_riskiest_cells(small):
 
 # Refusals
 
-WITH = {
-    "k": ["a", "b", "a"],
-    "w": [1.0, 2.0, 3.0],
-    "h": [1, 1, 2],
-}
+WITH = {"k": ["a", "b", "a"], "w": [1.0, 2.0, 3.0], "h": [1, 1, 2]}
 nan, inf = math.nan, math.inf
 
 
@@ -524,27 +520,12 @@ nan, inf = math.nan, math.inf
         ({}, {"keys": ["k", "k"]}, ValueError, "more than once: 'k'"),
         ({}, {"keys": ["k", "w"]}, ValueError, "'w' is both a key and the weight"),
         ({}, {"keys": ["k", "h"]}, ValueError, "'h' is both a key and the household"),
-        (
-            {},
-            {"household": "w"},
-            ValueError,
-            "'w' is both the weight and the household",
-        ),
+        ({}, {"household": "w"}, ValueError, "'w' is both the weight and the hous"),
         ({}, {"method": "series8"}, ValueError, "method='series8': use 'exact'"),
         ({}, {"missing": "drop"}, ValueError, "missing='drop'"),
         ({"w": ["1", "2", "3"]}, {}, TypeError, "weight 'w'"),
-        (
-            {"w": [1.0, -2.0, -3.0]},
-            {},
-            ValueError,
-            "'w': 2 zero or negative in 3 records",
-        ),
-        (
-            {"w": [1.0, 0.0, 3.0]},
-            {},
-            ValueError,
-            "'w': 1 zero or negative in 3 records",
-        ),
+        ({"w": [1.0, -2.0, -3.0]}, {}, ValueError, "'w': 2 zero or negative in 3"),
+        ({"w": [1.0, 0.0, 3.0]}, {}, ValueError, "'w': 1 zero or negative in 3"),
         ({"w": [1.0, nan, 3.0]}, {}, ValueError, "'w': 1 missing in 3 records"),
         ({"w": [1.0, None, 3.0]}, {}, ValueError, "'w': 1 missing in 3 records"),
         ({"w": [inf, inf, 3.0]}, {}, ValueError, "'w': 2 infinite in 3 records"),

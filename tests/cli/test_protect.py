@@ -149,13 +149,6 @@ def test_python_says_the_same(figures):
     assert figures(COARSE) == result.to_dict()
 
 
-@pytest.mark.parametrize("target", ["safe.parquet", "safe.csv.gz", "safe.tsv"])
-def test_formats(run, target):
-    assert run(f"{COARSE} --output {target}")[0] == 0
-    data = formats.read(target, numeric=["WEIGHT"])
-    assert assess(data, KEYS, "WEIGHT", missing="wildcard").max_risk < 0.01
-
-
 def test_an_unsafe_file_is_not_written(run):
     line = f"{COARSE} --output safe.csv --missing category --rounds 1"
     status, out, _ = run(line)

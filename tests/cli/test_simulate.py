@@ -95,10 +95,7 @@ NO_CELLS = "--uniques needs a population of cells and --sample"
         ("simulate microdata --records 10 --sample 3", "a sample already"),
         ("simulate microdata --records 50 --output m.csv --uniques", NO_CELLS),
         ("simulate household-survey", "household-survey needs --households"),
-        (
-            "simulate household-survey --households 9",
-            "household-survey needs --output",
-        ),
+        ("simulate household-survey --households 9", "household-survey needs --output"),
         ("simulate gauss", "invalid choice: 'gauss'"),
         (f"{PITMAN} --sigma 1", "sigma"),
     ],

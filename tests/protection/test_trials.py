@@ -277,9 +277,7 @@ def test_a_script_has_no_long_lines():
     assert max(map(len, program.splitlines())) <= 88
     assert "Recoding.mapping(\n" in program
     package = types.SimpleNamespace(
-        protect=lambda data, **given: given,
-        Recoding=Recoding,
-        Reading=riskcore.Reading,
+        protect=lambda data, **given: given, Recoding=Recoding, Reading=riskcore.Reading
     )
     program = program.replace("import riskcore", "")
     given = ran(program, riskcore=package, data=data)["safe"]
