@@ -1,4 +1,4 @@
-"""Unsafe is a risk at or above the threshold: tested there and one ulp to either side.
+"""Unsafe is a risk at or above the threshold: tested there and one ulp on either side.
 
 Without weights the risk of a record is 1/f: 0.5, 0.25 and 0.125 are exact.
 """
@@ -129,7 +129,7 @@ def test_aims(where, within):
 
 @pytest.mark.parametrize("where", UNSAFE)
 def test_members_at_their_share_within_unsafe_households(where):
-    # A household of 0.5 and 0.25: 0.625 is above h = 0.5, of which 0.25 is half.
+    # A household of 0.5 and 0.25: 0.625 is above h = 0.5, and 0.25 is half of h.
     data = {**small(), "hh": [0, 1, 2, 3, 0, 4, 5, 6, *range(7, 15)]}
     risks = assess(data, ["a"], household="hh")
     assert risks.households.risk[0] == 0.625

@@ -34,7 +34,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 RUN = {"python", "pycon", "console", "sh"}
-# Directives of the site, programs in files, and what another tool would be told.
+# Directives of the site, programs in files, and input of other tools.
 NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r"}
 # Pages with programs that are tested elsewhere.
 ELSEWHERE = {"notes/embedding.md": "tests/core/test_embed.py"}
@@ -124,7 +124,7 @@ class Folder:
                 self.finish()
                 got = self.output_of(command)
                 if "--output" in command:
-                    # A file of an example tells nothing that its page does not say.
+                    # A file of an example reveals nothing that its page does not say.
                     assert " show in " not in got or " show in " in expected, got
             if expected.strip():
                 assert_printed(got, expected, command)

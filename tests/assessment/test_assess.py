@@ -213,7 +213,7 @@ def test_same_bits_again(survey, result):
 
 
 @pytest.mark.parametrize("method", ["exact", "series7", "franconi"])
-def test_population_below_sample_is_told_and_ruled(method):
+def test_population_below_sample_is_warned_of_and_ruled(method):
     data = {"k": [1, 1, 1, 2, 2, 3], "w": [0.5, 0.5, 0.5, 9.0, 1.0, 1.0]}
     with pytest.warns(PopulationBelowSample, match=r"1 of 3 cells \(3 of 6 records\)"):
         result = assess(data, ["k"], "w", method=method)
@@ -511,28 +511,12 @@ nan, inf = math.nan, math.inf
 @pytest.mark.parametrize(
     ("change", "roles", "error", "message"),
     [
-        ({"k": [], "w": [], "h": []}, {}, ValueError, "no records"),
         ({}, {"keys": ["kk"]}, KeyError, "no column 'kk'; did you mean 'k'"),
-        ({}, {"weight": "W"}, KeyError, "no column 'W'; did you mean 'w'"),
-        ({}, {"household": "x"}, KeyError, "no column 'x'"),
-        ({}, {"keys": []}, ValueError, "keys is empty"),
         ({}, {"keys": "k"}, TypeError, r"write \['k'\]"),
-        ({}, {"keys": ["k", "k"]}, ValueError, "more than once: 'k'"),
         ({}, {"keys": ["k", "w"]}, ValueError, "'w' is both a key and the weight"),
-        ({}, {"keys": ["k", "h"]}, ValueError, "'h' is both a key and the household"),
-        ({}, {"household": "w"}, ValueError, "'w' is both the weight and the hous"),
-        ({}, {"method": "series8"}, ValueError, "method='series8': use 'exact'"),
-        ({}, {"missing": "drop"}, ValueError, "missing='drop'"),
         ({"w": ["1", "2", "3"]}, {}, TypeError, "weight 'w'"),
         ({"w": [1.0, -2.0, -3.0]}, {}, ValueError, "'w': 2 zero or negative in 3"),
-        ({"w": [1.0, 0.0, 3.0]}, {}, ValueError, "'w': 1 zero or negative in 3"),
         ({"w": [1.0, nan, 3.0]}, {}, ValueError, "'w': 1 missing in 3 records"),
-        ({"w": [1.0, None, 3.0]}, {}, ValueError, "'w': 1 missing in 3 records"),
-        ({"w": [inf, inf, 3.0]}, {}, ValueError, "'w': 2 infinite in 3 records"),
-        ({"w": [1e308] * 3}, {}, ValueError, "'w': the sum overflows"),
-        ({"w": [1e308, 1e308, 1.0]}, {}, ValueError, "'w': the sum over"),
-        ({"w": [True] * 3}, {}, TypeError, "weight 'w'"),
-        ({"k": [None] * 3}, {}, ValueError, "'k' in 3 of 3 records"),
         ({"k": ["a", None, "b"]}, {}, ValueError, "'k' in 1 of 3 records"),
         ({"h": [1, None, 2]}, {}, ValueError, "household 'h': missing in 1 of 3"),
         ({"h": [nan, None, 2.0]}, {}, ValueError, "household 'h': missing in 2 of 3"),
@@ -564,9 +548,6 @@ def test_missing_household_ids_of_frames(make):
     ("data", "error", "message"),
     [
         (None, TypeError, "not NoneType"),
-        ([1, 2], TypeError, "not list"),
-        (pd.Series([1, 2]), TypeError, "not Series"),
-        (pd.DataFrame(WITH).iloc[:0], ValueError, "no records"),
         (pd.DataFrame([[1, 2]], columns=["k", "k"]), ValueError, "share a name"),
         ("no/such/file.csv", FileNotFoundError, "no such file"),
     ],

@@ -1,4 +1,4 @@
-"""k-anonymity as a goal: by counting all pairs of records, and beside thresholds."""
+"""k-anonymity as a goal: by counting all pairs of records; and with thresholds."""
 
 import json
 from itertools import combinations

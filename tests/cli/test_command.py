@@ -259,18 +259,10 @@ def test_nothing_is_written_if_refused(refused, options):
     assert os.listdir() == ["survey.csv"]
 
 
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("out.xlsx", "can write .csv"),
-        ("out", "can write .csv"),
-        ("no/out.csv", "no: no such directory"),
-        ("folder.csv", "a directory"),
-    ],
-)
-def test_output_refused_before_work(refused, folder, output, message):
-    (folder / "folder.csv").mkdir()
-    assert message in refused(f"assess absent.csv --keys k --output {output}")
+@pytest.mark.parametrize("output", ["out.xlsx", "out"])
+def test_output_refused_before_work(refused, output):
+    said = refused(f"assess absent.csv --keys k --output {output}")
+    assert "can write .csv" in said
 
 
 OUTPUTS = {
@@ -426,69 +418,27 @@ def test_the_report_of_sizes_names_no_file(run, folder):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("s.csv", b"", "s.csv: the file is empty"),
-        ("s.csv", b"k,w\n", "no records"),
-        ("s.csv", b"k,w", "s.csv: no records"),
-        ("s.csv", b"k,W\n1,2\n", "s.csv: no column 'w'"),
-        ("s.csv", b"k,k,w\n1,1,2\n", "given twice: k"),
-        ("s.csv", b"k,w\n1,many\n1,2\n", "w is not a number in 1 record,"),
-        ("s.csv", b"k,w\n1,nan\n1,2\n", "w is not a number in 1 record,"),
-        ("s.csv", b"k,w\n1,inf\n1,2\n", "w is not a number in 1 record,"),
-        ("s.csv", b"k,w\n1,-1\n1,2\n", "weight 'w': 1 zero or negative in 2 records"),
         (
             "s.csv",
             b"k,w\n1,2\n1,3\n1,-4\n2,0\n",
             "2 zero or negative in 4 records, first in record 3",
         ),
-        ("s.csv", b"k,w\n1,\n1,2\n", "weight 'w': 1 missing in 2 records"),
-        ("s.csv", b"k,w\n1,1e308\n1,1e308\n", "weight 'w': the sum overflows"),
-        ("s.csv", b"k,w\n,1\n,2\n", "'k' in 2 of 2 records"),
-        ("s.csv", b"k,w\n1,1\n2\n", "s.csv: 1 row does not have 2 fields"),
-        ("s.csv", b'k,w\n"1,1\n', "s.csv: the quote opened in line 2 is not closed"),
-        ("s.csv", b"k,w\n\xe9,1\n", "not utf-8 at byte offset 4"),
         ("s.csv", bytes(range(256)), "s.csv: "),
-        ("s.csv", b"k;w\n1;2,5\n", "decimal mark may be a comma (--decimal ',')"),
-        (
-            "s.csv.gz",
-            gzip.compress(b"k,w\n1,1\n" * 9)[:-9],
-            "s.csv.gz: not a gzip file, or cut off",
-        ),
-        ("s.csv.gz", SURVEY, "s.csv.gz: not a gzip file, or cut off"),
-        ("s.parquet", b"", "s.parquet: "),
-        ("s.parquet", b"PAR1 of no use", "s.parquet: "),
-        ("s.xls", b"\xd0\xcf", "s.xls: unknown kind of file"),
         ("s.sav", b"$FL2", "s.sav: Unable to read from file"),
-        ("s.asc", b"1 2\n", "s.asc: no metadata s.rda"),
     ],
-    ids=lambda value: None if isinstance(value, str) else "",
 )
 def test_bad_files(refused, folder, name, content, message):
+    """The tables of tests/bad_inputs have many more."""
     (folder / name).write_bytes(content)
     assert message in refused(f"assess {name} --keys k --weight w")
-
-
-def test_damaged_gzip(refused, folder):
-    lines = np.random.default_rng(1).integers(0, 10**9, 50_000).astype(str)
-    whole = gzip.compress("\n".join(["k", *lines]).encode())
-    for damaged in (
-        whole[: len(whole) // 2],
-        whole[:90_000] + b"\xff" * 500 + whole[90_500:],
-    ):
-        (folder / "s.csv.gz").write_bytes(damaged)
-        said = refused("assess s.csv.gz --keys k")
-        assert "s.csv.gz: " in said
-        assert "cut off" in said
 
 
 def test_damaged_parquet(refused, folder):
     pq.write_table(pa.table({"k": np.arange(100_000)}), "s.parquet")
     whole = (folder / "s.parquet").read_bytes()
-    for damaged in (
-        whole[: len(whole) // 2],
-        whole[:200] + bytes(50_000) + whole[50_200:],
-    ):
-        (folder / "s.parquet").write_bytes(damaged)
-        assert "s.parquet: " in refused("assess s.parquet --keys k")
+    damaged = whole[:200] + bytes(50_000) + whole[50_200:]
+    (folder / "s.parquet").write_bytes(damaged)
+    assert "s.parquet: " in refused("assess s.parquet --keys k")
     said = refused("assess . --keys k")
     assert "a directory with 1 other files beside" in said
 
@@ -497,39 +447,6 @@ def test_no_files(refused):
     assert "absent.csv: no such file" in refused("assess absent.csv --keys k")
     os.mkfifo("pipe.csv")  # its records could be read only once
     assert "pipe.csv: a device or pipe" in refused("assess pipe.csv --keys k")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--keys regoin", "no column 'regoin'; did you mean 'region'"),
-        ("--keys region region", "more than once: 'region'"),
-        ("--keys weight --weight weight", "both a key and the weight"),
-        ("--keys age --household age", "both a key and the household"),
-        ("--keys age --household id", "no column 'id'"),
-        ("--keys age --weight note", "note is not a number in 3 records"),
-        ("--keys age --household note", "'note': missing in 1 of 4"),
-        ("--keys age --unsafe 5", "--unsafe 5: need 0 to 4 records"),
-        ("--keys age --unsafe -1", "--unsafe: '-1' is not a whole number"),
-        ("--keys age --unsafe 1.5", "--unsafe: '1.5' is not a whole number"),
-        ("--keys age --top -1", "--top: '-1' is not a whole number"),
-        ("--keys age --rate 101%", "--rate: 101% is not in [0, 1]"),
-        ("--keys age --rate -0.1", "--rate: -0.1 is not in [0, 1]"),
-        ("--keys age --rate nan", "--rate: 'nan' is not a number"),
-        ("--keys age --rate sNaN", "--rate: 'sNaN' is not a number"),
-        ("--keys age --rate 1e999999", "--rate: 1e999999 is not in"),
-        ("--keys age --rate %", "--rate: '%' is not a number"),
-        ("--keys age --threshold 2", "--threshold: 2 is not in [0, 1]"),
-        ("--keys age --encoding utf-99", "utf-99"),
-        ("--keys age --delimiter ::", "delimiter"),
-        ("--keys age --metadata none.rda", "none.rda"),
-        ("--keys age --overwrite", "--overwrite needs"),
-        ("--keys age --report-top 3", "needs --report"),
-        ("", "required: --keys"),
-    ],
-)
-def test_bad_options(refused, options, message):
-    assert message in refused(f"assess survey.csv {options}")
 
 
 def test_a_mu_argus_file_has_no_delimiter(run, refused, folder):
@@ -584,12 +501,17 @@ SIZES = "uniques --sizes 1=5"
             "protect c.csv --keys household_rate --threshold 1% --cost cost=1",
             "error: --cost: 'cost' is not a key; keys are 'household_rate'",
         ),
-        ("protect --shuffle survey.csv --keys age", "--shuffle -- survey.csv"),
     ],
 )
 def test_options_are_called_as_they_are_typed(refused, folder, line, message):
     (folder / "c.csv").write_text("household_rate,cost\n1,2\n")
     assert message in refused(line)
+
+
+def test_a_seed_that_is_a_file(refused):
+    said = refused("protect --shuffle survey.csv --keys age")
+    assert "'survey.csv' is not a whole number" in said
+    assert "--shuffle -- survey.csv" in said
 
 
 @pytest.mark.usefixtures("no_work", "no_libraries")
@@ -685,7 +607,7 @@ def known_secret(monkeypatch):
 def test_demo(run):
     status, out, err = run("demo --records 500 --seed 3")
     assert status == 0
-    # In so small a file an order may tell two or three values by luck.
+    # In so small a file an order may reveal two or three values by luck.
     assert all(" suppressed values of " in line for line in err.splitlines())
     lines = [line for line in out.splitlines() if line.startswith("$ riskcore ")]
     commands = [line.removeprefix("$ riskcore ") for line in lines]
@@ -713,5 +635,4 @@ def test_demo_refused(refused, folder):
     assert "survey.csv: exists" in refused("demo --file survey.csv")
     (folder / "other.html").touch()
     assert "other.html: exists" in refused("demo --file other.csv")
-    assert "need at least 1 record" in refused("demo --records 0")
     assert (folder / "survey.csv").read_bytes() == SURVEY

@@ -78,11 +78,9 @@ ILL = "survey.csv --keys REGION --sensitive ILL --hierarchy ILL=ills.csv"
 # A command, a file that it reads, and the options that would write there.
 CASES = [
     (ASSESS, "register.csv", "--output --report --report-public"),
-    (ASSESS, "survey.csv", "--output --report --report-public"),
     (f"{PROTECT} {BY_RULES}", "age.grc", "--report --report-public"),
     (f"{PROTECT} {BY_TREE}", "ages.csv", "--output --report --report-public"),
     (f"{PROTECT} {BY_TREE} --output safe.csv", "ages.csv", "--record --record-public"),
-    (f"{PROTECT} --output safe.csv", "survey.csv", "--record --report"),
     (f"{TRY} --candidate 'a=--k 2 {BY_RULES}'", "age.grc", "--report"),
     (f"{TRY} --candidate 'a=--k 2 {BY_TREE}'", "ages.csv", "--report"),
     (f"{TRY} --candidates tried.json", "tried.json", "--report"),

@@ -85,19 +85,12 @@ NO_CELLS = "--uniques needs a population of cells and --sample"
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("simulate zipf --population 10", "zipf needs --cells"),
-        (f"{ZIPF} --theta 3", "zipf does not use --theta"),
-        (f"{ZIPF} --sample 6000", "6000"),
         (f"{ZIPF} --output z.xls", "z.xls: can write"),
         (f"{ZIPF} --uniques", NO_CELLS),
-        ("simulate microdata --records 10", "microdata needs --output"),
         ("simulate microdata --records 10 --households 3", "not use --households"),
-        ("simulate microdata --records 10 --sample 3", "a sample already"),
         ("simulate microdata --records 50 --output m.csv --uniques", NO_CELLS),
         ("simulate household-survey", "household-survey needs --households"),
         ("simulate household-survey --households 9", "household-survey needs --output"),
-        ("simulate gauss", "invalid choice: 'gauss'"),
-        (f"{PITMAN} --sigma 1", "sigma"),
     ],
 )
 def test_refusals(refused, line, message):

@@ -66,6 +66,9 @@ def test_a_process_without_a_reader(no_reader, line, status):
     assert (b"error" in said) == (status == 2)
     assert b"Traceback" not in said
     assert b"ignored" not in said
+    if line == "assess":
+        done = start(line, stdout=subprocess.DEVNULL, stderr=no_reader)
+        assert done.wait() == status
 
 
 def test_a_reader_that_leaves():
@@ -90,7 +93,7 @@ BOTH = ">&- 2>&-"
     ("line", "closed"),
     thin.cases(
         [(line, closed) for line in ENDS for closed in (">&-", "2>&-", "<&-", BOTH)],
-        lambda line, closed: line == SERIES or closed == BOTH,
+        lambda line, closed: line != UNSAFE or closed == BOTH,
     ),
 )
 def test_streams_that_are_closed(folder, line, closed):

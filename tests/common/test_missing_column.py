@@ -1,4 +1,4 @@
-"""The error for columns that there are not."""
+"""The error for names that are not columns."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def said(lacking, names, path=None):
         (["a\nb"], ["x\ty"], r"no column 'a\nb'; the columns are 'x\ty'"),
     ],
 )  # fmt: skip
-def test_what_there_is_and_what_comes_close_is_told(lacking, names, expected):
+def test_columns_and_close_names_are_listed(lacking, names, expected):
     assert said(lacking, names) == expected
     assert said(lacking, iter(names)) == expected
     path = Path("folder") / "s.csv"

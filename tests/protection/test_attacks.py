@@ -1,4 +1,4 @@
-"""Attacks by a stranger who has what is published, and more than that."""
+"""Attacks by a stranger who has what is published, and more."""
 
 import itertools
 import json
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(tmp_path / "settings"))
 
 
-# Margins: what does a published table of the original file tell?
+# Margins: what does a published table of the original file reveal?
 
 
 def blanks_of(result):
@@ -211,7 +211,7 @@ def test_what_is_published_leaves_all_candidates(asked, seed):
     blanks = blanks_of(truth)
     assert 1 <= len(blanks) <= 4
     known = published(truth)
-    others = told = 0
+    others = distinguished = 0
     for values in itertools.product(*(CATEGORIES[name] for name, _ in blanks)):
         guess_data = with_values(data, blanks, values)
         guess = protected_or_none(guess_data, asked | rate)
@@ -219,16 +219,16 @@ def test_what_is_published_leaves_all_candidates(asked, seed):
             continue
         assert published(guess) == known, values
         others += guess_data != data
-        told += guess.to_dict(()) != truth.to_dict(())
+        distinguished += guess.to_dict(()) != truth.to_dict(())
     assert others > 0
-    # The figures for internal use do tell candidates apart.
-    assert told > 0 or "household" in asked
+    # The figures for internal use do distinguish candidates.
+    assert distinguished > 0 or "household" in asked
 
 
 # Order
 
 
-def test_dictionaries_do_not_tell_the_order_before_shuffling(run):
+def test_dictionaries_do_not_reveal_the_order_before_shuffling(run):
     # A dictionary lists its values as they first stood; regions follow the order.
     rng = random.Random(1)
     n = 600
@@ -262,13 +262,13 @@ def test_dictionaries_do_not_tell_the_order_before_shuffling(run):
 # The rule of suppression
 
 
-def told_by_the_rule(released, keys, threshold):
+def revealed_by_the_rule(released, keys, threshold):
     """Return the one value left for blanks of records that lost one key only.
 
     A record was blanked, so it was unsafe. With a value that puts it in a cell of
     complete records where its risk is below the threshold it would have been safe.
     """
-    told = {}
+    revealed = {}
     columns = [released[key] for key in keys]
     cells = {}
     for i, values in enumerate(zip(*columns, strict=True)):
@@ -286,8 +286,8 @@ def told_by_the_rule(released, keys, threshold):
             if cell.individual_risk[0] >= threshold:
                 left.append(value)
         if len(left) == 1:
-            told[keys[at], i] = left[0]
-    return told
+            revealed[keys[at], i] = left[0]
+    return revealed
 
 
 def test_two_blanked_records_make_a_file_safe_by_the_wildcard_rule():
@@ -318,18 +318,18 @@ def test_the_rule_of_suppression_reveals_some_values():
     data = drawn_file(400)
     result = protect(data, keys, "w", threshold=0.005)
     assert result.safe
-    revealed = told_by_the_rule(result.data, keys, 0.005)
+    revealed = revealed_by_the_rule(result.data, keys, 0.005)
     assert {where: data[where[0]][where[1]] for where in revealed} == revealed
     blanks = len(blanks_of(result))
     assert blanks / 10 < len(revealed) < blanks, (len(revealed), blanks)
     # That it is the rule: without knowing the threshold nothing is revealed.
-    assert not told_by_the_rule(result.data, keys, 0.0)
+    assert not revealed_by_the_rule(result.data, keys, 0.0)
 
 
 # Plans from which values are put back
 
 
-def told_by_minimality(released, keys, threshold):
+def revealed_by_minimality(released, keys, threshold):
     """Return the one value left for blanks that a restored plan cannot do without.
 
     A value was not put back, so with it some record would be unsafe.
@@ -340,7 +340,7 @@ def told_by_minimality(released, keys, threshold):
         return found.unsafe_count(threshold)
 
     assert unsafe(released) == 0
-    told = {}
+    revealed = {}
     for key in keys:
         values = sorted({*released[key]} - {None})
         for i in [i for i, value in enumerate(released[key]) if value is None]:
@@ -351,15 +351,15 @@ def told_by_minimality(released, keys, threshold):
                 if unsafe({**released, key: [*before, guess, *after]})
             ]
             if len(left) == 1:
-                told[key, i] = left[0]
-    return told
+                revealed[key, i] = left[0]
+    return revealed
 
 
 @pytest.mark.parametrize(
     ("plan", "rule", "expected"),
     [
-        ("record", told_by_the_rule, (18, 4, 8)),
-        ("restore", told_by_minimality, (13, 13, 9)),
+        ("record", revealed_by_the_rule, (18, 4, 8)),
+        ("restore", revealed_by_minimality, (13, 13, 9)),
     ],
 )
 def test_what_margins_and_the_rule_reveal_of_each_plan(plan, rule, expected):

@@ -35,7 +35,7 @@ WRITTEN = {
 ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": str(Path(cli.__file__).parents[2]),
-    "SOURCE_DATE_EPOCH": "1000000000",  # reports tell when they were made
+    "SOURCE_DATE_EPOCH": "1000000000",  # reports say when they were made
 }
 # Loads what the commands need, and for each k runs one in a child that kills itself
 # before the k-th change of a file once all are complete: the journal, what is kept of
@@ -91,9 +91,9 @@ print(json.dumps(seen))
 """
 
 
-# Runs the command, tells through a pipe that its n-th call of a function is reached,
-# and waits there for the signal or, where n is odd, goes on; at the end it tells how
-# many calls there were.
+# Runs the command, says through a pipe that its n-th call of a function is reached, and
+# waits there for the signal or, if n is odd, goes on; at the end it says how many calls
+# there were.
 COUNTED = """
 import os, runpy, signal, sys
 
@@ -143,7 +143,7 @@ def start(*words, folder, **keywords):
 
 
 def start_counted(words, folder, number):
-    """Start a command; return it and the file in which it tells where it is."""
+    """Start a command; return it and the file in which it says where it is."""
     read, write = os.pipe()
     numbers = (str(write), str(number))
     process = start("-c", COUNTED, *numbers, *words, folder=folder, pass_fds=[write])

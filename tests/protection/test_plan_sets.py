@@ -218,7 +218,7 @@ def test_too_many_keys_for_a_mask_are_refused():
 
 
 def apart(seeds, threshold):
-    """Return tiny files in one, told apart by a stratum; and their fewest together."""
+    """Return tiny files as strata of one file, and their fewest blanks together."""
     parts, least = [], 0
     for seed in seeds:
         data = tiny(seed, 6, KEYS[:3])

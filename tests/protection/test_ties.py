@@ -45,7 +45,7 @@ def protected(data, keys=KEYS, secret=SECRET, **asked):
 
 
 @pytest.mark.parametrize("cost", ["fewest", "equal"])
-def test_what_the_key_that_was_blanked_tells(cost):
+def test_what_the_key_that_was_blanked_reveals(cost):
     data = survey()
     rule = protected(data, k=3, cost=cost, ties="rule")
     secret = protected(data, k=3, cost=cost)
@@ -60,7 +60,7 @@ def test_what_the_key_that_was_blanked_tells(cost):
     known = attack(plain(rule.data, KEYS), data, KEYS, 3, choice=order)
     alone = attack(plain(rule.data, KEYS), data, KEYS, 3)
     hidden = attack(plain(secret.data, KEYS), data, KEYS, 3, choice="secret")
-    # What the attack is sure of is so; and the order of keys tells more than k.
+    # What the attack is sure of is so; and the order of keys reveals more than k.
     assert known.wrongly == alone.wrongly == hidden.wrongly == 0
     assert known.surely >= alone.surely > 0
     assert known.guessed > alone.guessed

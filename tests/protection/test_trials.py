@@ -89,7 +89,7 @@ def test_what_is_warned_of_is_kept():
 
 
 def test_what_recoding_loses_counts(tried):
-    # On the categories of the safe file recoding costs nothing: that is no measure.
+    # On the categories of the safe file recoding costs nothing: not a measure.
     assert tried["coarse"].pmse < tried["fine"].pmse
     only = try_out(survey(), ["age"], {"coarse": {"recodings": GROUPS}}, threshold=1.0)
     assert only["coarse"].values_suppressed == only["coarse"].pmse == 0
