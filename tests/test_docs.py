@@ -238,12 +238,12 @@ def test_blocks(page, tmp_path, monkeypatch):
 def folder(tmp_path, monkeypatch):
     """Run blocks in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    made = Folder("page")
+    page = Folder("page")
 
     def run(text):
         for block in BLOCK.finditer(text):
-            made.run(block)
-        made.finish()
+            page.run(block)
+        page.finish()
 
     return run
 

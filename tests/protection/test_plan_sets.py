@@ -166,20 +166,17 @@ def test_no_order_of_records_keys_or_sets_matters():
     moved = {name: column[order] for name, column in data.items()}
     sets = [keys[:3], keys[2:5], [keys[5], keys[0], keys[4]]]
     turned = [one[::-1] for one in sets[::-1]]
+
+    def rows(data, result):
+        columns = [data[key] for key in [*keys, "WEIGHT"]]
+        columns += [result.masks[key] for key in keys]
+        return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
     for plan in ("record", "restore"):
         one = protect(data, sets, "WEIGHT", k=3, threshold=0.02, plan=plan)
         other = protect(moved, turned, "WEIGHT", k=3, threshold=0.02, plan=plan)
         assert one.certificate == other.certificate
-        content = [data[key] for key in [*keys, "WEIGHT"]]
-        again = [moved[key] for key in [*keys, "WEIGHT"]]
-        rows = [
-            sorted(zip(*(c.tolist() for c in columns), strict=True))
-            for columns in (
-                [*content, *(one.masks[key] for key in keys)],
-                [*again, *(other.masks[key] for key in keys)],
-            )
-        ]
-        assert rows[0] == rows[1]
+        assert rows(data, one) == rows(moved, other)
 
 
 @pytest.mark.parametrize("seed", [0, 3, 9, 11])  # others take long to try all plans
@@ -217,7 +214,7 @@ def test_too_many_keys_for_a_mask_are_refused():
         protect(data, sets, k=2, plan="restore")
 
 
-def apart(seeds, threshold):
+def tiny_strata(seeds, threshold):
     """Return tiny files as strata of one file, and their fewest blanks together."""
     parts, least = [], 0
     for seed in seeds:
@@ -236,7 +233,7 @@ def apart(seeds, threshold):
 
 
 def test_parts_of_a_file_are_planned_exactly():
-    data, least = apart(range(60), 0.1)
+    data, least = tiny_strata(range(60), 0.1)
     result = protect(data, KEYS[:3], "w", threshold=0.1, strata=["s"], plan="restore")
     # More than are searched as one.
     assert result.certificate.by_record > 63
@@ -264,7 +261,7 @@ def test_related_and_household_keys_are_restored_together():
         "household_keys": ["REGION", "HHSIZE"],
     }
     sets = [keys[:4], [*keys[2:], "REGION"]]
-    for settings in (related, shared, related | shared):
+    for settings in (related, related | shared):
         given = {"threshold": 0.1, **settings}
         record = protect(data, sets, "WEIGHT", **given)
         result = protect(data, sets, "WEIGHT", plan="restore", **given)

@@ -361,7 +361,7 @@ def test_the_population_below_the_sample_is_said_once():
     assert len([w for w in caught if w.category is PopulationBelowSample]) == 1
 
 
-def told_by_housemates(result, data, key):
+def shown_by_housemates(result, data, key):
     """Count the suppressed values that all members who show one have."""
     after, households = result.data[key], data["hh"]
     shown = {}
@@ -380,7 +380,7 @@ def test_suppressed_values_that_housemates_show(odd):
         data["a"][5] = None if odd == "missing" else odd
     with pytest.warns(SuppressedValueShows) as caught:
         result = protected(data, household="hh", cost="equal")
-    known, count = told_by_housemates(result, data, "a"), result.suppressed["a"]
+    known, count = shown_by_housemates(result, data, "a"), result.suppressed["a"]
     assert 0 < known < count
     said = [str(w.message) for w in caught if w.category is SuppressedValueShows]
     assert said == [

@@ -51,7 +51,7 @@ def tried():
         return try_out(survey(), KEYS, CANDIDATES, weight="w")
 
 
-def ran(program, **variables):
+def run_script(program, **variables):
     """Run the script of a trial in this process; return its variables."""
     exec(program, variables)
     return variables
@@ -191,7 +191,7 @@ def test_the_script_makes_the_chosen_file(file, tmp_path):
     tried = try_out(file, KEYS, CANDIDATES, weight="w")
     output, chosen = tmp_path / "by script.csv", tmp_path / "chosen.csv"
     for name in CANDIDATES:
-        ran(tried.script(name, str(output), shuffle=3))
+        run_script(tried.script(name, str(output), shuffle=3))
         tried.protect(name).write(chosen, shuffle=3)
         assert output.read_bytes() == chosen.read_bytes()
         assert "shuffle=True" in tried.script(name)
@@ -201,7 +201,7 @@ def test_the_script_makes_the_chosen_file(file, tmp_path):
 
 def test_the_script_of_data_in_memory():
     tried = try_out(survey(), [KEYS, ["sex"]], CANDIDATES, weight="w")
-    safe = ran(tried.script("coarse"), data=survey())["safe"]
+    safe = run_script(tried.script("coarse"), data=survey())["safe"]
     assert safe.suppressed == tried["coarse"].suppressed
 
 
@@ -245,7 +245,7 @@ def test_k_anonymity_and_its_strata(file, tmp_path):
     assert [one.safe for one in tried.trials] == [True, True]
     assert tried["by region"].categories["region"] == 7
     program = tried.script("by region", str(tmp_path / "safe.csv"), shuffle=3)
-    assert ran(program)["safe"].suppressed == tried["by region"].suppressed
+    assert run_script(program)["safe"].suppressed == tried["by region"].suppressed
 
 
 def test_a_defect_is_no_reason(monkeypatch):
@@ -280,7 +280,7 @@ def test_a_script_has_no_long_lines():
         protect=lambda data, **given: given, Recoding=Recoding, Reading=riskcore.Reading
     )
     program = program.replace("import riskcore", "")
-    given = ran(program, riskcore=package, data=data)["safe"]
+    given = run_script(program, riskcore=package, data=data)["safe"]
     assert given == {**settings, "keys": [["sex", "region"]], "strata": ["age"]}
 
 
