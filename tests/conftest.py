@@ -2,8 +2,11 @@
 
 import hashlib
 import itertools
+import json
 import math
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,15 +21,9 @@ from hypothesis import settings
 
 from riskcore import cli
 from riskcore.accuracy import reference
-from riskcore.core.special.gauss import (
-    ball_step as nearest,
-)
-from riskcore.core.special.gauss import (
-    enclosure,
-)
-from riskcore.core.special.gauss import (
-    fast_integer as risk_pairs,
-)
+from riskcore.core.special.gauss import ball_step as nearest
+from riskcore.core.special.gauss import enclosure
+from riskcore.core.special.gauss import fast_integer as risk_pairs
 
 # A shell has what it starts in the background ignore Ctrl-C, which tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -54,6 +51,11 @@ def mixed_p(rng, smallest, top, n):
     near, middle = rng.uniform(0, 4, n), rng.uniform(0, 45, n)
     far = rng.uniform(0, -smallest, n)
     return top * 2.0 ** -np.where(kind < 0.6, near, np.where(kind < 0.9, middle, far))
+
+
+def near_one(rng, least, n):
+    """Draw p within 2**-least of 1."""
+    return 1 - 2.0 ** -rng.uniform(least, 53, n)
 
 
 def half_integers(rng, low, high, n):
@@ -87,26 +89,16 @@ METHODS = {
     "one": lambda rng, n: (np.ones(n), mixed_p(rng, -890, 0.75, n)),
     "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -890, 0.75, n)),
     "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -890, 0.5, n)),
-    "near_one": lambda rng, n: (
-        rng.integers(1, 4, n),
-        1 - 2.0 ** -rng.uniform(2, 53, n),
-    ),
+    "near_one": lambda rng, n: (rng.integers(1, 4, n), near_one(rng, 2, n)),
     "levels": lambda rng, n: (
         rng.integers(4, 16, n),
-        np.where(
-            rng.random(n) < 0.5,
-            rng.uniform(0.75, 1, n),
-            1 - 2.0 ** -rng.uniform(2, 53, n),
-        ),
+        np.where(rng.random(n) < 0.5, rng.uniform(0.75, 1, n), near_one(rng, 2, n)),
     ),
     "levels, p from 1/2": lambda rng, n: (
         rng.integers(5, 16, n),
         rng.uniform(0.5, 0.75, n),
     ),
-    "from_16": lambda rng, n: (
-        half_integers(rng, 16, 32, n),
-        mixed_p(rng, -890, 1, n),
-    ),
+    "from_16": lambda rng, n: (half_integers(rng, 16, 32, n), mixed_p(rng, -890, 1, n)),
     "from_32": lambda rng, n: (
         np.where(
             rng.random(n) < 0.5,
@@ -117,29 +109,19 @@ METHODS = {
     ),
     "levels_real": lambda rng, n: (
         rng.uniform(2, 16, n),
-        np.where(
-            rng.random(n) < 0.5,
-            rng.uniform(0.5, 1, n),
-            1 - 2.0 ** -rng.uniform(1, 53, n),
-        ),
+        np.where(rng.random(n) < 0.5, rng.uniform(0.5, 1, n), near_one(rng, 1, n)),
     ),
     "levels_real, f from 4": lambda rng, n: (
         rng.uniform(4, 16, n),
         rng.uniform(0.3, 0.5, n),
     ),
-    "forward_real": lambda rng, n: (
-        real(rng, 16, n),
-        mixed_p(rng, -890, 0.3, n),
-    ),
+    "forward_real": lambda rng, n: (real(rng, 16, n), mixed_p(rng, -890, 0.3, n)),
     "forward_real, tiny f": lambda rng, n: (
         below(rng, 0.5, n),
         mixed_p(rng, -890, 0.3, n),
     ),
     "backward_real": lambda rng, n: (real(rng, 4, n), rng.uniform(0.3, 0.5, n)),
-    "backward_real, p near one": lambda rng, n: (
-        real(rng, 2, n),
-        1 - 2.0 ** -rng.uniform(1, 53, n),
-    ),
+    "backward_real, p near one": lambda rng, n: (real(rng, 2, n), near_one(rng, 1, n)),
     "other, rare": lambda rng, n: (
         half_integers(rng, 0, 100, n) + 0.5,
         2.0 ** -rng.uniform(900, 1070, n),
@@ -329,14 +311,43 @@ def python(python_in, tmp_path):
 
 @pytest.fixture
 def run(capsys):
-    """Run the command in this process; return its status, output and errors."""
+    """Run a command line in this process; return its status, output and errors.
 
-    def command(*arguments):
+    The line is split as a shell does; further words are taken as they are.
+    """
+
+    def command(line="", *words):
         try:
-            status = cli.main([str(argument) for argument in arguments])
+            status = cli.main([*shlex.split(line), *map(str, words)])
         except SystemExit as exit:
             status = exit.code
         return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command line that must be refused; return the last line of its errors."""
+
+    def command(line="", *words):
+        status, out, err = run(line, *words)
+        assert (status, out) == (2, ""), err
+        last = err.splitlines()[-1]
+        assert re.match("riskcore( [a-z-]+)?: error: ", last)
+        return last
+
+    return command
+
+
+@pytest.fixture
+def figures(run):
+    """Run a command line with --json; return what a strict reader gets."""
+
+    def command(line, *words, status=0):
+        ended, out, err = run(line, *words, "--json")
+        assert ended == status, err
+        return json.loads(out, parse_constant=lambda name: pytest.fail(name))
 
     return command
 

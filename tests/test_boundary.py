@@ -1,4 +1,4 @@
-"""Unsafe is a risk at or above the threshold: tested there and one ulp to either side.
+"""Unsafe is a risk at or above the threshold: tested there and one ulp on either side.
 
 Without weights the risk of a record is 1/f: 0.5, 0.25 and 0.125 are exact.
 """
@@ -55,6 +55,11 @@ def weighted():
     return assess(data, ["a", "b"], "w", "hh")
 
 
+def by_size(of_two, of_four, of_eight=False):
+    """Return a value for each record of `small`, by the size of its cell."""
+    return [of_two] * 4 + [of_four] * 4 + [of_eight] * 8
+
+
 @pytest.mark.parametrize("where", UNSAFE)
 def test_records(weighted, where):
     risks = weighted.individual_risk.tolist()
@@ -104,30 +109,27 @@ def test_households(weighted, where):
 @pytest.mark.parametrize("within", [True, False])
 def test_aims(where, within):
     risks = assess(small(), ["a"], household="hh")
-    aim = Aim(around(0.25, where), np.inf, within)
-    assert aim.limit(risks).tolist() == [around(0.25, where)] * 16
-    unsafe = [True] * 4 + [UNSAFE[where]] * 4 + [False] * 8
-    assert aim.unsafe(risks).tolist() == unsafe
+    t = around(0.25, where)
+    aim = Aim(t, np.inf, within)
+    assert aim.limit(risks).tolist() == [t] * 16
+    assert aim.unsafe(risks).tolist() == by_size(True, UNSAFE[where])
     # Households of 0.5 and 0.5, 0.25 and 0.25, 0.125 and 0.125.
     assert risks.households.risk.tolist() == [0.75] * 2 + [0.4375] * 2 + [0.234375] * 4
     # By the share of a member: h/2 is 0.25, though the household is below h.
     h = around(0.5, where)
     aim = Aim(np.inf, h, within)
-    shares = [h / 2] * 4 + [np.inf if within else h / 2] * 12
-    assert aim.limit(risks).tolist() == shares
-    members = [True] * 4 + [UNSAFE[where] and not within] * 4 + [False] * 8
-    assert aim.unsafe(risks).tolist() == members
+    other = np.inf if within else h / 2
+    assert aim.limit(risks).tolist() == by_size(h / 2, other, other)
+    assert aim.unsafe(risks).tolist() == by_size(True, UNSAFE[where] and not within)
     # By the risk of the household: then its members are above their share.
-    h = around(0.4375, where)
-    aim = Aim(np.inf, h, within)
-    members = [True] * 4 + [UNSAFE[where] or not within] * 4 + [False] * 8
-    assert aim.unsafe(risks).tolist() == members
+    aim = Aim(np.inf, around(0.4375, where), within)
+    assert aim.unsafe(risks).tolist() == by_size(True, UNSAFE[where] or not within)
     assert aim.unsafe_households(risks) == 2 + 2 * UNSAFE[where]
 
 
 @pytest.mark.parametrize("where", UNSAFE)
 def test_members_at_their_share_within_unsafe_households(where):
-    # A household of 0.5 and 0.25: 0.625 is above h = 0.5, of which 0.25 is half.
+    # A household of 0.5 and 0.25: 0.625 is above h = 0.5, and 0.25 is half of h.
     data = {**small(), "hh": [0, 1, 2, 3, 0, 4, 5, 6, *range(7, 15)]}
     risks = assess(data, ["a"], household="hh")
     assert risks.households.risk[0] == 0.625
@@ -176,33 +178,34 @@ def test_plans(method, where):
 @pytest.mark.parametrize("where", UNSAFE)
 def test_protected(suppression, where):
     data = dict(zip("ab", zip(*ROWS, strict=True), strict=True))
-    options = {"suppression": suppression, "cost": {"a": 2, "b": 1}}
+
+    def protected(t, b=1, a=2, **options):
+        how = {"suppression": suppression, "cost": {"a": a, "b": b}}
+        return protect(data, ["a", "b"], threshold=t, **how, **options)
+
     t = around(0.5, where)
-    result = protect(data, ["a", "b"], threshold=t, **options)
+    result = protected(t)
     blanked = np.logical_or(*result.masks.values())
     assert blanked.tolist() == [UNSAFE[where]] * 4 + [False] * 12
     assert result.safe
     assert len(result.rounds) == UNSAFE[where]
     # Blanked enough: verified by the risk itself.
     assert result.protected.individual_risk.max() < t
-    nothing = protect(data, ["a", "b"], threshold=t, rounds=0, **options)
+    nothing = protected(t, rounds=0)
     assert nothing.unsafe.tolist() == blanked.tolist()
     assert nothing.safe == (not UNSAFE[where])
     stages = nothing.sets[0].comparison()
     assert stages["original"]["unsafe_records"] == 4 * UNSAFE[where]
     assert nothing.verdict.startswith("NOT SAFE: by a x b, 4 of 16") == UNSAFE[where]
-    # A record that what is left of it would leave at the threshold loses more.
+    # A record whose other key would leave it at the threshold loses more.
     t = around(0.25, where)
-    result = protect(data, ["a", "b"], threshold=t, **options)
+    result = protected(t)
     assert result.suppressed == (
         {"a": 4, "b": 0} if UNSAFE[where] else {"a": 0, "b": 4}
     )
     assert result.safe
     # Where the key that would do may not be blanked, the verdict says so.
-    result = protect(
-        data, ["a", "b"], threshold=t, suppression=suppression,
-        cost={"a": np.inf, "b": 1},
-    )  # fmt: skip
+    result = protected(t, a=np.inf)
     assert result.safe == (not UNSAFE[where])
     assert result.unsafe.sum() == 4 * UNSAFE[where]
 
@@ -213,19 +216,15 @@ def test_rates(where):
     result = protect(small(), ["a"], rate=around(3 / 16, where), rounds=0)
     t = result.sets[0].aim.threshold
     assert [t < 0.25, t == 0.25, t > 0.25][where]
-    assert result.unsafe.tolist() == ([True] * 4 + [UNSAFE[where]] * 4 + [False] * 8)
+    assert result.unsafe.tolist() == by_size(True, UNSAFE[where])
     # Of households: two at 0.75, two at 0.4375, four at 0.234375.
-    rate = (8 * 0.4375 + 8 * 0.234375) / 16
+    rate = around((8 * 0.4375 + 8 * 0.234375) / 16, where)
     for within in (True, False):
-        result = protect(
-            small(), ["a"], None, "hh", household_rate=around(rate, where), rounds=0,
-            within_households=within,
-        )  # fmt: skip
+        how = {"household_rate": rate, "within_households": within, "rounds": 0}
+        result = protect(small(), ["a"], None, "hh", **how)
         t = result.sets[0].aim.household_threshold
         assert [t < 0.4375, t == 0.4375, t > 0.4375][where]
-        assert result.unsafe.tolist() == (
-            [True] * 4 + [UNSAFE[where] or not within] * 4 + [False] * 8
-        )
+        assert result.unsafe.tolist() == by_size(True, UNSAFE[where] or not within)
         stages = result.sets[0].comparison()["original"]
         assert stages["unsafe_households"] == 2 + 2 * UNSAFE[where]
         assert not result.safe
@@ -245,20 +244,17 @@ def test_counts(count):
 def test_protected_households(where, within):
     # One key more, without which all are alike.
     data = {**small(), "c": ["y"] * 16}
-    h = around(0.4375, where)
-    result = protect(
-        data, ["a", "c"], None, "hh", household_threshold=h, within_households=within,
-    )  # fmt: skip
+    keys, h = ["a", "c"], around(0.4375, where)
+    how = {"household_threshold": h, "within_households": within}
+    result = protect(data, keys, None, "hh", **how)
     # Without key a the risk is 1/16, and half of h is above 0.125.
-    lost = [True] * 4 + [UNSAFE[where] or not within] * 4 + [False] * 8
+    lost = by_size(True, UNSAFE[where] or not within)
     assert result.masks["a"].tolist() == lost
     assert result.safe
     assert result.protected.household_risk.max() < h
     # A household whose risk is at the threshold is not safe.
-    only = protect(
-        data, ["a", "c"], None, "hh", household_threshold=around(0.75, where), rounds=0
-    )
-    assert only.safe == (not UNSAFE[where])
+    how = {"household_threshold": around(0.75, where), "rounds": 0}
+    assert protect(data, keys, None, "hh", **how).safe == (not UNSAFE[where])
 
 
 # The page
@@ -293,5 +289,5 @@ def test_the_rate_of_the_file_itself(where):
     result = protect(small(), ["a"], rate=around(0.25, where), rounds=0)
     t = result.sets[0].aim.threshold
     assert [t < 0.5, t == np.inf, t == np.inf][where]
-    assert result.unsafe.tolist() == [where == BELOW] * 4 + [False] * 12
+    assert result.unsafe.tolist() == by_size(where == BELOW, False)
     assert result.safe == (where != BELOW)

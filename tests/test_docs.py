@@ -34,7 +34,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 RUN = {"python", "pycon", "console", "sh"}
-# Directives of the site, programs in files, and what another tool would be told.
+# Directives of the site, programs in files, and input of other tools.
 NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r"}
 # Pages with programs that are tested elsewhere.
 ELSEWHERE = {"notes/embedding.md": "tests/core/test_embed.py"}
@@ -124,7 +124,7 @@ class Folder:
                 self.finish()
                 got = self.output_of(command)
                 if "--output" in command:
-                    # A file of an example tells nothing that its page does not say.
+                    # A file of an example reveals nothing that its page does not say.
                     assert " show in " not in got or " show in " in expected, got
             if expected.strip():
                 assert_printed(got, expected, command)
@@ -238,12 +238,12 @@ def test_blocks(page, tmp_path, monkeypatch):
 def folder(tmp_path, monkeypatch):
     """Run blocks in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    made = Folder("page")
+    page = Folder("page")
 
     def run(text):
         for block in BLOCK.finditer(text):
-            made.run(block)
-        made.finish()
+            page.run(block)
+        page.finish()
 
     return run
 

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,18 +54,23 @@ def imported(node):
     return [node.module]
 
 
+@cache
 def imports(tree, enclosing=""):
-    """Yield (name, innermost function) of every import below a node."""
+    """Return (name, innermost function) of every import below a node."""
+    found = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from ((name, enclosing) for name in imported(node))
-        else:
+            found += [(name, enclosing) for name in imported(node)]
+        elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
             is_function = isinstance(node, ast.FunctionDef)
-            yield from imports(node, node.name if is_function else enclosing)
+            found += imports(node, node.name if is_function else enclosing)
+    return found
 
 
+@cache
 def named(tree):
-    """Yield what is imported by a string: the name, or how it begins."""
+    """Return what is imported by a string: the name, or how it begins."""
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
             ("import_module", "__import__")
@@ -72,7 +78,8 @@ def named(tree):
             first = node.args[0]
             parts = first.values if isinstance(first, ast.JoinedStr) else [first]
             if isinstance(parts[0], ast.Constant):
-                yield parts[0].value
+                found.append(parts[0].value)
+    return found
 
 
 def units_imported(module):
@@ -84,7 +91,7 @@ def units_imported(module):
 
 def test_the_walk_sees_imports():
     tree = ast.parse("import a.b\ndef f():\n    from riskcore import c\n    import d\n")
-    assert list(imports(tree)) == [("a.b", ""), ("riskcore.c", "f"), ("d", "f")]
+    assert imports(tree) == [("a.b", ""), ("riskcore.c", "f"), ("d", "f")]
     assert "core" in units_imported("data/cells")
 
 
@@ -180,7 +187,7 @@ def test_compilers_are_known_to_three_modules(module):
 @pytest.mark.parametrize("module", modules)
 def test_heavy_libraries_are_imported_late(module):
     late = HEAVY - ({"mpmath"} if unit_of(module) == "accuracy" else set())
-    loaded = {name for name, inside in imports_when_loaded(modules[module])}
+    loaded = set(imports_when_loaded(modules[module]))
     at_import = {name.split(".")[0] for name in loaded}
     if module not in LATE:
         assert at_import & late == set()
@@ -192,14 +199,14 @@ def test_heavy_libraries_are_imported_late(module):
 
 
 def imports_when_loaded(tree):
-    """Yield the imports that run when the module is loaded, not those for typing."""
+    """Return the names that are imported when the module is loaded, not for typing."""
     body = [
         node
         for node in tree.body
         if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
     ]
     outer = ast.Module(body, [])
-    return ((name, inside) for name, inside in imports(outer) if not inside)
+    return [name for name, inside in imports(outer) if not inside]
 
 
 def test_every_library_is_declared():

@@ -1,8 +1,6 @@
 """Published figures: mu-Argus's demonstration files, CASC (2004), section 7."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -20,15 +18,33 @@ RATE_OF_SERIES = pytest.approx(0.019563555, abs=5e-10)
 THRESHOLD = pytest.approx(0.0012519035, abs=5e-11)
 
 
-def command(*arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "riskcore", "assess", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
-    return done.stdout
+FIGURES = {
+    "records": 4000,
+    "cells": 3450,
+    "reidentification_rate": RATE,
+    "expected_reidentifications": pytest.approx(78.255, abs=5e-4),
+    "max_risk": pytest.approx(0.042298383, abs=5e-10),
+    "unsafe_records": [{"threshold": 0.00125, "records": 3968}],
+    "population": pytest.approx(1010466.10, abs=5e-3),
+}
+
+
+@pytest.fixture
+def assessed(run):
+    """Run ``riskcore assess`` on a file; return what it prints."""
+
+    def command(name, options):
+        line = "--keys REGION SEX AGE MARSTAT"
+        status, out, err = run(f"assess {needs.DEMODATA / name} {line} {options}")
+        assert (status, err) == (0, "")
+        return out
+
+    return command
+
+
+def suppressed(**options):
+    """Protect the recoded file by the threshold of the report."""
+    return protect(FILE, KEYS, threshold=0.00125, recodings=RECODINGS, **options)
 
 
 @pytest.mark.parametrize("name", ["Demodata.asc", "Demofree.asc"])
@@ -69,37 +85,25 @@ def test_formula_of_sdcmicro_is_above():
 
 
 @pytest.mark.parametrize("name", ["Demodata.asc", "Demofree.asc"])
-def test_from_the_command(name):
-    figures = json.loads(
-        command(
-            needs.DEMODATA / name, "--keys", *KEYS, "--json",
-            "--threshold", "0.00125", "--rate", "0.125%", "--unsafe", "3968",
-        )
-    )  # fmt: skip
-    assert (figures["records"], figures["cells"]) == (4000, 3450)
-    assert figures["reidentification_rate"] == RATE
-    assert figures["expected_reidentifications"] == pytest.approx(78.255, abs=5e-4)
-    assert figures["max_risk"] == pytest.approx(0.042298383, abs=5e-10)
-    assert figures["unsafe_records"] == [{"threshold": 0.00125, "records": 3968}]
-    assert figures["for_rate"]["threshold"] == THRESHOLD
-    assert figures["for_unsafe"]["records"] == 3968
-    assert figures["population"] == pytest.approx(1010466.10, abs=5e-3)
+def test_from_the_command(assessed, name):
+    options = "--json --threshold 0.00125 --rate 0.125% --unsafe 3968"
+    found = json.loads(assessed(name, options))
+    assert {one: found[one] for one in FIGURES} == FIGURES
+    assert found["for_rate"]["threshold"] == THRESHOLD
+    assert found["for_unsafe"]["records"] == 3968
 
 
-def test_summary_of_the_command():
-    summary = command(
-        FILE, "--keys", *KEYS, "--threshold", "0.00125", "--rate",
-        "0.125%",
-    )  # fmt: skip
+def test_summary_of_the_command(assessed):
+    summary = assessed("Demodata.asc", "--threshold 0.00125 --rate 0.125%")
     for figure in (
-        "4,000", "3,450", "1,010,466.1", "1.9563754 %", "78.255", "0.042298383",
-        "3,968", "0.0012519035",
-    ):  # fmt: skip
+        *("4,000", "3,450", "1,010,466.1", "1.9563754 %", "78.255"),
+        *("0.042298383", "3,968", "0.0012519035"),
+    ):
         assert figure in summary
 
 
-def test_formula_of_mu_argus_from_the_command():
-    summary = command(FILE, "--keys", *KEYS, "--method", "series7")
+def test_formula_of_mu_argus_from_the_command(assessed):
+    summary = assessed("Demodata.asc", "--method series7")
     assert "1.9563555 %" in summary
     assert "mu-Argus" in summary
 
@@ -124,10 +128,7 @@ AFTER = {
 @pytest.mark.parametrize("suppression", ["exact", "argus"])
 @pytest.mark.parametrize(("method", "cost"), SUPPRESSED)
 def test_suppression(method, cost, suppression):
-    result = protect(
-        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
-        method=method, cost=cost, suppression=suppression,
-    )  # fmt: skip
+    result = suppressed(method=method, cost=cost, suppression=suppression)
     assert tuple(result.suppressed.values()) == SUPPRESSED[method, cost]
     assert len(result.rounds) == 1
     assert result.safe
@@ -135,10 +136,7 @@ def test_suppression(method, cost, suppression):
 
 @pytest.mark.parametrize(("method", "rule"), AFTER)
 def test_after_one_round(method, rule):
-    result = protect(
-        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
-        method=method, cost="equal", missing=rule, rounds=1,
-    )  # fmt: skip
+    result = suppressed(method=method, cost="equal", missing=rule, rounds=1)
     rate, largest, unsafe = AFTER[method, rule]
     assert result.protected.reidentification_rate == pytest.approx(rate, abs=5e-9)
     assert result.protected.max_risk == pytest.approx(largest, abs=5e-8)
@@ -147,10 +145,7 @@ def test_after_one_round(method, rule):
 
 
 def test_a_category_of_their_own_needs_four_rounds():
-    result = protect(
-        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
-        cost="equal", missing="category",
-    )  # fmt: skip
+    result = suppressed(cost="equal", missing="category")
     assert [each.unsafe for each in result.rounds] == [397, 26, 6, 6]
     assert result.safe
 
@@ -163,10 +158,7 @@ def test_a_category_of_their_own_needs_four_rounds():
     ],
 )
 def test_before_and_after_recoding(method, rate, unsafe, capped):
-    result = protect(
-        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
-        method=method, rounds=0,
-    )  # fmt: skip
+    result = suppressed(method=method, rounds=0)
     before, after = (
         result.sets[0].comparison()[stage] for stage in ("original", "recoded")
     )
@@ -179,18 +171,12 @@ def test_before_and_after_recoding(method, rate, unsafe, capped):
     assert not result.safe
 
 
-def test_the_safe_file_of_mu_argus(tmp_path):
+def test_the_safe_file_of_mu_argus(figures, tmp_path):
     target = tmp_path / "safe.saf"
-    options = [f"{name}={path}" for name, path in RECODINGS.items()]
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "riskcore", "protect", FILE,
-            "--keys", *KEYS, "--threshold", "0.00125", "--method", "series7",
-            "--recode", *options, "--output", target, "--json",
-        ],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    record = json.loads(done.stdout)
+    options = "--threshold 0.00125 --method series7 --recode"
+    recodings = [f"{name}={path}" for name, path in RECODINGS.items()]
+    line = f"protect {FILE} --keys REGION SEX AGE MARSTAT --output {target} {options}"
+    record = figures(line, *recodings)
     assert record["suppressed"] == dict(zip(KEYS, (375, 0, 11, 7), strict=True))
     again = assess(target, KEYS, method="series7", missing="wildcard")
     assert (again.cells.n, again.unsafe_count(0.00125)) == (4000, 0)

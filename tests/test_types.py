@@ -16,30 +16,18 @@ import pytest
 import riskcore
 
 PLACES = np.array([0] * 20 + [1] * 19 + [2])
+FIRST = np.arange(len(PLACES)) == 0
 DAYS = [dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(2021, 1, 1)]
 
 
-FIRST = np.arange(len(PLACES)) == 0
-
-
-def of(*three):
+def column_of(*three):
     return [three[place] for place in PLACES]
 
 
-NUMBERS, TEXT = of(1, 2, 3), of("x", "y", "z")
+NUMBERS, TEXT = column_of(1, 2, 3), column_of("x", "y", "z")
 NUMPY = [
-    *(
-        "int8",
-        "uint8",
-        "int64",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-        ">i4",
-        ">f8",
-    ),
-    *("M8[ns]", ">M8[ns]", "M8[D]", "m8[s]"),
+    *("int8", "uint8", "int64", "uint64", "float16", "float32", "float64"),
+    *(">i4", ">f8", "M8[ns]", ">M8[ns]", "M8[D]", "m8[s]"),
 ]
 PANDAS = [
     *("int8", "Int64", "UInt8", "float32", "Float64", "string", "category"),
@@ -63,12 +51,12 @@ COLUMNS = {
     **{f"numpy {kind}": np.array(NUMBERS).astype(kind) for kind in NUMPY},
     "numpy text": np.array(TEXT),
     "numpy strings": np.array(TEXT, np.dtypes.StringDType()),
-    "numpy bytes": np.array(of(b"x", b"y", b"z")),
+    "numpy bytes": np.array(column_of(b"x", b"y", b"z")),
     "masked": np.ma.array(NUMBERS, mask=FIRST),
     "masked floats": np.ma.array(NUMBERS, float, mask=FIRST),
     "list": NUMBERS,
-    "list of dates": of(*DAYS),
-    "objects": np.array(of(Decimal("1.5"), Decimal(2), Decimal(3)), object),
+    "list of dates": column_of(*DAYS),
+    "objects": np.array(column_of(Decimal("1.5"), Decimal(2), Decimal(3)), object),
     "nan": np.where(FIRST, np.nan, NUMBERS),
     "masked nan": np.ma.array(np.where(FIRST, np.nan, NUMBERS), mask=False),
     "pandas nan": pd.Series(NUMBERS).where(~FIRST),
@@ -83,26 +71,28 @@ COLUMNS = {
 }
 
 
+def protected(column):
+    """Suppress the rare value of a column."""
+    data = {"rare": column, "other": column_of("a", "a", "a")}
+    return riskcore.protect(data, ["rare", "other"], threshold=0.1)
+
+
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_rare_value_is_suppressed_and_written(kind, name, tmp_path):
-    data = {"rare": COLUMNS[kind], "other": of("a", "a", "a")}
-    result = riskcore.protect(data, ["rare", "other"], threshold=0.1)
+    result = protected(COLUMNS[kind])
     assert result.suppressed == {"rare": 1, "other": 0}
-    written = result.write(tmp_path / name)
-    assert written["output"]["read_back"]
+    assert result.write(tmp_path / name)["output"]["read_back"]
 
 
 REFUSED = {
     "numpy longdouble": np.array(NUMBERS, np.longdouble),
-    "numbers beside text": np.array(of(1, "x", 2.5), object),
+    "numbers beside text": np.array(column_of(1, "x", 2.5), object),
     "pandas intervals": pd.Series(
-        pd.IntervalIndex.from_arrays(NUMBERS, of(2, 3, 4)),
+        pd.IntervalIndex.from_arrays(NUMBERS, column_of(2, 3, 4))
     ),
-    "pandas mixed": pd.Series(of(1, "x", 2.5), dtype=object),
-    "polars objects": pl.Series(
-        of(Decimal(1), Decimal(2), Decimal(3)), dtype=pl.Object
-    ),
+    "pandas mixed": pd.Series(column_of(1, "x", 2.5), dtype=object),
+    "polars objects": pl.Series(column_of(*map(Decimal, (1, 2, 3))), dtype=pl.Object),
     "polars Int128": pl.Series(NUMBERS).cast(pl.Int128),
 }
 
@@ -110,21 +100,19 @@ REFUSED = {
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
 @pytest.mark.parametrize("kind", REFUSED)
 def test_a_type_that_no_file_holds_is_refused_by_name(kind, name, tmp_path):
-    data = {"rare": REFUSED[kind], "other": of("a", "a", "a")}
-    result = riskcore.protect(data, ["rare", "other"], threshold=0.1)
+    result = protected(REFUSED[kind])
     with pytest.raises(TypeError, match="column 'rare' cannot be written"):
         result.write(tmp_path / name)
     assert not [*tmp_path.iterdir()]
 
 
 def test_what_only_parquet_holds(tmp_path):
-    pairs = pd.Series(of((1, 2), (2, 3), (3, 4)))
-    months = pd.Series(pd.PeriodIndex(of("2020-01", "2020-02", "2021-01"), freq="M"))
+    pairs = pd.Series(column_of((1, 2), (2, 3), (3, 4)))
+    months = pd.Series(
+        pd.PeriodIndex(column_of("2020-01", "2020-02", "2021-01"), freq="M")
+    )
     for column in (pairs, months):
-        data = {"rare": column, "other": of("a", "a", "a")}
-        result = riskcore.protect(data, ["rare", "other"], threshold=0.1)
-        assert result.write(tmp_path / "safe.parquet", overwrite=True)["verdict"]
+        path = tmp_path / "safe.parquet"
+        assert protected(column).write(path, overwrite=True)["verdict"]
     with pytest.raises(TypeError, match=r"column 'rare' of list<.*> cannot be written"):
-        riskcore.protect({**data, "rare": pairs}, ["rare"], threshold=0.1).write(
-            tmp_path / "safe.csv"
-        )
+        protected(pairs).write(tmp_path / "safe.csv")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from riskcore import assess, individual_risk_from_frequencies, simulate
 from riskcore.accuracy import reference
 from riskcore.assessment.assess import RECORD_COLUMNS, PopulationBelowSample
+from riskcore.core import published_forms as forms
 from riskcore.data.files import formats
 
 SURVEY = {
@@ -57,11 +58,21 @@ def survey():
     return data
 
 
+@pytest.fixture(scope="module")
+def result(survey):
+    return assess(survey, KEYS, "WEIGHT", "HOUSEHOLD")
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Return the assessment of `SURVEY`."""
+    return assess(SURVEY, *ROLES)
+
+
 KEYS = ["REGION", "SEX", "AGE"]
 
 
-def test_every_number_of_a_small_survey(survey):
-    result = assess(survey, KEYS, "WEIGHT", "HOUSEHOLD")
+def test_every_number_of_a_small_survey(survey, result):
     f, F, risk = map(np.array, zip(*brute_force(survey, KEYS, "WEIGHT"), strict=True))
     records = result.records
     assert np.array_equal(records["sample_frequency"], f)
@@ -93,8 +104,7 @@ def capped_rate(risk, threshold):
     return math.fsum(np.minimum(risk, threshold)) / len(risk)
 
 
-def test_thresholds_of_a_small_survey(survey):
-    result = assess(survey, KEYS, "WEIGHT", "HOUSEHOLD")
+def test_thresholds_of_a_small_survey(result):
     risk = result.individual_risk
     own = result.reidentification_rate
     for rate in (1e-6, 0.001, own / 2, math.nextafter(own, 0.0)):
@@ -181,35 +191,29 @@ def test_without_weights_the_file_is_the_population():
     assert result.expected_reidentifications == 3.0
 
 
-def test_methods_are_the_named_forms(survey):
-    from riskcore.core import published_forms as forms
-
+def test_methods_are_the_named_forms(survey, result):
+    rates = []
     for method in ("series7", "franconi"):
-        result = assess(survey, KEYS, "WEIGHT", method=method)
-        records = result.records
+        found = assess(survey, KEYS, "WEIGHT", method=method)
+        records = found.records
         form = getattr(forms, method)
         expected = form(records["sample_frequency"], records["sampling_fraction"])
-        np.testing.assert_allclose(result.individual_risk, expected, rtol=1e-15)
-    exact = assess(survey, KEYS, "WEIGHT").reidentification_rate
-    assert (
-        assess(survey, KEYS, "WEIGHT", method="series7").reidentification_rate < exact
-    )
-    assert (
-        assess(survey, KEYS, "WEIGHT", method="franconi").reidentification_rate > exact
-    )
+        np.testing.assert_allclose(found.individual_risk, expected, rtol=1e-15)
+        rates.append(found.reidentification_rate)
+    assert rates[0] < result.reidentification_rate < rates[1]
 
 
-def test_same_bits_again(survey):
-    first, second = (assess(survey, KEYS, "WEIGHT", "HOUSEHOLD") for _ in range(2))
-    assert first.individual_risk.tobytes() == second.individual_risk.tobytes()
-    assert first.household_risk.tobytes() == second.household_risk.tobytes()
+def test_same_bits_again(survey, result):
+    again = assess(survey, KEYS, "WEIGHT", "HOUSEHOLD")
+    assert again.individual_risk.tobytes() == result.individual_risk.tobytes()
+    assert again.household_risk.tobytes() == result.household_risk.tobytes()
 
 
 # F < f
 
 
 @pytest.mark.parametrize("method", ["exact", "series7", "franconi"])
-def test_population_below_sample_is_told_and_ruled(method):
+def test_population_below_sample_is_warned_of_and_ruled(method):
     data = {"k": [1, 1, 1, 2, 2, 3], "w": [0.5, 0.5, 0.5, 9.0, 1.0, 1.0]}
     with pytest.warns(PopulationBelowSample, match=r"1 of 3 cells \(3 of 6 records\)"):
         result = assess(data, ["k"], "w", method=method)
@@ -249,42 +253,44 @@ def test_extreme_weights(weight, exact):
         pd.date_range("2020-01-01", periods=6)[::-1],
     ],
 )
-def test_pandas_keeps_its_index(index):
+def test_pandas_keeps_its_index(small, index):
     frame = pd.DataFrame(SURVEY).set_axis(index)
     records = assess(frame, *ROLES).records
     assert isinstance(records, pd.DataFrame)
     pd.testing.assert_index_equal(records.index, index)
     pd.testing.assert_frame_equal(records[list(SURVEY)], frame)
-    expected = assess(SURVEY, *ROLES)
-    assert records["individual_risk"].tolist() == expected.individual_risk.tolist()
-    assert records["household_risk"].tolist() == expected.household_risk.tolist()
+    assert records["individual_risk"].tolist() == small.individual_risk.tolist()
+    assert records["household_risk"].tolist() == small.household_risk.tolist()
     assert list(frame.columns) == list(SURVEY)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        pl.DataFrame,
-        pa.table,
-        dict,
-        lambda data: {k: np.array(v) for k, v in data.items()},
-    ],
-    ids=["polars", "pyarrow", "lists", "arrays"],
-)
-def test_records_are_of_the_type_given(make):
-    data = make(SURVEY)
-    result = assess(data, *ROLES)
-    records = result.records
-    assert type(records) is type(data)
-    names = (
-        records.column_names
-        if isinstance(records, pa.Table)
-        else list(records.columns if isinstance(records, pl.DataFrame) else records)
+KINDS = {
+    "lists": dict,
+    "arrays": lambda data: {k: np.array(v) for k, v in data.items()},
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+}
+
+
+def names_of(records):
+    return (
+        list(records) if isinstance(records, dict) else nw.from_native(records).columns
     )
-    assert names == [*SURVEY, *RECORD_COLUMNS]
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_records_are_of_the_type_given(small, make):
+    data = make(SURVEY)
+    records = assess(data, *ROLES).records
+    assert type(records) is type(data)
+    assert names_of(records) == [*SURVEY, *RECORD_COLUMNS]
     values = np.asarray(records["individual_risk"])
-    assert values.tolist() == assess(SURVEY, *ROLES).individual_risk.tolist()
+    assert values.tolist() == small.individual_risk.tolist()
     assert np.asarray(records["region"]).tolist() == SURVEY["region"]
+    # The column of households is added only with households.
+    alone = assess(data, ["region"], "weight").records
+    assert names_of(alone) == [*SURVEY, *RECORD_COLUMNS[:-1]]
 
 
 def test_a_narwhals_frame_gives_its_native_frame():
@@ -292,27 +298,13 @@ def test_a_narwhals_frame_gives_its_native_frame():
     assert isinstance(assess(frame, *ROLES).records, pl.DataFrame)
 
 
-@pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "pyarrow"])
-def test_household_column_is_added_only_with_households(kind):
-    make = {
-        "dict": dict,
-        "pandas": pd.DataFrame,
-        "polars": pl.DataFrame,
-        "pyarrow": pa.table,
-    }
-    records = assess(make[kind](SURVEY), ["region"], "weight").records
-    names = nw.from_native(records).columns if kind != "dict" else list(records)
-    assert names == [*SURVEY, *RECORD_COLUMNS[:-1]]
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz"])
-def test_a_path_reads_the_columns_needed(tmp_path, suffix):
+def test_a_path_reads_the_columns_needed(tmp_path, small, suffix):
     path = formats.write(tmp_path / f"survey{suffix}", {**SURVEY, "other": [1] * 6})
     for given_path in (path, str(path)):
         result = assess(given_path, *ROLES)
-        expected = assess(SURVEY, *ROLES)
-        assert result.individual_risk.tobytes() == expected.individual_risk.tobytes()
-        assert result.household_risk.tobytes() == expected.household_risk.tobytes()
+        assert result.individual_risk.tobytes() == small.individual_risk.tobytes()
+        assert result.household_risk.tobytes() == small.household_risk.tobytes()
         assert result.records.column_names == [*SURVEY, *RECORD_COLUMNS]
 
 
@@ -325,34 +317,31 @@ def test_a_mu_argus_file_brings_its_weight(tmp_path):
         assess(tmp_path / "s.asc", ["W"])
 
 
+DAYS = datetime.date(2020, 1, 1), datetime.date(1990, 5, 6)
+TIMES = datetime.datetime(2020, 1, 1, 12), datetime.datetime(2021, 1, 1)
+
+
 @pytest.mark.parametrize(
-    "column",
+    ("one", "other"),
     [
-        [True, False, True],
-        [1.5, math.inf, 1.5],
-        [
-            datetime.date(2020, 1, 1),
-            datetime.date(1990, 5, 6),
-            datetime.date(2020, 1, 1),
-        ],
-        [datetime.datetime(2020, 1, 1, 12), datetime.datetime(2021, 1, 1)] * 1
-        + [datetime.datetime(2020, 1, 1, 12)],
-        ["é", "日本", "é"],
-        ["\x1b[31m", "", "\x1b[31m"],
-        ["x" * 10_000, "x" * 9_999, "x" * 10_000],
+        (True, False),
+        (1.5, math.inf),
+        DAYS,
+        TIMES,
+        ("é", "日本"),
+        ("\x1b[31m", ""),
+        ("x" * 10_000, "x" * 9_999),
     ],
     ids=["bool", "float", "date", "datetime", "unicode", "control", "long"],
 )
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
 @pytest.mark.filterwarnings("ignore:key 'k'. '' .1 record. is taken")
-def test_types_of_keys(column, make):
-    result = assess(make({"k": column, "w": [2.0, 3.0, 4.0]}), ["k"], "w")
+def test_types_of_keys(one, other, make):
+    data = {"k": [one, other, one], "w": [2.0, 3.0, 4.0]}
+    result = assess(make(data), ["k"], "w")
     assert result.cells.inverse[0] == result.cells.inverse[2] != result.cells.inverse[1]
-    assert np.asarray(result.records["population_frequency"]).tolist() == [
-        6.0,
-        3.0,
-        6.0,
-    ]
+    F = np.asarray(result.records["population_frequency"])
+    assert F.tolist() == [6.0, 3.0, 6.0]
 
 
 def test_categorical_keys_count_what_occurs():
@@ -410,17 +399,13 @@ def test_a_million_records_of_one_cell():
     ],
     ids=["int", "text", "float", "date", "tuple", "uint64"],
 )
-def test_household_ids_of_any_type_and_order(ids):
-    data = {**SURVEY, "household": ids}
-    result = assess(data, *ROLES)
-    assert (
-        result.household_risk.tolist() == assess(SURVEY, *ROLES).household_risk.tolist()
-    )
+def test_household_ids_of_any_type_and_order(small, ids):
+    result = assess({**SURVEY, "household": ids}, *ROLES)
+    assert result.household_risk.tolist() == small.household_risk.tolist()
     r = result.individual_risk
     assert result.household_risk[0] == result.household_risk[2]
-    assert result.household_risk[0] == pytest.approx(
-        1 - (1 - r[0]) * (1 - r[2]), rel=1e-15
-    )
+    together = 1 - (1 - r[0]) * (1 - r[2])
+    assert result.household_risk[0] == pytest.approx(together, rel=1e-15)
 
 
 def test_missing_keys_as_a_category():
@@ -507,67 +492,31 @@ def test_progress_names_the_steps(tmp_path):
     assert said[0] == f"reading {path}"
 
 
-def test_riskiest_cells():
-    result = assess(SURVEY, *ROLES)
-    rows = result.riskiest(2)
+def test_riskiest_cells(small):
+    rows = small.riskiest(2)
     assert [row["region"] for row in rows] == ["c", "a"]
-    assert rows[0]["individual_risk"] == result.max_risk
+    assert rows[0]["individual_risk"] == small.max_risk
     assert rows[0]["population_frequency"] == 3.5
-    assert len(result.riskiest(100)) == len(result.cells)
-    assert result.riskiest(0) == []
-    assert "6 records in 4 cells" in repr(result)
+    assert len(small.riskiest(100)) == len(small.cells)
+    assert small.riskiest(0) == []
+    assert "6 records in 4 cells" in repr(small)
 
 
 # Refusals
 
-WITH = {
-    "k": ["a", "b", "a"],
-    "w": [1.0, 2.0, 3.0],
-    "h": [1, 1, 2],
-}
+WITH = {"k": ["a", "b", "a"], "w": [1.0, 2.0, 3.0], "h": [1, 1, 2]}
 nan, inf = math.nan, math.inf
 
 
 @pytest.mark.parametrize(
     ("change", "roles", "error", "message"),
     [
-        ({"k": [], "w": [], "h": []}, {}, ValueError, "no records"),
         ({}, {"keys": ["kk"]}, KeyError, "no column 'kk'; did you mean 'k'"),
-        ({}, {"weight": "W"}, KeyError, "no column 'W'; did you mean 'w'"),
-        ({}, {"household": "x"}, KeyError, "no column 'x'"),
-        ({}, {"keys": []}, ValueError, "keys is empty"),
         ({}, {"keys": "k"}, TypeError, r"write \['k'\]"),
-        ({}, {"keys": ["k", "k"]}, ValueError, "more than once: 'k'"),
         ({}, {"keys": ["k", "w"]}, ValueError, "'w' is both a key and the weight"),
-        ({}, {"keys": ["k", "h"]}, ValueError, "'h' is both a key and the household"),
-        (
-            {},
-            {"household": "w"},
-            ValueError,
-            "'w' is both the weight and the household",
-        ),
-        ({}, {"method": "series8"}, ValueError, "method='series8': use 'exact'"),
-        ({}, {"missing": "drop"}, ValueError, "missing='drop'"),
         ({"w": ["1", "2", "3"]}, {}, TypeError, "weight 'w'"),
-        (
-            {"w": [1.0, -2.0, -3.0]},
-            {},
-            ValueError,
-            "'w': 2 zero or negative in 3 records",
-        ),
-        (
-            {"w": [1.0, 0.0, 3.0]},
-            {},
-            ValueError,
-            "'w': 1 zero or negative in 3 records",
-        ),
+        ({"w": [1.0, -2.0, -3.0]}, {}, ValueError, "'w': 2 zero or negative in 3"),
         ({"w": [1.0, nan, 3.0]}, {}, ValueError, "'w': 1 missing in 3 records"),
-        ({"w": [1.0, None, 3.0]}, {}, ValueError, "'w': 1 missing in 3 records"),
-        ({"w": [inf, inf, 3.0]}, {}, ValueError, "'w': 2 infinite in 3 records"),
-        ({"w": [1e308] * 3}, {}, ValueError, "'w': the sum overflows"),
-        ({"w": [1e308, 1e308, 1.0]}, {}, ValueError, "'w': the sum over"),
-        ({"w": [True] * 3}, {}, TypeError, "weight 'w'"),
-        ({"k": [None] * 3}, {}, ValueError, "'k' in 3 of 3 records"),
         ({"k": ["a", None, "b"]}, {}, ValueError, "'k' in 1 of 3 records"),
         ({"h": [1, None, 2]}, {}, ValueError, "household 'h': missing in 1 of 3"),
         ({"h": [nan, None, 2.0]}, {}, ValueError, "household 'h': missing in 2 of 3"),
@@ -599,9 +548,6 @@ def test_missing_household_ids_of_frames(make):
     ("data", "error", "message"),
     [
         (None, TypeError, "not NoneType"),
-        ([1, 2], TypeError, "not list"),
-        (pd.Series([1, 2]), TypeError, "not Series"),
-        (pd.DataFrame(WITH).iloc[:0], ValueError, "no records"),
         (pd.DataFrame([[1, 2]], columns=["k", "k"]), ValueError, "share a name"),
         ("no/such/file.csv", FileNotFoundError, "no such file"),
     ],

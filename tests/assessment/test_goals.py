@@ -1,4 +1,4 @@
-"""k-anonymity as a goal: by counting all pairs of records, and beside thresholds."""
+"""k-anonymity as a goal: by counting all pairs of records; and with thresholds."""
 
 import json
 from itertools import combinations
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def survey(n=240, seed=1, missing=0.0):
+def survey(n=240, missing=0.0):
     """Make a small file of text keys, in no order."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(1)
     sizes = {"a": 5, "b": 4, "c": 6, "d": 3}
     data = {
         name: [str(v) for v in np.minimum(random.geometric(0.4, n), size)]
@@ -33,6 +33,16 @@ def survey(n=240, seed=1, missing=0.0):
             column[i] = None
     data["w"] = np.round(random.uniform(2, 60, n), 2)
     return {**data, "hh": random.integers(0, n // 3, n)}
+
+
+def protected(**options):
+    """Protect the survey by k = 3, unless the options say otherwise."""
+    return protect(survey(), **{"keys": KEYS, "k": 3} | options)
+
+
+def values(result):
+    """Return the number of suppressed values."""
+    return sum(result.suppressed.values())
 
 
 def f_of_pairs(data, keys):
@@ -57,18 +67,14 @@ def test_every_record_shares_its_keys_with_enough_others(k, missing):
     assert result.safe
     assert f_of_pairs(result.data, KEYS).min() >= k
     assert result.protected.k_anonymity >= k
-    assert sum(result.suppressed.values()) > 0
-    assert (
-        f"no record has a frequency f below {k} (missing keys match any value)"
-        in result.verdict
-    )
+    assert values(result) > 0
+    rule = f"no record has a frequency f below {k} (missing keys match any value)"
+    assert rule in result.verdict
 
 
 def test_records_that_had_enough_others_keep_all():
-    data = survey()
-    result = protect(data, KEYS, k=3)
-    touched = np.logical_or.reduce(list(result.masks.values()))
-    assert np.array_equal(touched, f_of_pairs(data, KEYS) < 3)
+    touched = np.logical_or.reduce(list(protected().masks.values()))
+    assert np.array_equal(touched, f_of_pairs(survey(), KEYS) < 3)
 
 
 @pytest.mark.parametrize("suppression", ["exact", "argus"])
@@ -82,7 +88,7 @@ def test_without_weights_k_is_a_threshold_between_two_risks(missing, suppression
     for key in KEYS:
         assert by_k.data[key] == by_risk.data[key]
     assert len(by_k.rounds) == len(by_risk.rounds)
-    assert sum(by_k.suppressed.values()) > 0
+    assert values(by_k) > 0
 
 
 def test_k_and_a_threshold_hold_both():
@@ -97,10 +103,8 @@ def test_k_and_a_threshold_hold_both():
     assert result.rounds[0].unsafe == np.count_nonzero(unsafe)
     assert f_of_pairs(result.data, KEYS).min() >= 3
     assert result.protected.max_risk < 0.025
-    goals = (
-        "no record has a frequency f below 3 and no record has a risk of 0.025 or more"
-    )
-    assert goals in result.verdict
+    goals = "frequency f below 3 and no record has a risk of 0.025 or more"
+    assert f"no record has a {goals}" in result.verdict
     figures = result.sets[0].comparison()["original"]
     assert figures["unsafe_records"] == np.count_nonzero(unsafe)
     assert figures["below_k"]["records"] == np.count_nonzero(f < 3)
@@ -125,24 +129,22 @@ def test_households_and_k():
 
 
 def test_each_set_of_keys_has_its_k():
-    data = survey()
     sets = [["a", "b"], ["b", "c", "d"]]
-    result = protect(data, sets, k={("b", "a"): 9, ("b", "c", "d"): 2})
+    result = protected(keys=sets, k={("b", "a"): 9, ("b", "c", "d"): 2})
     assert [one.aim.k for one in result.sets] == [9, 2]
     assert f_of_pairs(result.data, sets[0]).min() >= 9
     assert f_of_pairs(result.data, sets[1]).min() >= 2
-    # A set of which no k is asked has a threshold.
-    result = protect(data, sets, "w", k={("b", "a"): 9}, threshold=0.2)
+    # A set without a k has a threshold.
+    result = protected(keys=sets, weight="w", k={("b", "a"): 9}, threshold=0.2)
     assert [one.aim.k for one in result.sets] == [9, None]
-    with pytest.raises(ValueError, match="nothing is asked of the set of keys b x c x"):
-        protect(data, sets, k={("b", "a"): 9})
+    with pytest.raises(ValueError, match="the set of keys b x c x d has no goal"):
+        protected(keys=sets, k={("b", "a"): 9})
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_all_subsets_of_m_keys(m):
-    data = survey()
     keys = [*KEYS, "d"]
-    result = protect(data, keys, k=5, subsets=m)
+    result = protected(keys=keys, k=5, subsets=m)
     assert [one.keys for one in result.sets] == list(combinations(keys, m))
     for some in combinations(keys, m):
         assert f_of_pairs(result.data, some).min() >= 5
@@ -151,21 +153,20 @@ def test_all_subsets_of_m_keys(m):
 
 def test_within_strata():
     data = survey()
-    result = protect(data, KEYS, k=3, strata=["d"])
+    result = protected(strata=["d"])
     assert result.data["d"] == data["d"]
     assert result.suppressed["d"] == 0
     d = np.array(data["d"])
     for stratum in set(data["d"]):
         own = {key: np.array(result.data[key])[d == stratum].tolist() for key in KEYS}
         assert f_of_pairs(own, KEYS).min() >= 3
-    more = sum(protect(data, KEYS, k=3).suppressed.values())
-    assert sum(result.suppressed.values()) > more
+    assert values(result) > values(protected())
     for cost in ("entropy", "equal", {"a": 3.0}):
-        result = protect(data, KEYS, k=3, strata=["d"], cost=cost)
+        result = protected(strata=["d"], cost=cost)
         assert result.safe
         assert result.data["d"] == data["d"]
     # A key that would take the stratum along stays, too.
-    result = protect(data, KEYS, k=3, strata=["d"], related={"a": ["d"]})
+    result = protected(strata=["d"], related={"a": ["d"]})
     assert result.data["a"] == data["a"]
 
 
@@ -178,12 +179,10 @@ def test_records_that_keep_their_stratum_alone_have_lost_all_keys():
 
 
 def test_recoding_comes_first():
-    data = survey()
     rule = {"c": Recoding.mapping({"2": "1", "4": "3", "5": "3", "6": "3"})}
-    result = protect(data, KEYS, k=3, recodings=rule)
+    result = protected(recodings=rule)
     assert f_of_pairs(result.data, KEYS).min() >= 3
-    plain = protect(data, KEYS, k=3)
-    assert sum(result.suppressed.values()) < sum(plain.suppressed.values())
+    assert values(result) < values(protected())
 
 
 def test_f_of_holes_that_count_in_part():
@@ -192,8 +191,7 @@ def test_f_of_holes_that_count_in_part():
     again = assess(result.data, KEYS, missing="wildcard", alpha=0.5)
     assert again.k_anonymity >= 3
     assert again.cells.sample_frequency.dtype == np.float64
-    more = sum(protect(data, KEYS, k=3).suppressed.values())
-    assert sum(result.suppressed.values()) > more
+    assert values(result) > values(protect(data, KEYS, k=3))
 
 
 def test_what_no_blank_can_mend():
@@ -202,23 +200,20 @@ def test_what_no_blank_can_mend():
     assert not result.safe
     assert "40 of 40 records still have a frequency f below 41" in result.verdict
     result = protect(data, KEYS, "w", k=41, threshold=0.5, cost={"a": np.inf})
-    assert (
-        "still have a risk at or above their threshold or have a frequency f below 41"
-        in result.verdict
-    )
+    both = "a risk at or above their threshold or have a frequency f below 41"
+    assert f"still have {both}" in result.verdict
     with pytest.raises(UnsafeError, match="f below 41"):
         result.write("nowhere.csv")
 
 
 def test_what_rounds_leave_below_k():
-    result = protect(survey(), KEYS, k=3, rounds=0)
-    assert "have a frequency f below 3" in result.verdict
-    assert "because suppression was limited to 0 rounds" in result.verdict
+    verdict = protected(rounds=0).verdict
+    assert "have a frequency f below 3" in verdict
+    assert "because suppression was limited to 0 rounds" in verdict
 
 
 def test_a_population_model_and_k():
-    data = survey()
-    result = protect(data, KEYS, "w", k=4, threshold=0.2, population="latent-class")
+    result = protected(weight="w", k=4, threshold=0.2, population="latent-class")
     assert result.safe
     assert f_of_pairs(result.data, KEYS).min() >= 4
 
@@ -234,6 +229,9 @@ def test_on_an_engine():
     assert there.data.collect()["a"].to_list() == here.data["a"]
 
 
+PROTECT = "protect survey.csv --keys a b c"
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Work in a folder that holds one survey."""
@@ -244,10 +242,9 @@ def folder(tmp_path, monkeypatch):
 
 def test_files_records_and_reports_know_k(folder, run):
     status, out, _ = run(
-        "protect", "survey.csv", "--keys", *KEYS, "--k", "3", "--strata", "d",
-        "--output", "safe.csv", "--record-public", "public.json", "--report", "r.html",
-        "--report-public", "about.html", "--shuffle",
-    )  # fmt: skip
+        f"{PROTECT} --k 3 --strata d --output safe.csv --shuffle --record-public "
+        "public.json --report r.html --report-public about.html"
+    )
     assert status == 0
     assert "  k       3\n  strata  d\n" in out
     assert "      f below k " in out
@@ -263,62 +260,52 @@ def test_files_records_and_reports_know_k(folder, run):
     office = (folder / "r.html").read_text()
     assert "the <i>k</i> asked for" in office
     assert "strata, never blanked" in office
-    told = (folder / "about.html").read_text()
-    assert "no record has a frequency f below 3." in told
-    assert "k-anonymity" in told
-    status, out, _ = run(
-        "protect", "survey.csv", "--replay", "safe.csv.private.json",
-        "--output", "again.csv",
-    )  # fmt: skip
-    assert status == 0
+    about = (folder / "about.html").read_text()
+    assert "no record has a frequency f below 3." in about
+    assert "k-anonymity" in about
+    replay = "protect survey.csv --replay safe.csv.private.json --output again.csv"
+    assert run(replay)[0] == 0
     assert (folder / "again.csv").read_bytes() == (folder / "safe.csv").read_bytes()
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_k_for_each_keys_on_the_command_line(run):
-    command = ["protect", "survey.csv", "--keys", "a", "b", "--keys", "b", "c"]
-    status, out, _ = run(*command, "--k", "5", "2", "--json")
-    assert status == 0
-    assert [one["k"] for one in json.loads(out)["sets"]] == [5, 2]
-    status, _, err = run(*command, "--k", "5", "2", "4")
-    assert status == 2
-    assert "--k: 3 numbers for 2 sets of keys" in err
-    status, _, err = run(*command, "--k", "1")
-    assert status == 2
-    assert "--k 1: need a whole number from 2 (every file has k = 1) to 2^40" in err
+def test_a_k_for_each_keys_on_the_command_line(figures, refused):
+    line = "protect survey.csv --keys a b --keys b c --k"
+    assert [one["k"] for one in figures(f"{line} 5 2")["sets"]] == [5, 2]
+    assert "--k: 3 numbers for 2 sets of keys" in refused(f"{line} 5 2 4")
+    rule = "--k 1: need a whole number from 2 (every file has k = 1) to 2^40"
+    assert rule in refused(f"{line} 1")
 
 
 def test_a_threshold_nobody_asked_for_makes_no_record_unsafe():
-    data = survey()
-    asked = protection_page(protect(data, KEYS, "w", threshold=0.03), title="T")
-    safe = protect(data, KEYS, "w", k=3)
-    told = protection_page(safe, title="T")
-    assert "Safe: by" in told
-    assert "No risk threshold was asked for." in told
+    asked, by_k = (
+        protection_page(protected(weight="w", **how), title="T")
+        for how in ({"k": None, "threshold": 0.03}, {})
+    )
+    assert "Safe: by" in by_k
+    assert "No risk threshold was asked for." in by_k
     assert "No risk threshold was asked for" not in asked
-    for page in (told, asked):
+    for page in (by_k, asked):
         assert "where the slider stands" in page
         assert "records are unsafe" not in page
 
 
 def test_the_pages_of_several_k():
-    result = protect(survey(), [["a"], ["b", "c"]], k={("a",): 4, ("b", "c"): 6})
-    told = public_protection_page(result)
-    assert "no record has a frequency f below 4 or 6." in told
-    assert "k-anonymity by b, c" in told
+    result = protected(keys=[["a"], ["b", "c"]], k={("a",): 4, ("b", "c"): 6})
+    public = public_protection_page(result)
+    assert "no record has a frequency f below 4 or 6." in public
+    assert "k-anonymity by b, c" in public
     assert "<i>k</i> asked for" in protection_page(result, title="T", keys=1)
-    plain = protect(survey(), KEYS, threshold=0.9)
-    assert "<i>k</i> asked for" not in protection_page(plain, title="T")
+    without = protected(k=None, threshold=0.9)
+    assert "<i>k</i> asked for" not in protection_page(without, title="T")
 
 
 @pytest.mark.usefixtures("folder")
 def test_many_sets_make_one_table(run):
     """Of many sets the text has a line each, not a table."""
-    keys = [*KEYS, "d", "w", "hh"]
-    command = ["protect", "survey.csv", "--keys", *keys, "--k", "3", "--subsets", "2"]
-    _, out, _ = run(*command)
+    out = run("protect survey.csv --keys a b c d w hh --k 3 --subsets 2")[1]
     assert "Keys a x b\n" not in out
-    result = protect(survey(), KEYS, k=3, subsets=2)
+    result = protected(subsets=2)
     before = result.sets[0].comparison()["original"]["unsafe_records"]
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert any(line.startswith(f"a x b 3 {before} 0 ") for line in lines)
@@ -356,7 +343,7 @@ def test_many_sets_make_one_table(run):
 )
 def test_refusals(change, error, message):
     with pytest.raises(error, match=message):
-        protect(survey(), **{"keys": KEYS, "k": 3, **change})
+        protected(**change)
 
 
 def test_too_many_sets_are_refused_with_their_number():
@@ -371,23 +358,18 @@ def test_too_many_sets_are_refused_with_their_number():
     assert both.k == (3, 5, 5)
 
 
-@pytest.mark.parametrize(
-    ("member", "value", "message"),
-    [
+def test_records_that_hold_anything(folder, run, refused):
+    run(f"{PROTECT} --k 3 --output safe.csv")
+    path = folder / "safe.csv.private.json"
+    for member, value, message in [
         ("k", [], "need one for each of 1 sets"),
         ("k", [1], "need a whole number from 2"),
         ("k", 3, "need a list of whole numbers"),
         ("k", [None], "no threshold"),
         ("strata", ["d"], "'d' is not in every set"),
-        ("strata", ["a", "b", "c"], "no key but strata"),
-    ],
-)
-def test_records_that_hold_anything(folder, run, member, value, message):
-    run("protect", "survey.csv", "--keys", *KEYS, "--k", "3", "--output", "safe.csv")
-    path = folder / "safe.csv.private.json"
-    record = json.loads(path.read_text())
-    record["settings"][member] = value
-    path.write_text(json.dumps(record))
-    status, _, err = run("protect", "survey.csv", "--replay", str(path))
-    assert status == 2
-    assert message in err
+        ("strata", ["a", "b", "c"], "a set of keys has strata only"),
+    ]:
+        record = json.loads(path.read_text())
+        record["settings"][member] = value
+        (folder / "edited.json").write_text(json.dumps(record))
+        assert message in refused("protect survey.csv --replay edited.json")

@@ -14,15 +14,22 @@ def offered(tmp_path):
     def offer(line):
         answer = tmp_path / "answer"
         asked = {
-            "_ARGCOMPLETE": "1", "_ARGCOMPLETE_SHELL": "bash",
-            "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "COMP_TYPE": "9",
-            "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
-            "COMP_LINE": line, "COMP_POINT": str(len(line)),
-        }  # fmt: skip
+            "_ARGCOMPLETE": "1",
+            "_ARGCOMPLETE_SHELL": "bash",
+            "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+            "_ARGCOMPLETE_IFS": "\n",
+            "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+            "COMP_TYPE": "9",
+            "COMP_LINE": line,
+            "COMP_POINT": str(len(line)),
+        }
         subprocess.run(
             [sys.executable, "-m", "riskcore"],
-            env=asked, cwd=tmp_path, check=False, capture_output=True,
-        )  # fmt: skip
+            env=asked,
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+        )
         return answer.read_text().split("\n")
 
     return offer
@@ -31,14 +38,13 @@ def offered(tmp_path):
 def test_commands_options_and_choices(offered):
     assert offered("riskcore pro") == ["protect"]
     assert "--household" in offered("riskcore assess survey.csv --h")
-    assert offered("riskcore assess survey.csv --missing ") == [
-        "refuse", "category", "wildcard", "argus"
-    ]  # fmt: skip
+    choices = offered("riskcore assess survey.csv --missing ")
+    assert choices == ["refuse", "category", "wildcard", "argus"]
 
 
 def test_columns_of_the_file(offered):
+    line = "riskcore assess survey.csv"
     for option in ("--keys", "--weight", "--household"):
-        line = f"riskcore assess survey.csv {option} "
-        assert offered(line) == ["REGION", "AGE\\ GROUP", "WEIGHT"]
-        assert offered(f"{line}RE") == ["REGION"]
+        assert offered(f"{line} {option} ") == ["REGION", "AGE\\ GROUP", "WEIGHT"]
+    assert offered(f"{line} --keys RE") == ["REGION"]
     assert offered("riskcore assess nothing.csv --weight ") == [""]

@@ -3,42 +3,41 @@
 import collections
 import itertools
 import json
-from functools import partial
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from riskcore import assess, cli, protect, simulate
+from riskcore import Recoding, assess, protect, simulate
+from riskcore.cli.words import recoding as rule_of
 from riskcore.data.files import formats
 from riskcore.protection.release import writing
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-ROLES = ["--keys", *KEYS, "--weight", "WEIGHT"]
-RECODE = ["--recode", "REGION=truncate:2", "AGE=from:15,30,45,65"]
+ROLES = "--keys REGION SEX AGE MARSTAT --weight WEIGHT"
+RECODE = "--recode REGION=truncate:2 AGE=from:15,30,45,65"
+PROTECT = f"protect survey.csv {ROLES}"
+COARSE = f"{PROTECT} {RECODE} --threshold 0.01"
+REPLAY = "protect survey.csv --replay safe.csv.private.json"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def _folder(tmp_path, monkeypatch):
     """Work in a folder that holds one survey."""
     monkeypatch.chdir(tmp_path)
     data = simulate.microdata(2000, np.random.default_rng(4))
     # The file is sorted by household, and not by any key.
     formats.write("survey.csv", data)
-    return tmp_path
 
 
-@pytest.fixture
-def run(run):
-    """Run ``riskcore protect``; return its status, output and errors."""
-    return partial(run, "protect")
+def record_of(name="safe.csv"):
+    """Return the private record of a file."""
+    return json.loads(Path(f"{name}.private.json").read_text())
 
 
 def test_the_whole_path(run):
-    status, out, err = run(
-        "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv",
-        "--cost", "equal",
-    )  # fmt: skip
+    status, out, err = run(f"{COARSE} --output safe.csv --cost equal")
     assert status == 0
     # The file is in the order of the regions, and so are its households.
     for what in ("'HOUSEHOLD': they can be", "the order of the records"):
@@ -55,45 +54,35 @@ def test_the_whole_path(run):
     data = formats.read("safe.csv", numeric=["WEIGHT"])
     again = assess(data, KEYS, "WEIGHT", missing="wildcard")
     assert again.max_risk < 0.01
-    record = json.loads(Path("safe.csv.private.json").read_text())
+    record = record_of()
     assert record["safe"]
     assert record["sets"][0]["risk"]["protected"]["max_risk"] == again.max_risk
     blanks = {key: after[key].count(None) for key in KEYS}
     assert record["suppressed"] == blanks
     assert sum(blanks.values()) > 0
     assert before["AGE"].count("44") > 0
-    assert set(after["AGE"]) <= {
-        "< 15", "[15, 30)", "[30, 45)", "[45, 65)", ">= 65", None,
-    }  # fmt: skip
+    groups = {"< 15", "[15, 30)", "[30, 45)", "[45, 65)", ">= 65", None}
+    assert set(after["AGE"]) <= groups
 
 
-def test_the_same_file_again(run):
-    run("survey.csv", *ROLES, *RECODE, "--rate", "0.2%", "--output", "safe.csv",
-        "--cost", "entropy", "--drop", "INCOME", "PERSON")  # fmt: skip
-    status, out, _ = run(
-        "survey.csv", "--replay", "safe.csv.private.json", "--output", "again.csv"
-    )
+def test_the_same_file_again(run, refused):
+    options = "--rate 0.2% --cost entropy --drop INCOME PERSON"
+    run(f"{PROTECT} {RECODE} {options} --output safe.csv")
+    status, out, _ = run(f"{REPLAY} --output again.csv")
     assert status == 0
     assert "It is byte for byte the file of the record." in out
     assert Path("again.csv").read_bytes() == Path("safe.csv").read_bytes()
     assert "INCOME" not in formats.columns_of("again.csv").names
-    with Path("survey.csv").open("a") as file:
-        file.write("99999,1,101,1,1,50,1,1,1,0,100\n")
-    status, out, err = run(
-        "survey.csv", "--replay", "safe.csv.private.json", "--output", "other.csv"
-    )
-    assert (status, out) == (2, "")
-    assert "survey.csv is not the file that safe.csv.private.json was made from" in err
+    survey = Path("survey.csv").read_bytes()
+    Path("survey.csv").write_bytes(survey + b"99999,1,101,1,1,50,1,1,1,0,100\n")
+    said = refused(f"{REPLAY} --output other.csv")
+    assert "survey.csv is not the file that safe.csv.private.json was made from" in said
     assert not list(Path().glob("other*"))
-    record = json.loads(Path("safe.csv.private.json").read_text())
+    Path("survey.csv").write_bytes(survey)
+    record = record_of()
     record["settings"]["rate"] = 0.004
     Path("changed.json").write_text(json.dumps(record))
-    Path("survey.csv").write_bytes(
-        b"\n".join(Path("survey.csv").read_bytes().split(b"\n")[:-2]) + b"\n"
-    )
-    status, out, _ = run(
-        "survey.csv", "--replay", "changed.json", "--output", "third.csv"
-    )
+    status, out, _ = run("protect survey.csv --replay changed.json --output third.csv")
     assert status == 1
     assert "It is NOT the file of the record" in out
 
@@ -102,27 +91,24 @@ def sizes_of_households(data):
     return sorted(collections.Counter(data["HOUSEHOLD"]).values())
 
 
-@pytest.mark.parametrize("ids", [(), ("--keep-ids",)])
+@pytest.mark.parametrize("keep_ids", [False, True])
 @pytest.mark.parametrize("target", ["safe.csv", "safe.parquet"])
-def test_shuffled(run, target, ids):
-    arguments = [*ROLES, *RECODE, "--threshold", "0.01", "--cost", "equal"]
-    run("survey.csv", *arguments, "--output", "plain.csv")
-    status, _, err = run(
-        "survey.csv", *arguments, "--household", "HOUSEHOLD", "--household-keys",
-        "REGION", "--output", target, "--shuffle", *ids,
-    )  # fmt: skip
+def test_shuffled(run, target, keep_ids):
+    household = "--household HOUSEHOLD --household-keys REGION --cost equal"
+    ids = ["--keep-ids"] * keep_ids
+    status, _, err = run(f"{COARSE} {household} --output {target} --shuffle", *ids)
     # The old numbers of the households follow the regions.
-    told = " households show in 'HOUSEHOLD': they can be read off" in err
-    assert (status, told, "the order of the records" in err) == (0, bool(ids), False)
+    shows = " households show in 'HOUSEHOLD': they can be read off" in err
+    ordered = "the order of the records" in err
+    assert (status, shows, ordered) == (0, keep_ids, False)
     first = formats.read("survey.csv").to_pydict()
     then = formats.read(target).to_pydict()
     assert then["HOUSEHOLD"] != first["HOUSEHOLD"]
-    count = len(set(first["HOUSEHOLD"]))
-    new = {str(i) for i in range(1, count + 1)}
     old = set(first["HOUSEHOLD"])
-    assert set(then["HOUSEHOLD"]) == (old if ids else new)
+    new = {str(i) for i in range(1, len(old) + 1)}
+    assert set(then["HOUSEHOLD"]) == (old if keep_ids else new)
     changes = sum(a != b for a, b in itertools.pairwise(then["HOUSEHOLD"]))
-    assert changes == count - 1
+    assert changes == len(old) - 1
     people = dict.fromkeys(zip(then["HOUSEHOLD"], then["PERSON"], strict=True))
     assert len(people) == len(first["PERSON"])
     assert sizes_of_households(then) == sizes_of_households(first)
@@ -131,19 +117,14 @@ def test_shuffled(run, target, ids):
     falls = sum(a[0] == b[0] and int(a[1]) > int(b[1]) for a, b in pairs)
     assert falls > 300
     # New ids do not follow the old ones.
-    if not ids:
+    if not keep_ids:
         regions = then["REGION"]
         pairs = zip(then["HOUSEHOLD"], regions, strict=True)
         numbers = [int(id) for id, region in pairs if region]
         known = [int(region) for region in regions if region]
         assert abs(np.corrcoef(numbers, known)[0, 1]) < 0.3
-    run(
-        "survey.csv",
-        "--replay",
-        f"{target}.private.json",
-        "--output",
-        f"again-{target}",
-    )
+    replay = f"protect survey.csv --replay {target}.private.json"
+    run(f"{replay} --output again-{target}")
     assert Path(f"again-{target}").read_bytes() == Path(target).read_bytes()
 
 
@@ -153,78 +134,41 @@ def test_mu_argus_shuffled(run):
     )
     rows = [f"{i % 7},{i % 3},{i}.5" for i in range(1, 60)]
     Path("s.asc").write_text("\n".join(["A,B,W", *rows]) + "\n")
-    for target, more in (("t.saf", []), ("u.saf", ["--shuffle"])):
-        run(
-            "s.asc",
-            "--keys",
-            "A",
-            "B",
-            "--threshold",
-            "0.02",
-            "--output",
-            target,
-            *more,
-        )
+    for output in ("t.saf", "u.saf --shuffle"):
+        run(f"protect s.asc --keys A B --threshold 0.02 --output {output}")
     plain, mixed = (Path(name).read_text().split("\n") for name in ("t.saf", "u.saf"))
     assert plain[0] == mixed[0] == "A,B,W"
     assert plain != mixed
     assert sorted(plain) == sorted(mixed)
 
 
-def test_python_says_the_same(run):
-    status, out, _ = run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--json")
-    assert status == 0
-    from riskcore import Recoding
-
-    result = protect(
-        "survey.csv", KEYS, "WEIGHT", threshold=0.01,
-        recodings={
-            "REGION": Recoding.truncation(2),
-            "AGE": Recoding.intervals([15, 30, 45, 65], closed="left"),
-        },
-    )  # fmt: skip
-    assert json.loads(out) == result.to_dict()
+def test_python_says_the_same(figures):
+    ages = Recoding.intervals([15, 30, 45, 65], closed="left")
+    recodings = {"REGION": Recoding.truncation(2), "AGE": ages}
+    result = protect("survey.csv", KEYS, "WEIGHT", threshold=0.01, recodings=recodings)
+    assert figures(COARSE) == result.to_dict()
 
 
-@pytest.mark.parametrize("target", ["safe.parquet", "safe.csv.gz", "safe.tsv"])
-def test_formats(run, target):
-    status, _, _ = run(
-        "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", target
-    )
-    assert status == 0
-    data = formats.read(target, numeric=["WEIGHT"])
-    assert assess(data, KEYS, "WEIGHT", missing="wildcard").max_risk < 0.01
-
-
-def test_what_is_not_safe_is_not_written(run):
-    unsafe = ["--missing", "category", "--rounds", "1"]
-    arguments = [*ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv"]
-    status, out, _ = run("survey.csv", *arguments, *unsafe)
+def test_an_unsafe_file_is_not_written(run):
+    line = f"{COARSE} --output safe.csv --missing category --rounds 1"
+    status, out, _ = run(line)
     assert status == 1
     assert "NOT SAFE: by REGION x SEX x AGE x MARSTAT" in out
     assert "safe.csv is not written" in out
-    assert not list(Path.cwd().glob("safe*"))
-    status, out, _ = run("survey.csv", *arguments, *unsafe, "--allow-unsafe")
-    assert status == 1
-    assert json.loads(Path("safe.csv.private.json").read_text())["safe"] is False
+    assert os.listdir() == ["survey.csv"]
+    assert run(f"{line} --allow-unsafe")[0] == 1
+    assert record_of()["safe"] is False
 
 
-def test_nothing_is_replaced_unasked(run):
-    arguments = ["survey.csv", *ROLES, *RECODE, "--threshold", "0.01"]
+def test_nothing_is_replaced_unasked(run, refused):
+    line = f"{COARSE} --output safe.csv"
     Path("safe.csv").write_text("mine")
-    status, out, err = run(*arguments, "--output", "safe.csv")
-    assert (status, out) == (2, "")
-    assert "safe.csv: exists; overwriting was not asked for" in err
-    Path("safe.csv").unlink()
-    Path("safe.csv.private.json").write_text("mine")
-    status, _, err = run(*arguments, "--output", "safe.csv")
-    assert status == 2
-    assert "safe.csv.private.json: exists" in err
+    said = refused(line)
+    assert "safe.csv: exists; overwriting was not asked for" in said
+    Path("safe.csv").rename("safe.csv.private.json")
+    assert "safe.csv.private.json: exists" in refused(line)
     assert not Path("safe.csv").exists()
-    status, _, err = run(*arguments, "--output", "survey.csv", "--overwrite")
-    assert status == 2
-    assert "survey.csv: is read from" in err
-    assert run(*arguments, "--output", "safe.csv", "--overwrite")[0] == 0
+    assert run(f"{line} --overwrite")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -241,183 +185,119 @@ def test_nothing_is_replaced_unasked(run):
     ],
 )
 def test_rules(rule, code, expected):
-    from riskcore.cli.words import recoding as rule_of
-
     name, recoding = rule_of(rule)
     assert (name, str(recoding.apply([code]).codes[0])) == ("AGE", expected)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--threshold", "0.1"], "give --keys, or --replay"),
-        ([*ROLES], "nothing to protect against: give a threshold"),
-        (
-            [*ROLES, "--threshold", "0.1", "--rate", "1%"],
-            "not both",
-        ),
-        ([*ROLES, "--threshold", "0.1", "--drop", "NIL"], "no column 'NIL'"),
-        ([*ROLES, "--threshold", "0.1", "--recode", "AGE=no.grc"], "no.grc"),
-        ([*ROLES, "--threshold", "0.1", "--recode", "AGE"], "'AGE' is not NAME=VALUE"),
-        (
-            [*ROLES, "--threshold", "0.1", "--recode", "AGE=top:x"],
-            "'x' is not a number",
-        ),
-        (
-            [*ROLES, "--threshold", "0.1", "--recode", "AGE=top:9", "AGE=top:8"],
-            "--recode: 'AGE' appears twice",
-        ),
-        ([*ROLES, "--threshold", "0.1", "--recode", "NIL=top:9"], "no column 'NIL'"),
-        (
-            [*ROLES, "--threshold", "0.1", "--cost", "SEX=high"],
-            "'high' is not a number",
-        ),
-        ([*ROLES, "--threshold", "0.1", "--cost", "PERSON=1"], "'PERSON' is not a key"),
-        ([*ROLES, "--household-rate", "1%"], "needs the household column"),
-        ([*ROLES, "--threshold", "0.1", "--cost", "foo"], "--cost foo: give fewest"),
-        ([*ROLES, "--threshold", "0.1", "--cost", "equal", "AGE=3"], "--cost equal:"),
-        ([*ROLES, "--threshold", "0.1", "--recode", "AGE=foo:1"], "rules are upto:"),
-        ([*ROLES, "--threshold", "0.1", "--report-top", "3"], "needs --report"),
-        ([*ROLES, "--threshold", "0.1", "--households", "all"], "--households needs"),
-        ([*ROLES, "--replay", "no.json"], "leave out --keys, --weight"),
-        (["--replay", "no.json"], "no.json"),
-        (["--replay", "survey.csv"], "survey.csv: not a record of a protection"),
-        ([*ROLES, "--threshold", "0.1", "--output", "safe.xls"], "safe.xls: can"),
-        (
-            [*ROLES, "--threshold", "0.1", "--output", "safe.asc"],
-            "only a mu-Argus",
-        ),
-    ],
-)
-def test_refusals(run, arguments, message):
-    output = [] if "--output" in arguments else ["--output", "safe.csv"]
-    status, out, err = run("survey.csv", *arguments, *output)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert sorted(path.name for path in Path.cwd().iterdir()) == ["survey.csv"]
+RISKY = f"{PROTECT} --threshold 0.1"
 
 
 @pytest.mark.parametrize(
-    "option",
+    ("line", "message"),
     [
-        ["--drop", "INCOME"],
-        ["--shuffle"],
-        ["--shuffle", "4"],
-        ["--renumber", "INCOME"],
-        ["--keep-ids"],
-        ["--no-read-back"],
-        ["--record", "r.json"],
-        ["--record-public", "r.json"],
+        ("protect survey.csv --threshold 0.1", "give --keys, or --replay"),
+        (f"{RISKY} --recode AGE", "'AGE' is not NAME=VALUE"),
+        (f"{RISKY} --recode AGE=top:9 AGE=top:8", "--recode: 'AGE' appears twice"),
+        (f"{RISKY} --recode AGE=foo:1", "rules are upto:"),
+        (f"{RISKY} --cost SEX=high", "'high' is not a number"),
+        (f"{RISKY} --cost foo", "--cost foo: give fewest"),
+        (f"{RISKY} --cost equal AGE=3", "--cost equal:"),
+        (f"{PROTECT} --household-rate 1%", "needs the household column"),
+        (f"{RISKY} --report-top 3", "needs --report"),
+        (f"{RISKY} --households all", "--households needs"),
+        (f"{PROTECT} --replay no.json", "leave out --keys, --weight"),
+        (
+            "protect survey.csv --replay survey.csv",
+            "survey.csv: no record of a protection",
+        ),
+        (f"{RISKY} --output safe.xls", "safe.xls: can"),
+        (f"{RISKY} --output safe.asc", "only a mu-Argus"),
+        (f"{RISKY} --keep-ids --renumber PERSON", "not allowed with"),
+        (f"{RISKY} --renumber AGE", "renumber: 'AGE' is a key or related to one"),
+        (f"{RISKY} --renumber PERSON --drop PERSON", "'PERSON' is left out"),
+        (f"{RISKY} --renumber NIL", "no column 'NIL'"),
     ],
 )
-def test_options_without_effect(run, option):
-    arguments = [*ROLES, *RECODE, "--threshold", "0.01"]
-    status, _, err = run("survey.csv", *arguments, *option)
-    assert status == 2
-    assert f"{option[0]} needs --output" in err
-    run("survey.csv", *arguments, "--output", "safe.csv")
-    if not option[0].startswith(("--record", "--no-read")):
-        status, _, err = run(
-            "survey.csv",
-            "--replay",
-            "safe.csv.private.json",
-            "--output",
-            "b.csv",
-            *option,
-        )
-        assert status == 2
-        assert (
-            f"--replay takes all settings from the record: leave out {option[0]}" in err
-        )
+def test_refusals(refused, line, message):
+    output = "" if "--output" in line else "--output safe.csv"
+    assert message in refused(f"{line} {output}")
+    assert os.listdir() == ["survey.csv"]
 
 
-@pytest.mark.parametrize(
-    "outputs",
-    [
-        ["--output", "safe.csv", "--record", "survey.csv"],
-        ["--output", "safe.csv", "--report", "survey.csv"],
-        ["--report", "survey.csv"],
-        ["--report", "link.html"],
-        ["--output", "safe.csv", "--report", "Age.grc"],
-        ["--output", "safe.csv", "--record", "x.txt", "--report", "x.txt"],
-    ],
-)
-def test_what_is_read_is_never_written(run, folder, outputs):
-    Path("link.html").symlink_to("survey.csv")
-    Path("Age.grc").write_text("1:-40\n2:41-\n")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    status, _, err = run(
-        "survey.csv", *ROLES, "--recode", "AGE=Age.grc", "--threshold", "0.01",
-        "--overwrite", *outputs,
-    )  # fmt: skip
-    assert status == 2
-    assert "is read from, and cannot" in err or "two files of this name" in err
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+OPTIONS = [
+    "--drop INCOME",
+    "--shuffle",
+    "--shuffle 4",
+    "--renumber INCOME",
+    "--keep-ids",
+    "--no-read-back",
+    "--record r.json",
+    "--record-public r.json",
+]
 
 
-def test_the_report_of_an_assessment_does_not_replace_the_survey(folder):
-    before = Path("survey.csv").read_bytes()
-    arguments = ["assess", "survey.csv", *ROLES, "--report", "survey.csv"]
-    assert cli.main([*arguments, "--overwrite"]) == 2
-    assert Path("survey.csv").read_bytes() == before
+def test_options_without_effect(run, refused):
+    assert run(f"{COARSE} --output safe.csv")[0] == 0
+    for option in OPTIONS:
+        name = option.split()[0]
+        assert f"{name} needs --output" in refused(f"{COARSE} {option}")
+        if not name.startswith(("--record", "--no-read")):
+            said = refused(f"{REPLAY} --output b.csv {option}")
+            rule = "--replay takes all settings from the record: leave out"
+            assert f"{rule} {name}" in said
 
 
 def test_a_record_knows_how_the_file_was_read(run):
-    text = "Région;sex;w\n" + "".join(
-        f"{'NA' if i % 9 == 0 else i % 3};{'é' if i % 4 else 'ü'};30,5\n".replace(
-            ",", "."
-        )
-        for i in range(60)
-    )
+    rows = [f"{'NA' if i % 9 == 0 else i % 3};{'üééé'[i % 4]};30.5" for i in range(60)]
+    text = "\n".join(["Région;sex;w", *rows, ""])
     Path("s.csv").write_bytes(text.encode("cp1252"))
-    status, _, _ = run(
-        "s.csv", "--keys", "Région", "sex", "--weight", "w", "--threshold", "0.005",
-        "--encoding", "cp1252", "--na", "NA", "", "--output", "t.csv",
-    )  # fmt: skip
-    assert status == 0
-    assert json.loads(Path("t.csv.private.json").read_text())["input"]["reading"] == {
-        "metadata": None, "encoding": "cp1252", "delimiter": None,
-        "decimal": ".", "user_missing": "missing",
+    reading = "--encoding cp1252 --na NA ''"
+    roles = "--keys Région sex --weight w --threshold 0.005"
+    assert run(f"protect s.csv {roles} {reading} --output t.csv")[0] == 0
+    assert record_of("t.csv")["input"]["reading"] == {
+        "metadata": None,
+        "encoding": "cp1252",
+        "delimiter": None,
+        "decimal": ".",
+        "user_missing": "missing",
         "missing_codes": {"": ["NA", ""]},
-    }  # fmt: skip
-    status, out, _ = run("s.csv", "--replay", "t.csv.private.json", "--output", "u.csv")
+    }
+    status, out, _ = run("protect s.csv --replay t.csv.private.json --output u.csv")
     assert status == 0
     assert "byte for byte" in out
     assert Path("t.csv").read_bytes().decode("cp1252").startswith("Région;sex;w\n;")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("threshold", "0.03"), ("rounds", 1.5), ("within_households", "no"),
-        ("keys", "abc"), ("recodings", {"AGE": {"rules": [3]}}), ("cost", 3),
-        ("unknown", 1),
-    ],
-)  # fmt: skip
-def test_records_that_were_edited_badly(run, name, value):
-    run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv")
-    record = json.loads(Path("safe.csv.private.json").read_text())
-    record["settings"][name] = value
-    Path("bad.json").write_text(json.dumps(record))
-    status, _, err = run("survey.csv", "--replay", "bad.json", "--output", "again.csv")
-    assert status == 2
-    assert name in err or "not the settings of a protection" in err
-    assert not Path("again.csv").exists()
+def test_records_that_were_edited_badly(run, refused):
+    run(f"{COARSE} --output safe.csv")
+    for name, value in {
+        "threshold": "0.03",
+        "rounds": 1.5,
+        "within_households": "no",
+        "keys": "abc",
+        "recodings": {"AGE": {"rules": [3]}},
+        "cost": 3,
+        "unknown": 1,
+    }.items():
+        record = record_of()
+        record["settings"][name] = value
+        Path("bad.json").write_text(json.dumps(record))
+        said = refused("protect survey.csv --replay bad.json --output again.csv")
+        assert name in said or "not the settings of a protection" in said
+        assert not Path("again.csv").exists()
 
 
 def test_help_teaches(run):
-    status, out, _ = run("--help")
+    status, out, _ = run("protect --help")
     assert status == 0
     for word in ("truncate:2", "--replay", "exit status", "never", "propensity score"):
         assert word in out
 
 
-def test_reports(run):
-    arguments = ["--weight", "WEIGHT", "--threshold", "0.02", *RECODE]
-    status, out, _ = run(
-        "survey.csv", "--keys", "REGION", "SEX", "--keys", "SEX", "AGE", *arguments,
-        "--output", "safe.csv", "--report", "report.html", "--report-top", "2",
-    )  # fmt: skip
+def test_reports(run, refused):
+    sets = "--keys REGION SEX --keys SEX AGE --weight WEIGHT --threshold 0.02"
+    files = "--output safe.csv --report report.html --report-top 2"
+    status, out, _ = run(f"protect survey.csv {sets} {RECODE} {files}")
     assert status == 0
     assert "The report is in report.html." in out
     assert "The report is in report-2.html." in out
@@ -425,30 +305,15 @@ def test_reports(run):
     assert "survey.csv: re-identification risk and protection" in text
     assert "Riskiest combinations" in text
     assert '<h2 id="utility-title">Utility</h2>' in text
-    status, _, err = run(
-        "survey.csv", *ROLES, *arguments[2:], "--report", "report.html"
-    )
-    assert status == 2
-    assert "report.html: exists" in err
+    assert "report.html: exists" in refused(f"{COARSE} --report report.html")
 
 
 def test_the_public_report_says_nothing_of_utility(run):
-    status, _, _ = run(
-        "survey.csv", *ROLES, *RECODE, "--k", "3", "--report-public", "about.html",
-        "--report", "office.html",
-    )  # fmt: skip
-    assert status == 0
+    reports = "--report-public about.html --report office.html"
+    assert run(f"{PROTECT} {RECODE} --k 3 {reports}")[0] == 0
     for word in ("pMSE", "Hellinger", "entropy, bits"):
         assert word in Path("office.html").read_text()
         assert word not in Path("about.html").read_text()
-
-
-def test_the_report_of_an_assessment(folder):
-    status = cli.main(
-        ["assess", "survey.csv", *ROLES, "--report", "r.html", "--rate", "1%"]
-    )
-    assert status == 0
-    assert "survey.csv: re-identification risk" in Path("r.html").read_text()
 
 
 def test_mu_argus(run):
@@ -459,7 +324,7 @@ def test_mu_argus(run):
     rows = ["1A011100.5", "2A012100.5"] * 20 + ["1A021100.5", "3C099100.5"] * 2
     Path("s.asc").write_text("\r\n".join(rows) + "\r\n")
     status, out, err = run(
-        "s.asc", "--keys", "REGION", "SEX", "--threshold", "0.005", "--output", "t.asc"
+        "protect s.asc --keys REGION SEX --threshold 0.005 --output t.asc"
     )
     assert (status, err) == (0, "")
     assert "costs of suppression  REGION 50, SEX 90" in out
@@ -475,127 +340,85 @@ def test_mu_argus(run):
 
 
 def test_what_is_said_of_the_file_written(run):
-    arguments = ["survey.csv", *ROLES, *RECODE, "--threshold", "0.01"]
     status, out, _ = run(
-        *arguments, "--output", "a.csv", "--renumber", "INCOME", "--shuffle",
-        "--record-public", "public.json",
-    )  # fmt: skip
+        f"{COARSE} --output a.csv --renumber INCOME --shuffle "
+        "--record-public public.json"
+    )
     assert status == 0
-    assert "It was read back and checked: every value and every risk agrees." in out
-    assert "New ids in random order in INCOME." in out
-    assert "The private record is in a.csv.private.json; do not publish it." in out
-    assert "The record for publication is in public.json." in out
+    for line in (
+        "It was read back and checked: every value and every risk agrees.",
+        "New ids in random order in INCOME.",
+        "The private record is in a.csv.private.json; do not publish it.",
+        "The record for publication is in public.json.",
+    ):
+        assert line in out
     first, then = (formats.read(name)["INCOME"] for name in ("survey.csv", "a.csv"))
     assert first.null_count == then.null_count
     count = len(set(first.drop_null().to_pylist()))
     assert {*map(int, then.drop_null().to_pylist())} == set(range(1, count + 1))
-    status, out, err = run(
-        *arguments, "--output", "b.csv", "--no-read-back", "--shuffle", "3"
-    )
+    status, out, err = run(f"{COARSE} --output b.csv --no-read-back --shuffle 3")
     assert status == 0
     assert "It was NOT read back" in out
     assert "the order is that of seed 3: whoever tries seeds finds it" in err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--shuffle", "x"], "argument --shuffle: 'x' is not a whole number"),
-        (["--keep-ids", "--renumber", "PERSON"], "not allowed with"),
-        (["--renumber", "AGE"], "renumber: 'AGE' is a key or related to one"),
-        (["--renumber", "PERSON", "--drop", "PERSON"], "'PERSON' is left out"),
-        (["--renumber", "NIL"], "no column 'NIL'"),
-        (["--record-public", "safe.csv.private.json"], "two files of this name"),
-    ],
-)
-def test_ids_and_orders_that_cannot_be(run, options, message):
-    arguments = ["survey.csv", *ROLES, "--threshold", "0.1", "--output", "safe.csv"]
-    status, _, err = run(*arguments, *options)
-    assert status == 2
-    assert message in err
-    assert not list(Path.cwd().glob("safe*"))
-
-
-def test_formulas_are_guarded_and_a_replay_guards_them(run):
+def test_formulas_are_guarded_and_a_replay_guards_them(run, refused):
     jobs = ["=1+1", "-1", "plain", "+A1"]
     lines = Path("survey.csv").read_text().splitlines()
     rows = [f"{line},{jobs[i % 4]}" for i, line in enumerate(lines[1:])]
     Path("jobs.csv").write_text("\n".join([f"{lines[0]},JOB", *rows, ""]))
-    status, out, _ = run(
-        "jobs.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "a.csv",
-        "--guard-formulas",
-    )  # fmt: skip
+    options = f"{RECODE} --threshold 0.01 --output a.csv --guard-formulas"
+    status, out, _ = run(f"protect jobs.csv {ROLES} {options}")
     assert status == 0
     assert "Text that a spreadsheet would run as a formula now begins with an '." in out
     written = [line.split(",")[-1] for line in Path("a.csv").read_text().splitlines()]
     assert written[1:5] == ["'=1+1", "-1", "plain", "'+A1"]
-    status, out, _ = run(
-        "jobs.csv", "--replay", "a.csv.private.json", "--output", "b.csv"
-    )
+    replay = "protect jobs.csv --replay a.csv.private.json --output"
+    status, out, _ = run(f"{replay} b.csv")
     assert (status, "byte for byte" in out) == (0, True)
-    status, _, err = run("jobs.csv", "--replay", "a.csv.private.json", "--output",
-        "b.parquet")  # fmt: skip
-    assert status == 2
-    assert "is not a CSV file" in err
+    assert "is not a CSV file" in refused(f"{replay} b.parquet")
 
 
 def test_what_is_not_safe_as_read_back(run, monkeypatch):
     monkeypatch.setattr(
         writing, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
     )
+    household = "--household HOUSEHOLD --household-threshold 0.03"
     status, out, _ = run(
-        "survey.csv", *ROLES, *RECODE, "--household", "HOUSEHOLD",
-        "--household-threshold", "0.03", "--output", "safe.csv", "--report", "r.html",
-    )  # fmt: skip
+        f"{PROTECT} {RECODE} {household} --output safe.csv --report r.html"
+    )
     assert status == 1
     assert "As read back: NOT SAFE: by REGION x SEX" in out
     assert "safe.csv is not written" in out
-    assert {path.name for path in Path.cwd().iterdir()} == {"survey.csv"}
+    assert os.listdir() == ["survey.csv"]
 
 
-def test_the_record_that_is_replayed_is_not_replaced(run):
-    run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv")
-    status, _, err = run(
-        "survey.csv", "--replay", "safe.csv.private.json", "--output", "safe.csv",
-        "--overwrite",
-    )  # fmt: skip
-    assert status == 2
-    assert "safe.csv.private.json: is read from" in err
-
-
-def test_plans(run):
-    words = [*ROLES, *RECODE, "--threshold", "0.01", "--quiet"]
-    status, out, _ = run("survey.csv", *words, "--json")
-    by_record = json.loads(out)
-    assert status == 0
+def test_plans(run, figures):
+    by_record = figures(COARSE)
     assert by_record["plan"]["leaning_records"] == 0
     status, out, err = run(
-        "survey.csv", *words, "--plan", "restore", "--output", "safe.csv", "--shuffle",
-        "--record-public", "public.json", "--report", "office.html",
-        "--report-public", "public.html",
-    )  # fmt: skip
+        f"{COARSE} --plan restore --output safe.csv --shuffle --record-public "
+        "public.json --report office.html --report-public public.html"
+    )
     assert status == 0, err
     for line in ("Plan of the file", "proven to be the least", "safe only by others'"):
         assert line in out
-    status, out, _ = run("survey.csv", *words, "--plan", "restore", "--json")
-    figures = json.loads(out)
-    values = sum(figures["suppressed"].values())
+    found = figures(f"{COARSE} --plan restore")
+    values = sum(found["suppressed"].values())
     assert values < sum(by_record["suppressed"].values())
-    plan = figures["plan"]
+    plan = found["plan"]
     assert (plan["plan"], plan["cost"]) == ("restore", values)
     # For the office: the bound, and who counts on others. For all: the method.
-    public = json.loads(Path("public.json").read_text())
-    assert public["plan"] == "restore"
+    public = Path("public.json").read_text()
+    assert json.loads(public)["plan"] == "restore"
     words = f"{plan['leaning_records']:,} of {plan['unsafe_records']:,} unsafe records"
     assert words in Path("office.html").read_text()
-    everything = Path("public.json").read_text() + Path("public.html").read_text()
+    everything = public + Path("public.html").read_text()
     for word in ("leaning", "costs less", "counting on others", "count on values"):
         assert word not in everything
-    private = json.loads(Path("safe.csv.private.json").read_text())
+    private = record_of()
     assert "plan" not in private
     assert private["settings"]["plan"] == "restore"
-    status, out, err = run(
-        "survey.csv", "--replay", "safe.csv.private.json", "--output", "again.csv"
-    )
+    status, out, err = run(f"{REPLAY} --output again.csv")
     assert status == 0, err
     assert "byte for byte" in out

@@ -1,12 +1,15 @@
 """A command ends soon after Ctrl-C although it is deaf, and is never mute for long."""
 
-import io
+import functools
+import os
+import pkgutil
 import signal
 import time
 
 import pytest
 
 from riskcore.cli import terminal
+from tests.cli.conftest import Terminal
 
 # The process interrupts itself, then hears nothing for an hour.
 DEAF = """
@@ -52,33 +55,28 @@ sys.exit(main())
 """
 
 
+def ended(python, code):
+    """Run a program; return its status, output and errors."""
+    done = python(code, wait=False)
+    out, err = done.communicate(timeout=600)
+    return done.returncode, out, err
+
+
 @pytest.mark.parametrize(
     ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
 def test_a_deaf_command_ends_and_leaves_nothing(tmp_path, python, sent, status):
     code = (DEAF + WHILE_WRITING).replace("SENT", str(int(sent)))
-    done = python(code, wait=False)
-    out, err = done.communicate(timeout=600)
-    assert (out, err) == ("1\n", "riskcore: interrupted\n")
-    assert done.returncode == status
+    assert ended(python, code) == (status, "1\n", "riskcore: interrupted\n")
     assert [*tmp_path.iterdir()] == []
 
 
 def test_files_that_take_their_places_are_not_abandoned(tmp_path, python):
     code = (DEAF + WHILE_PLACING).replace("SENT", str(int(signal.SIGINT)))
-    done = python(code, wait=False)
-    _, err = done.communicate(timeout=600)
-    assert err == "riskcore: interrupted\n"
-    assert done.returncode == 130
+    status, _, err = ended(python, code)
+    assert (status, err) == (130, "riskcore: interrupted\n")
     assert [path.name for path in tmp_path.iterdir()] == ["big.csv"]
     assert (tmp_path / "big.csv").read_text().endswith("\n")
-
-
-class Terminal(io.StringIO):
-    """A stream that a person watches."""
-
-    def isatty(self):
-        return True
 
 
 def test_a_long_step_tells_its_time(monkeypatch):
@@ -109,53 +107,44 @@ def test_no_step_is_shown_after_the_last_word(monkeypatch):
     assert seen.getvalue().endswith("\r\x1b[Kriskcore: interrupted\n")
 
 
-# Interrupted at one of the places below, in the middle of several candidates.
-TRYING = """
-import functools, os, signal, sys
-from riskcore.cli import main, results
-from riskcore.protection import trials
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.argv = [
-    "riskcore", "try", "survey.csv", "--keys", "sex", "age", "--candidate",
-    "a=--k 2", "b=--k 3", "c=--k 4", "--report", "tried.html", "--plot", "tried.svg",
-    "--script", "b",
-]
-left, inner = 2, PLACE
-
-@functools.wraps(inner)
-def interrupted(*arguments, **options):
-    global left
-    left -= 1
-    if left == AT:
-        print(len(list(os.scandir("."))), flush=True)
-        os.kill(os.getpid(), signal.SIGINT)
-    return inner(*arguments, **options)
-
-PLACE = interrupted
-sys.exit(main())
-"""
+TRY = (
+    "try survey.csv --keys sex age --candidate 'a=--k 2' 'b=--k 3' 'c=--k 4' "
+    "--report tried.html --plot tried.svg --script b"
+)
 
 
 @pytest.mark.parametrize(
-    ("place", "at", "files"),
+    ("place", "call", "files"),
     [
-        ("trials.protect", 0, 1),  # the second candidate begins
-        ("trials.Protected.compare", 0, 1),  # and is compared
-        ("results.save", 1, 3),  # report and plot are half written
+        ("protection.trials.protect", 2, 1),  # the second candidate begins
+        ("protection.trials.Protected.compare", 2, 1),  # and is compared
+        ("cli.results.save", 1, 3),  # report and plot are half written
     ],
 )
 def test_trying_out_that_is_interrupted_leaves_nothing(
-    tmp_path, python, place, at, files
+    tmp_path, run, monkeypatch, place, call, files
 ):
+    monkeypatch.chdir(tmp_path)
     rows = [f"{'fm'[i % 2]},{i % 7}" for i in range(40)]
     survey = "\n".join(["sex,age", *rows, ""])
     (tmp_path / "survey.csv").write_text(survey)
-    code = TRYING.replace("PLACE", place).replace("AT", str(at))
-    done = python(code, wait=False)
-    out, err = done.communicate(timeout=600)
-    assert out == f"{files}\n"  # no figures, no script
-    assert err == "riskcore: interrupted\n"
-    assert done.returncode == 130
-    assert [path.name for path in tmp_path.iterdir()] == ["survey.csv"]
+    inner, calls, seen = pkgutil.resolve_name(f"riskcore.{place}"), [], []
+
+    @functools.wraps(inner)
+    def interrupted(*arguments, **options):
+        calls.append(place)
+        if len(calls) == call:
+            seen.extend(os.listdir())
+            signal.raise_signal(signal.SIGINT)
+        return inner(*arguments, **options)
+
+    monkeypatch.setattr(f"riskcore.{place}", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        # No figures, no script.
+        assert run(TRY) == (130, "", "riskcore: interrupted\n")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(seen) == files
+    assert os.listdir() == ["survey.csv"]
     assert (tmp_path / "survey.csv").read_text() == survey

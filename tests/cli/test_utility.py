@@ -13,16 +13,18 @@ import numpy as np
 import pandas
 import pytest
 
-from riskcore import cli
 from riskcore.cli.shell import shell_line
 from tests import needs
 
-KEYS = ["REGION", "SEX", "AGE"]
-RULES = ["AGE=from:30,60"]
+RULES = "--recode AGE=from:30,60"
+WEIGHTED = "--keys REGION SEX AGE --weight W"
+COMPARE = "compare survey.csv safe.csv"
+ROLES = f"{COMPARE} {WEIGHTED} {RULES}"
+TRY = f"try survey.csv {WEIGHTED}"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     n = 300
@@ -39,85 +41,75 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def protected(run):
-    status, _, errors = run(
-        "protect", "survey.csv", "--keys", *KEYS, "--weight", "W", "--threshold", "2%",
-        "--recode", *RULES, "--shuffle", "--output", "safe.csv",
-    )  # fmt: skip
+def _protected(run):
+    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2%"
+    status, _, errors = run(f"{line} --shuffle --output safe.csv")
     assert status == 0, errors
 
 
-ROLES = ["--keys", *KEYS, "--weight", "W", "--recode", *RULES]
+protected = pytest.mark.usefixtures("_protected")
 
 
-def test_a_record_says_what_was_done(run, protected):
-    status, by_record, errors = run(
-        "compare",
-        "survey.csv",
-        "safe.csv",
-        "--record",
-        "safe.csv.private.json",
-        "--json",
-    )
-    assert (status, errors) == (0, "")
-    _, by_options, _ = run("compare", "survey.csv", "safe.csv", *ROLES, "--json")
-    assert json.loads(by_record) == json.loads(by_options)
-    found = json.loads(by_record)
+@protected
+def test_a_record_says_what_was_done(figures):
+    found = figures(f"{COMPARE} --record safe.csv.private.json")
+    assert found == figures(ROLES)
     record = json.loads(Path("safe.csv.private.json").read_text())
     assert {k["key"]: k["suppressed"] for k in found["keys"]} == record["suppressed"]
     assert (found["original"], found["safe"]) == ("survey.csv", "safe.csv")
     assert not found["aligned"]
 
 
-def test_the_text_has_every_part(run, protected):
-    status, text, _ = run(
-        "compare", "survey.csv", "safe.csv", *ROLES, "--columns", "INCOME",
-        "--strata", "SEX", "--interactions",
-    )  # fmt: skip
+@protected
+def test_the_text_has_every_part(run):
+    status, text, _ = run(f"{ROLES} --columns INCOME --strata SEX --interactions")
     assert status == 0
     for part in (
-        "300", "records of the smallest", "Weighted tables", "mean total variation",
-        "Cramer's V", "INCOME  before", "Suppressed values by SEX",
-        "Propensity score (main effects and pairs", "for certain",
-    ):  # fmt: skip
+        "300",
+        "records of the smallest",
+        "Weighted tables",
+        "mean total variation",
+        "Cramer's V",
+        "INCOME  before",
+        "Suppressed values by SEX",
+        "Propensity score (main effects and pairs",
+        "for certain",
+    ):
         assert part in text
 
 
-def test_without_the_recoding_it_is_said(run, protected):
-    _, text, _ = run("compare", "survey.csv", "safe.csv", "--keys", *KEYS)
+@protected
+def test_without_the_recoding_a_warning_stands_in_the_text(run):
+    text = run(f"{COMPARE} --keys REGION SEX AGE")[1]
     assert "AGE: 3 categories of the safe file are not in the original" in text
     assert "It is without 'AGE', which cannot be compared" in text
 
 
+@protected
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("line", "message"),
     [
-        ([], "give --keys, or --record"),
-        (
-            ["--record", "safe.csv.private.json", "--keys", "SEX"],
-            "already gives --keys",
-        ),
-        ([*ROLES, "--overwrite"], "--overwrite needs --plot or --report"),
-        ([*ROLES, "--plot", "u.txt"], "give a .png, .svg or .pdf file"),
-        ([*ROLES, "--report", "survey.csv", "--overwrite"], "survey.csv"),
-        ([*ROLES, "--report", "safe.csv.private.json"], "exists"),
-        ([*ROLES, "--columns", "INCOMES"], "INCOME"),
-        ([*ROLES, "--recode", "AGE=from:x"], "AGE=from:x"),
+        (COMPARE, "give --keys, or --record"),
+        (f"{COMPARE} --record safe.csv.private.json --keys SEX", "already gives --key"),
+        (f"{ROLES} --overwrite", "--overwrite needs --plot or --report"),
+        (f"{ROLES} --plot u.txt", "give a .png, .svg or .pdf file"),
+        (f"{ROLES} --report survey.csv --overwrite", "survey.csv"),
+        (f"{ROLES} --report safe.csv.private.json", "exists"),
+        (f"{ROLES} --columns INCOMES", "INCOME"),
+        (f"{COMPARE} {WEIGHTED} --recode AGE=from:x", "AGE=from:x"),
     ],
 )
-def test_refusals(run, protected, options, said):
-    status, _, errors = run("compare", "survey.csv", "safe.csv", *options)
-    assert status == 2
-    assert said in errors
+def test_refusals(refused, line, message):
+    assert message in refused(line)
 
 
+@protected
 @needs.posix
-def test_what_is_written_is_for_its_owner(run, protected):
+def test_what_is_written_is_for_its_owner(run):
     for name in ("u.html", "u.png"):
         Path(name).touch()
         os.chmod(name, 0o666)
-    written = ["--report", "u.html", "--plot", "u.png", "--overwrite"]
-    status, text, _ = run("compare", "survey.csv", "safe.csv", *ROLES, *written)
+    status, text, _ = run(f"{ROLES} --report u.html --plot u.png --overwrite")
     assert status == 0
     assert "The report is in u.html." in text
     for name in ("u.html", "u.png"):
@@ -134,11 +126,10 @@ CANDIDATES = {
 
 def test_candidates_side_by_side(run):
     Path("c.json").write_text(json.dumps(CANDIDATES))
+    argus = "'as in mu-Argus=--threshold 2% --suppression argus'"
     status, text, errors = run(
-        "try", "survey.csv", "--keys", *KEYS, "--weight", "W", "--candidates", "c.json",
-        "--candidate", "as in mu-Argus=--threshold 2% --suppression argus",
-        "--report", "t.html", "--plot", "t.svg",
-    )  # fmt: skip
+        f"{TRY} --candidates c.json --candidate {argus} --report t.html --plot t.svg"
+    )
     assert (status, errors) == (0, "")
     assert re.search(r"^ +1  as in mu-Argus", text, re.MULTILINE)
     assert "wrong: variable 'REGION': truncation by 5 leaves nothing" in text
@@ -160,18 +151,14 @@ def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
     assert done.stdout.decode().split("\0")[:-1] == words
 
 
-def test_the_scripts_of_the_chosen_one(run):
-    status, text, _ = run(
-        "try", "survey.csv", "--keys", *KEYS, "--weight", "W", "--json",
-        "--candidate", *(f"{name}={words}" for name, words in CANDIDATES.items()),
-        "--script", "coarse", "--output", "new.csv",
-    )  # fmt: skip
-    assert status == 0
-    script = json.loads(text)["script"]
+def test_the_scripts_of_the_chosen_one(run, figures):
+    candidates = [f"{name}={words}" for name, words in CANDIDATES.items()]
+    line = f"{TRY} --script coarse --output new.csv --candidate"
+    script = figures(line, *candidates)["script"]
     words = shlex.split(script["command"])
     assert words[:2] == ["riskcore", "protect"]
     at = words.index("--shuffle")
-    assert run(*words[1:at], "--shuffle", 7, *words[at + 1 :])[0] == 0
+    assert run("", *words[1:at], "--shuffle", 7, *words[at + 1 :])[0] == 0
     by_command = Path("new.csv").read_text()
     os.remove("new.csv")
     os.remove("new.csv.private.json")
@@ -183,62 +170,45 @@ def test_the_scripts_of_the_chosen_one(run):
 
 
 def test_the_exit_status_is_1_if_none_is_safe(run):
-    status, text, _ = run(
-        "try", "survey.csv", "--keys", *KEYS, "--weight", "W",
-        "--candidate", "a=--threshold 2% --rounds 0",
-    )  # fmt: skip
+    status, text, _ = run(f"{TRY} --candidate 'a=--threshold 2% --rounds 0'")
     assert status == 1
     assert "NOT SAFE" in text
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        ([], "give --candidate or --candidates"),
-        (["--candidate", "a"], "is not NAME=OPTIONS"),
+        ("", "give --candidate or --candidates"),
+        ("--candidate a", "is not NAME=OPTIONS"),
+        ("--candidate 'a=--threshold 2'", "candidate a: "),
         (
-            [
-                "--candidate",
-                "a=--threshold 2",
-            ],
-            "candidate a: ",
-        ),
-        (
-            ["--candidate", "a=--output x.csv"],
+            "--candidate 'a=--output x.csv'",
             "candidate a: --output is not an option of candidates",
         ),
         (
-            ["--candidate", "a=--weight W"],
+            "--candidate 'a=--weight W'",
             "candidate a: --weight is not an option of candidates",
         ),
-        (["--candidate", "a=--thresh 2%"], "candidate a: "),
-        (["--candidate", "a=", "a="], "'a' appears twice"),
-        (["--candidate", "a='"], "candidate a: No closing quotation"),
-        (["--candidate", "a=", "--script", "b"], "no candidate has this name"),
-        (["--candidate", "a=", "--output", "x.csv"], "--output needs --script"),
-        (["--candidates", "list.json"], "need an object"),
-        (["--candidates", "odd.json"], "candidate a: give its options as text"),
-        (["--candidates", "survey.csv"], "not JSON"),
-        (["--candidates", "twice.json"], "'one' appears twice"),
+        ("--candidate 'a=--thresh 2%'", "candidate a: "),
+        ("--candidate a= a=", "'a' appears twice"),
+        ('--candidate "a=\'"', "candidate a: No closing quotation"),
+        ("--candidate a= --script b", "no candidate has this name"),
+        ("--candidate a= --output x.csv", "--output needs --script"),
+        ("--candidates list.json", "need an object"),
+        ("--candidates odd.json", "candidate a: give its options as text"),
+        ("--candidates survey.csv", "not JSON"),
+        ("--candidates twice.json", "'one' appears twice"),
     ],
 )
-def test_refusals_of_candidates(run, options, said):
+def test_refusals_of_candidates(refused, options, message):
     Path("list.json").write_text("[]")
     Path("twice.json").write_text('{"one": "--k 2", "one": "--k 3"}')
     Path("odd.json").write_text('{"a": {"threshold": 0.1}}')
-    status, _, errors = run("try", "survey.csv", "--keys", *KEYS, *options)
-    assert status == 2
-    assert said in errors
+    assert message in refused(f"try survey.csv --keys REGION SEX AGE {options}")
 
 
-def test_commands_are_listed():
-    parser = cli._parser()
-    assert "compare" in parser.format_help()
-    assert "try" in parser.format_help()
-
-
-def test_pictures_have_no_date(run):
-    for form in ("svg", "pdf"):
-        words = ["--keys", *KEYS, "--weight", "W", "--plot", f"p.{form}"]
-        assert run("compare", "survey.csv", "survey.csv", *words)[0] == 0
-        assert not re.search(rb"dc:date|CreationDate", Path(f"p.{form}").read_bytes())
+@pytest.mark.parametrize("form", ["svg", "pdf"])
+def test_pictures_have_no_date(run, form):
+    line = f"compare survey.csv survey.csv {WEIGHTED} --plot p.{form}"
+    assert run(line)[0] == 0
+    assert not re.search(rb"dc:date|CreationDate", Path(f"p.{form}").read_bytes())

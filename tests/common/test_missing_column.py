@@ -1,4 +1,4 @@
-"""The error for columns that there are not."""
+"""The error for names that are not columns."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def said(lacking, names, path=None):
         (["a\nb"], ["x\ty"], r"no column 'a\nb'; the columns are 'x\ty'"),
     ],
 )  # fmt: skip
-def test_what_there_is_and_what_comes_close_is_told(lacking, names, expected):
+def test_columns_and_close_names_are_listed(lacking, names, expected):
     assert said(lacking, names) == expected
     assert said(lacking, iter(names)) == expected
     path = Path("folder") / "s.csv"
@@ -52,7 +52,7 @@ def test_what_there_is_and_what_comes_close_is_told(lacking, names, expected):
 
 
 def test_many_and_long_names_are_cut():
-    names = [f"{i:04}" + "n" * 10_000 for i in range(200)]
+    names = [f"{i:04}" + "n" * 1_000 for i in range(200)]
     text = said(names[:30], ["x", *names[30:]])
     assert len(text) < 4000
     assert text.startswith("no column '0000nnnn")

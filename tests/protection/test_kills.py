@@ -35,7 +35,7 @@ WRITTEN = {
 ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": str(Path(cli.__file__).parents[2]),
-    "SOURCE_DATE_EPOCH": "1000000000",  # reports tell when they were made
+    "SOURCE_DATE_EPOCH": "1000000000",  # reports say when they were made
 }
 # Loads what the commands need, and for each k runs one in a child that kills itself
 # before the k-th change of a file once all are complete: the journal, what is kept of
@@ -91,9 +91,9 @@ print(json.dumps(seen))
 """
 
 
-# Runs the command, tells through a pipe that its n-th call of a function is reached,
-# and waits there for the signal or, where n is odd, goes on; at the end it tells how
-# many calls there were.
+# Runs the command, says through a pipe that its n-th call of a function is reached, and
+# waits there for the signal or, if n is odd, goes on; at the end it says how many calls
+# there were.
 COUNTED = """
 import os, runpy, signal, sys
 
@@ -124,7 +124,7 @@ finally:
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with a survey, and a folder for outputs."""
-    survey = simulate.microdata(2000, np.random.default_rng(1))
+    survey = simulate.microdata(500, np.random.default_rng(1))
     formats.write(tmp_path / "survey.csv", survey)
     (tmp_path / "out").mkdir()
     return tmp_path
@@ -143,7 +143,7 @@ def start(*words, folder, **keywords):
 
 
 def start_counted(words, folder, number):
-    """Start a command; return it and the file in which it tells where it is."""
+    """Start a command; return it and the file in which it says where it is."""
     read, write = os.pipe()
     numbers = (str(write), str(number))
     process = start("-c", COUNTED, *numbers, *words, folder=folder, pass_fds=[write])
@@ -195,7 +195,7 @@ def test_killed_within_the_window_of_the_renamings(
 @pytest.mark.parametrize(
     ("command", "kills"),
     [
-        ("protect", 3),
+        ("protect", 2),
         pytest.param("assess", 100, marks=pytest.mark.slow),
         pytest.param("protect", 100, marks=pytest.mark.slow),
     ],

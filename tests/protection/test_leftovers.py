@@ -14,12 +14,19 @@ import pytest
 from riskcore import protect
 from riskcore.data.blank import blank
 from riskcore.data.files import formats
+from riskcore.protection.result import SuppressedValueShows
 
 SECRET = "SECRETVALUE"
 LONG = SECRET * 9  # which some holders keep elsewhere
 VALUES = [SECRET, *["common", "other"] * 20]
 MASK = np.array([True] + [False] * 40)
 
+
+def series(*, values=VALUES, **options):
+    return pd.DataFrame({"k": pd.Series(values, **options)})
+
+
+CODED = pa.dictionary(pa.int32(), pa.string())
 HOLDERS = {
     "list": lambda: {"k": VALUES},
     "tuple": lambda: {"k": tuple(VALUES)},
@@ -29,19 +36,11 @@ HOLDERS = {
     "numpy strings": lambda: {"k": np.array(VALUES, np.dtypes.StringDType())},
     "masked text": lambda: {"k": np.ma.array(VALUES, mask=np.roll(MASK, 5))},
     "masked objects": lambda: {"k": np.ma.array(np.array(VALUES, object), mask=False)},
-    "pandas objects": lambda: pd.DataFrame({"k": pd.Series(VALUES, dtype=object)}),
-    "pandas text": lambda: pd.DataFrame({"k": pd.Series(VALUES, dtype="string")}),
-    "pandas str": lambda: pd.DataFrame({"k": pd.Series(VALUES, dtype="str")}),
-    "pandas arrow": lambda: pd.DataFrame(
-        {"k": pd.Series(VALUES, dtype=pd.ArrowDtype(pa.string()))}
-    ),
-    "pandas arrow dictionary": lambda: pd.DataFrame(
-        {
-            "k": pd.Series(
-                VALUES, dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
-            )
-        }
-    ),
+    "pandas objects": lambda: series(dtype=object),
+    "pandas text": lambda: series(dtype="string"),
+    "pandas str": lambda: series(dtype="str"),
+    "pandas arrow": lambda: series(dtype=pd.ArrowDtype(pa.string())),
+    "pandas arrow dictionary": lambda: series(dtype=pd.ArrowDtype(CODED)),
     "pandas categories": lambda: pd.DataFrame({"k": pd.Categorical(VALUES)}),
     "pandas series": lambda: {"k": pd.Series(pd.Categorical(VALUES))},
     "polars text": lambda: pl.DataFrame({"k": VALUES}),
@@ -57,11 +56,8 @@ HOLDERS = {
     "arrow chunks": lambda: pa.table(
         {
             "k": pa.chunked_array(
-                [
-                    pa.array(VALUES[:3]).dictionary_encode(),
-                    pa.array([]).cast(pa.string()).dictionary_encode(),
-                    pa.array([*VALUES[3:]]).dictionary_encode(),
-                ]
+                pa.array(part, pa.string()).dictionary_encode()
+                for part in (VALUES[:3], [], VALUES[3:])
             )
         }
     ),
@@ -103,9 +99,7 @@ OF_NUMBERS = {
     "pandas nullable": lambda v: pd.DataFrame(
         {"k": pd.array(v, "Float64" if isinstance(v[0], float) else "Int64")}
     ),
-    "pandas arrow": lambda v: pd.DataFrame(
-        {"k": pd.Series(v, dtype=pd.ArrowDtype(pa.array(v).type))}
-    ),
+    "pandas arrow": lambda v: series(values=v, dtype=pd.ArrowDtype(pa.array(v).type)),
     "polars": lambda v: pl.DataFrame({"k": v}),
     "polars times": lambda v: pl.DataFrame(
         {"k": pl.Series(v).cast(pl.Datetime("ns"))}
@@ -137,10 +131,14 @@ def test_notes_of_pandas_are_left_out():
 # Files
 
 
+OTHER = ["x", "y"] * 20 + ["x"]
+
+
 def protected(data):
+    cost = {"k": 1, "o": 100}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = protect(data, ["k", "o"], threshold=0.4, cost={"k": 1, "o": 100})
+        warnings.simplefilter("ignore", SuppressedValueShows)
+        result = protect(data, ["k", "o"], threshold=0.4, cost=cost)
     assert result.masks["k"].tolist() == MASK.tolist()
     return result
 
@@ -150,13 +148,12 @@ def test_results_in_memory(holder):
     data = HOLDERS[holder]()
     if holder.startswith("masked text"):
         data["k"].mask[:] = False
-    other = ["x", "y"] * 20 + ["x"]
     if isinstance(data, pa.Table):
-        data = data.append_column("o", pa.array(other))
+        data = data.append_column("o", pa.array(OTHER))
     elif isinstance(data, pl.DataFrame):
-        data = data.with_columns(pl.Series("o", other))
+        data = data.with_columns(pl.Series("o", OTHER))
     else:
-        data["o"] = other
+        data["o"] = OTHER
     result = protected(data)
     assert no_trace(pickle.dumps(result.data))
     for text in (repr(result), result._repr_html_(), json.dumps(result.to_dict())):
@@ -183,7 +180,7 @@ def contents(path):
 def test_files(tmp_path, source, target):
     path = tmp_path / source
     k = pa.array(VALUES).dictionary_encode()
-    table = pa.table({"k": k, "o": ["x", "y"] * 20 + ["x"]})
+    table = pa.table({"k": k, "o": OTHER})
     if path.suffix == ".parquet":
         schema = table.schema.with_metadata({"values": SECRET})
         pq.write_table(table.cast(schema), path, compression="none")
@@ -200,7 +197,7 @@ def test_files_of_mu_argus(tmp_path):
     (tmp_path / "s.rda").write_text(
         '<SEPARATOR> ","\n<NAMESINFRONT>\nk 11 99\n<RECODEABLE>\no 1 9\n<RECODEABLE>\n'
     )
-    rows = [f"{k},{o}" for k, o in zip(VALUES, ["x", "y"] * 20 + ["x"], strict=True)]
+    rows = [f"{k},{o}" for k, o in zip(VALUES, OTHER, strict=True)]
     (tmp_path / "s.asc").write_text("\n".join(["k,o", *rows]) + "\n")
     result = protected(tmp_path / "s.asc")
     result.write(tmp_path / "t.saf")

@@ -3,8 +3,6 @@
 import functools
 import json
 import math
-import subprocess
-import sys
 import types
 import warnings
 from pathlib import Path
@@ -15,11 +13,16 @@ import pyreadstat
 import pytest
 
 import riskcore
-from riskcore import Recoding, cli, grid, try_out
+from riskcore import Recoding, grid, try_out
 from riskcore.data.files import formats
 from riskcore.data.recode import Rule
 from riskcore.data.source import Source
 from riskcore.protection.trials import Trial
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.result.SuppressedValueShows",
+    "ignore::riskcore.protection.release.writing.OrderCanBeFound",
+)
 
 KEYS = ["sex", "age", "region"]
 GROUPS = {"age": Recoding.intervals([30, 60], closed="left")}
@@ -40,6 +43,20 @@ def survey(n=300):
     }
 
 
+@pytest.fixture(scope="module")
+def tried():
+    """Return the trials of all candidates; what is warned of is kept, not shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return try_out(survey(), KEYS, CANDIDATES, weight="w")
+
+
+def run_script(program, **variables):
+    """Run the script of a trial in this process; return its variables."""
+    exec(program, variables)
+    return variables
+
+
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "survey.csv"
@@ -47,26 +64,19 @@ def file(tmp_path):
     return path
 
 
-def test_figures_are_those_of_each_protection():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # what is warned of is kept
-        tried = try_out(survey(), KEYS, CANDIDATES, weight="w")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, settings in CANDIDATES.items():
-            result = riskcore.protect(survey(), KEYS, "w", **settings)
-            found, one = result.compare(), tried[name]
-            assert one.suppressed == result.suppressed
-            assert one.max_risk == result.protected.max_risk
-            assert one.expected_reidentifications == (
-                result.protected.expected_reidentifications
-            )
-            assert one.unsafe_before == result.original.unsafe_count(0.02)
-            assert (one.safe, one.unsafe_after) == (True, 0)
-            assert one.pmse == found.propensity.pmse
-            assert one.share_lost == found.share_lost
-            assert one.mean_total_variation == found.mean_total_variation
-            assert one.categories == {k.key: k.safe.categories for k in found.keys}
+def test_figures_are_those_of_each_protection(tried):
+    for name, settings in CANDIDATES.items():
+        result = riskcore.protect(survey(), KEYS, "w", **settings)
+        risk, found, one = result.protected, result.compare(), tried[name]
+        assert one.suppressed == result.suppressed
+        assert one.max_risk == risk.max_risk
+        assert one.expected_reidentifications == risk.expected_reidentifications
+        assert one.unsafe_before == result.original.unsafe_count(0.02)
+        assert (one.safe, one.unsafe_after) == (True, 0)
+        assert one.pmse == found.propensity.pmse
+        assert one.share_lost == found.share_lost
+        assert one.mean_total_variation == found.mean_total_variation
+        assert one.categories == {k.key: k.safe.categories for k in found.keys}
 
 
 def test_what_is_warned_of_is_kept():
@@ -78,11 +88,9 @@ def test_what_is_warned_of_is_kept():
     assert any("show in 'province'" in said for said in tried["a"].warnings)
 
 
-def test_what_recoding_loses_counts():
-    tried = try_out(survey(), KEYS, CANDIDATES, weight="w")
-    fine, coarse = tried["fine"], tried["coarse"]
-    # On the categories of the safe file recoding costs nothing: that is no measure.
-    assert coarse.pmse < fine.pmse
+def test_what_recoding_loses_counts(tried):
+    # On the categories of the safe file recoding costs nothing: not a measure.
+    assert tried["coarse"].pmse < tried["fine"].pmse
     only = try_out(survey(), ["age"], {"coarse": {"recodings": GROUPS}}, threshold=1.0)
     assert only["coarse"].values_suppressed == only["coarse"].pmse == 0
     assert only["coarse"].share_lost > 0.5
@@ -109,46 +117,51 @@ def test_a_candidate_that_fails_is_a_row():
 
 
 @pytest.mark.parametrize(
-    ("candidates", "error", "said"),
+    ("keys", "candidates", "error", "message"),
     [
-        ({}, ValueError, "candidates is empty"),
-        ([{"threshold": 1}], TypeError, "need a mapping of names"),
-        ({"a": 0.1}, TypeError, "'a': need a mapping"),
-        ({"a": {"treshold": 1}}, TypeError, "'treshold' is not a setting of protect"),
-        ({"a": {"keys": ["sex"]}}, TypeError, "'keys' is not a setting"),
-        ({1: {}}, TypeError, "a name is text"),
+        (KEYS, {}, ValueError, "candidates is empty"),
+        (KEYS, [{"threshold": 1}], TypeError, "need a mapping of names"),
+        (KEYS, {"a": 0.1}, TypeError, "'a': need a mapping"),
+        (
+            KEYS,
+            {"a": {"treshold": 1}},
+            TypeError,
+            "'treshold' is not a setting of protect",
+        ),
+        (KEYS, {"a": {"keys": ["sex"]}}, TypeError, "'keys' is not a setting"),
+        (KEYS, {1: {}}, TypeError, "a name is text"),
+        (["sex", "regio"], CANDIDATES, KeyError, "regio"),
     ],
 )
-def test_what_are_no_candidates_is_refused(candidates, error, said):
-    with pytest.raises(error, match=said):
-        try_out(survey(), KEYS, candidates)
+def test_candidates_that_are_refused_at_once(keys, candidates, error, message):
+    with pytest.raises(error, match=message):
+        try_out(survey(), keys, candidates)
 
 
-def test_keys_that_there_are_not_are_refused_at_once():
-    with pytest.raises(KeyError, match="regio"):
-        try_out(survey(), ["sex", "regio"], CANDIDATES)
+def trial(name, risk, loss, safe=True, far=0.1):
+    """Return a trial of which only risk and losses are known."""
+    return Trial(
+        name,
+        {},
+        safe,
+        "",
+        expected_reidentifications=risk,
+        share_lost=loss,
+        mean_total_variation=far,
+    )
 
 
 def test_the_front():
-    def trial(name, risk, loss, safe=True, far=0.1):
-        return Trial(
-            name,
-            {},
-            safe,
-            "",
-            expected_reidentifications=risk,
-            share_lost=loss,
-            mean_total_variation=far,
-        )
-
-    tried = riskcore.Trials(
-        Source.of(survey()), KEYS,
-        (
-            trial("a", 1.0, 0.5), trial("b", 2.0, 0.2), trial("beaten", 2.0, 0.3),
-            trial("same as a", 1.0, 0.5), trial("not safe", 0.0, 0.0, safe=False),
-            trial("unknown", 0.0, None), trial("nearer", 3.0, 0.6, far=0.05),
-        ),
-    )  # fmt: skip
+    trials = (
+        trial("a", 1.0, 0.5),
+        trial("b", 2.0, 0.2),
+        trial("beaten", 2.0, 0.3),
+        trial("same as a", 1.0, 0.5),
+        trial("not safe", 0.0, 0.0, safe=False),
+        trial("unknown", 0.0, None),
+        trial("nearer", 3.0, 0.6, far=0.05),
+    )
+    tried = riskcore.Trials(Source.of(survey()), KEYS, trials)
     assert tried.front() == ("a", "b", "same as a", "nearer")
     assert tried.front(losses=["share_lost"]) == ("a", "b", "same as a")
     with pytest.raises(ValueError, match="loss='cost'"):
@@ -174,29 +187,22 @@ def test_progress_names_the_candidate():
     assert "3 of 3, as in mu-Argus: comparing keys" in said
 
 
-@pytest.mark.parametrize("name", list(CANDIDATES))
-def test_the_script_makes_the_chosen_file(file, name, tmp_path):
+def test_the_script_makes_the_chosen_file(file, tmp_path):
     tried = try_out(file, KEYS, CANDIDATES, weight="w")
-    output = tmp_path / "by script.csv"
-    program = tried.script(name, str(output), shuffle=3)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], check=True, cwd=tmp_path
-    )
-    assert done.returncode == 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tried.protect(name).write(tmp_path / "chosen.csv", shuffle=3)
-    assert output.read_bytes() == (tmp_path / "chosen.csv").read_bytes()
-    assert "shuffle=True" in tried.script(name)
+    output, chosen = tmp_path / "by script.csv", tmp_path / "chosen.csv"
+    for name in CANDIDATES:
+        run_script(tried.script(name, str(output), shuffle=3))
+        tried.protect(name).write(chosen, shuffle=3)
+        assert output.read_bytes() == chosen.read_bytes()
+        assert "shuffle=True" in tried.script(name)
+        for path in (*tmp_path.glob("by*"), *tmp_path.glob("chosen*")):
+            path.unlink()
 
 
 def test_the_script_of_data_in_memory():
     tried = try_out(survey(), [KEYS, ["sex"]], CANDIDATES, weight="w")
-    variables = {"data": survey()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(tried.script("coarse"), variables)
-    assert variables["safe"].suppressed == tried["coarse"].suppressed
+    safe = run_script(tried.script("coarse"), data=survey())["safe"]
+    assert safe.suppressed == tried["coarse"].suppressed
 
 
 def test_a_script_cannot_hold_a_model():
@@ -220,9 +226,8 @@ def test_grids():
         suppression=["exact", "argus"],
     )
     assert len(found) == 8
-    assert found["threshold 0.25, ages, suppression argus"] == {
-        "threshold": 0.25, "recodings": GROUPS, "suppression": "argus"
-    }  # fmt: skip
+    settings = {"threshold": 0.25, "recodings": GROUPS, "suppression": "argus"}
+    assert found["threshold 0.25, ages, suppression argus"] == settings
     tried = try_out(survey(), KEYS, found, weight="w")
     assert all(one.safe for one in tried.trials)
     with pytest.raises(TypeError, match="need a list of settings"):
@@ -239,12 +244,8 @@ def test_k_anonymity_and_its_strata(file, tmp_path):
     tried = try_out(file, [["sex", "age"]], candidates, recodings=GROUPS)
     assert [one.safe for one in tried.trials] == [True, True]
     assert tried["by region"].categories["region"] == 7
-    variables = {}
     program = tried.script("by region", str(tmp_path / "safe.csv"), shuffle=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(program, variables)
-    assert variables["safe"].suppressed == tried["by region"].suppressed
+    assert run_script(program)["safe"].suppressed == tried["by region"].suppressed
 
 
 def test_a_defect_is_no_reason(monkeypatch):
@@ -257,7 +258,7 @@ def test_a_defect_is_no_reason(monkeypatch):
         try_out(survey(), KEYS, CANDIDATES, weight="w")
 
 
-def test_a_script_has_no_long_lines(tmp_path):
+def test_a_script_has_no_long_lines():
     """Recodings of many codes stand on many lines, and are what they were."""
     data = survey()
     codes = {one: f"group of {one}" for one in sorted(set(data["region"]))}
@@ -266,34 +267,40 @@ def test_a_script_has_no_long_lines(tmp_path):
         "sex": Recoding((Rule("x", "f", "f", line=3),), "missing", "y", source="A.grc"),
     }
     settings = {
-        "recodings": rules, "cost": {"sex": 3.0, "region": math.inf},
-        "related": {"sex": ("w", )}, "k": {("sex", "region"): 2},
-    }  # fmt: skip
+        "recodings": rules,
+        "cost": {"sex": 3.0, "region": math.inf},
+        "related": {"sex": ("w",)},
+        "k": {("sex", "region"): 2},
+    }
     tried = try_out(data, [["sex", "region"]], {"a": settings}, strata=["age"])
     program = tried.script("a")
     assert max(map(len, program.splitlines())) <= 88
     assert "Recoding.mapping(\n" in program
-    told = {}
-    monkey = {"riskcore": types.SimpleNamespace(
-        protect=lambda data, **given: told.update(given),
-        Recoding=Recoding, Reading=riskcore.Reading,
-    )}  # fmt: skip
-    exec(program.replace("import riskcore", ""), {**monkey, "data": data})
-    assert told["recodings"] == rules
-    assert told == {**settings, "keys": [["sex", "region"]], "strata": ["age"]}
+    package = types.SimpleNamespace(
+        protect=lambda data, **given: given, Recoding=Recoding, Reading=riskcore.Reading
+    )
+    program = program.replace("import riskcore", "")
+    given = run_script(program, riskcore=package, data=data)["safe"]
+    assert given == {**settings, "keys": [["sex", "region"]], "strata": ["age"]}
 
 
 @pytest.mark.parametrize(
     ("name", "output"),
     [
-        ("s.csv", "safe.csv"), ("s.tsv", "safe.tsv"), ("s.csv.gz", "safe.csv.gz"),
-        ("s.TXT", "safe.txt"), ("s.parquet", "safe.parquet"), ("s.arrow", "safe.arrow"),
-        ("s.dta", "safe.dta"), ("s.zsav", "safe.zsav"), ("s.xpt", "safe.sav"),
+        ("s.csv", "safe.csv"),
+        ("s.tsv", "safe.tsv"),
+        ("s.csv.gz", "safe.csv.gz"),
+        ("s.TXT", "safe.txt"),
+        ("s.parquet", "safe.parquet"),
+        ("s.arrow", "safe.arrow"),
+        ("s.dta", "safe.dta"),
+        ("s.zsav", "safe.zsav"),
+        ("s.xpt", "safe.sav"),
         ("parts", "safe.parquet"),
     ],
-)  # fmt: skip
+)
 def test_the_safe_file_of_a_script_has_the_format_of_the_file(
-    tmp_path, name, output, monkeypatch
+    tmp_path, run, name, output, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     data = {"SEX": ["f", "m"] * 4, "AGE": ["1", "2", "1", "1"] * 2}
@@ -311,6 +318,5 @@ def test_the_safe_file_of_a_script_has_the_format_of_the_file(
     assert "reading" not in tried.script("a")  # all is as by default
     tried.protect("a").write(output)
     assert "other.csv" in tried.script("a", "other.csv")
-    words = ["try", name, "--keys", "SEX", "AGE", "--candidate", "a=--k 2", "--json"]
-    status = cli.main([*words, "--script", "a"])
-    assert status == 0
+    line = f"try {name} --keys SEX AGE --candidate 'a=--k 2' --json --script a"
+    assert run(line)[0] == 0

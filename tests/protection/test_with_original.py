@@ -1,7 +1,6 @@
 """What `Protected.compare` knows: which record is which, and how it was recoded."""
 
 import json
-import warnings
 
 import numpy as np
 import pandas
@@ -10,7 +9,6 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
-from riskcore.protection.result import SuppressedValueShows
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows",
@@ -30,11 +28,25 @@ def survey(n=300):
     }
 
 
+KEYS = ["sex", "age", "region"]
+
+
 def protected(data, **options):
-    keys = ["sex", "age", "region"]
     return riskcore.protect(
-        data, keys, "w", threshold=0.02, recodings=GROUPS, **options
+        data, KEYS, "w", threshold=0.02, recodings=GROUPS, **options
     )
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the path of a file that holds the survey."""
+    path = tmp_path / "survey.csv"
+    pandas.DataFrame(survey()).to_csv(path, index=False)
+    return path
+
+
+def figures(found):
+    return json.dumps(found.to_dict())
 
 
 def test_it_is_the_comparison_of_the_two_files():
@@ -45,48 +57,33 @@ def test_it_is_the_comparison_of_the_two_files():
     assert {one.key: one.suppressed for one in found.keys} == result.suppressed
     assert all(one.changed == 0 for one in found.keys)
     data, safe = ({**one, "id": np.arange(300)} for one in (survey(), result.data))
-    outside = riskcore.compare(
-        data, safe, ["sex", "age", "region"], "w", recodings=GROUPS,
-        columns=["income"], strata=["region"], id="id",
-    )  # fmt: skip
-    assert json.dumps(found.to_dict()) == json.dumps(outside.to_dict())
+    how = {"columns": ["income"], "strata": ["region"], "id": "id"}
+    outside = riskcore.compare(data, safe, KEYS, "w", recodings=GROUPS, **how)
+    assert figures(found) == figures(outside)
 
 
-def test_information_lost_is_that_of_recoding_and_of_blanks():
-    found = protected(survey()).compare()
-    age = found.key("age")
+def test_information_is_lost_by_recoding_and_by_blanks():
+    age = protected(survey()).compare().key("age")
     # A blank loses the group, too; what a group hides is lost in any case.
     least = age.original.entropy - age.recoded.entropy
     assert least <= age.information_lost <= age.original.entropy
     assert 0 < age.share_lost < 1
-    only = riskcore.protect(
-        survey(), ["age"], threshold=1.0, recodings=GROUPS
-    ).compare()
-    one = only.key("age")
-    assert one.information_lost == pytest.approx(
-        one.original.entropy - one.safe.entropy, rel=1e-12
-    )
+    only = riskcore.protect(survey(), ["age"], threshold=1.0, recodings=GROUPS)
+    one = only.compare().key("age")
+    lost = one.original.entropy - one.safe.entropy
+    assert one.information_lost == pytest.approx(lost, rel=1e-12)
 
 
-def test_of_a_file(tmp_path):
-    path = tmp_path / "survey.csv"
-    pandas.DataFrame(survey()).to_csv(path, index=False)
-    text = protected(path).compare(columns=["income"], strata=["region"])
-    here = protected(survey()).compare(columns=["income"], strata=["region"])
-    assert json.dumps(text.to_dict()) == json.dumps(here.to_dict())
+def test_of_a_file(path):
+    how = {"columns": ["income"], "strata": ["region"]}
+    text, here = (protected(data).compare(**how) for data in (path, survey()))
+    assert figures(text) == figures(here)
 
 
-def test_of_a_written_file(tmp_path):
-    path = tmp_path / "survey.csv"
-    pandas.DataFrame(survey()).to_csv(path, index=False)
-    result = protected(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SuppressedValueShows)
-        result.write(tmp_path / "safe.csv", shuffle=True)
-    keys = ["sex", "age", "region"]
-    found = riskcore.compare(
-        path, tmp_path / "safe.csv", keys, "w", recodings=GROUPS
-    ).to_dict()
+def test_of_a_written_file(path):
+    result, safe = protected(path), path.with_name("safe.csv")
+    result.write(safe, shuffle=True)
+    found = riskcore.compare(path, safe, KEYS, "w", recodings=GROUPS).to_dict()
     known = result.compare().to_dict()
     assert found["propensity"] == known["propensity"]
     assert found["pairs"] == known["pairs"]
@@ -95,13 +92,13 @@ def test_of_a_written_file(tmp_path):
 
 def test_of_data_on_an_engine():
     frame = polars.DataFrame(survey())
-    found = protected(frame.lazy()).compare(strata=["region"])
+    lazy = protected(frame.lazy())
     here = protected(frame).compare(strata=["region"])
-    assert json.dumps(found.to_dict()) == json.dumps(here.to_dict())
+    assert figures(lazy.compare(strata=["region"])) == figures(here)
     with pytest.raises(TypeError, match="columns: single records"):
-        protected(frame.lazy()).compare(columns=["income"])
+        lazy.compare(columns=["income"])
     with pytest.raises(ValueError, match="neither a key nor related"):
-        protected(frame.lazy()).compare(strata=["income"])
+        lazy.compare(strata=["income"])
 
 
 def test_missing_keys_before():
@@ -113,14 +110,14 @@ def test_missing_keys_before():
     assert region.suppressed == result.suppressed["region"]
 
 
-def test_a_recoded_column_of_numbers(tmp_path):
-    path = tmp_path / "survey.csv"
-    pandas.DataFrame(survey()).to_csv(path, index=False)
+def test_a_recoded_column_of_numbers(path):
     top = {"income": Recoding.top_bottom(top=3000)}
-    result = riskcore.protect(path, ["sex"], "w", threshold=0.1, recodings=top)
+    of_file, here = (
+        riskcore.protect(data, ["sex"], "w", threshold=0.1, recodings=top)
+        for data in (path, survey())
+    )
     with pytest.raises(ValueError, match="'income' is recoded"):
-        result.compare(columns=["income"])
-    here = riskcore.protect(survey(), ["sex"], "w", threshold=0.1, recodings=top)
+        of_file.compare(columns=["income"])
     (income,) = here.compare(columns=["income"]).numbers
     assert income.after.quantiles[-1] == 3000
 
