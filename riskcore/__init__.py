@@ -14,8 +14,10 @@ from riskcore.common.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from riskcore.assessment.assess import (  # isort: skip
-        Assessment as Assessment,
         assess as assess,
+    )
+    from riskcore.assessment.result import (  # isort: skip
+        Assessment as Assessment,
     )
     from riskcore.assessment.check import (  # isort: skip
         Checked as Checked,
@@ -93,7 +95,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "Assessment": "riskcore.assessment.assess",
+    "Assessment": "riskcore.assessment.result",
     "Cells": "riskcore.data.cells",
     "Checked": "riskcore.assessment.check",
     "Comparison": "riskcore.comparison.compare",

@@ -13,12 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from riskcore.assessment.assess import (
-    Assessment,
-    HeldAssessment,
-    assess_coded,
-    check_roles,
-)
+from riskcore.assessment.assess import assess_coded, check_roles
 from riskcore.assessment.diversity import (
     Diversity,
     SensitiveRules,
@@ -26,6 +21,7 @@ from riskcore.assessment.diversity import (
     diversity_of,
 )
 from riskcore.assessment.goals import KeyGoals, key_sets
+from riskcore.assessment.result import Assessment, HeldAssessment
 from riskcore.assessment.settings_table import WEIGHTS, CheckSettings, Method
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent

@@ -125,7 +125,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.assessment.assess import RECORD_COLUMNS, UNIQUE_COLUMN, assess
+    from riskcore.assessment.assess import assess
+    from riskcore.assessment.cell_risk import RECORD_COLUMNS, UNIQUE_COLUMN
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
     from riskcore.report.summary import summary

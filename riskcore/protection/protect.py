@@ -16,7 +16,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import Assessment, PopulationBelowSample
+from riskcore.assessment.cell_risk import PopulationBelowSample
+from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
 from riskcore.common.warn import warn

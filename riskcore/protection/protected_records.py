@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.data.coded import count_records
 from riskcore.data.files.labels import Labels
 from riskcore.data.source import Source

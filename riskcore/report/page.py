@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import figures
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.common.settings import Setting, complete, takes
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold

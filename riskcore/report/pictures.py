@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.assessment.uniques import CorrectnessCurve, UniquesEstimates
 from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need

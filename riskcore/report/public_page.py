@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.common.html import digits
 from riskcore.core.risk.anonymity import SHOWN
 from riskcore.protection.release.record import COARSE, about

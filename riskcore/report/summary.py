@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from riskcore.assessment.assess import Assessment
 from riskcore.assessment.figures import code
+from riskcore.assessment.result import Assessment
 from riskcore.protection.protected_records import finite
 
 # Default risks at which the summary counts the unsafe records.

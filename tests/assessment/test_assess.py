@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from riskcore import assess, individual_risk_from_frequencies, simulate
 from riskcore.accuracy import reference
-from riskcore.assessment.assess import RECORD_COLUMNS, PopulationBelowSample
+from riskcore.assessment.cell_risk import RECORD_COLUMNS, PopulationBelowSample
 from riskcore.core import published_forms as forms
 from riskcore.data.files import formats
 

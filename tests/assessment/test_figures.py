@@ -9,7 +9,8 @@ import pytest
 
 import riskcore
 from riskcore import assess, page, protect, simulate
-from riskcore.assessment.assess import PopulationBelowSample, figures
+from riskcore.assessment import figures
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.assessment.figures import FIGURES, Figure, Place, rows, table
 from riskcore.common.html import digits
 from riskcore.report.summary import summary

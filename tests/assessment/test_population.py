@@ -11,7 +11,7 @@ import pytest
 
 import riskcore
 from riskcore.assessment import population
-from riskcore.assessment.assess import UNIQUE_COLUMN
+from riskcore.assessment.cell_risk import UNIQUE_COLUMN
 from riskcore.models import (
     CellTable,
     KnownPopulation,

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from riskcore import accuracy, assess, reproduce, simulate
-from riskcore.assessment.assess import RECORD_COLUMNS
+from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from riskcore.assessment.uniques import estimate_uniques
 from riskcore.data.files import formats
 from tests import needs

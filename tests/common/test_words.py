@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore.assessment.assess import PopulationBelowSample
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common.words import counted, printable, shortened
 
 

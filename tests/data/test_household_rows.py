@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from riskcore import assess, cli, protect
-from riskcore.assessment.assess import RECORD_COLUMNS
+from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from riskcore.data import household_rows
 from riskcore.data.columns import Records
 from riskcore.data.files import arrow, formats

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
-from riskcore.assessment.assess import PopulationBelowSample
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.protection.protect import HouseholdKeyDiffers
 from riskcore.protection.release import readback
 from riskcore.protection.result import SuppressedValueShows, UnsafeError

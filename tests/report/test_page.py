@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from riskcore import Recoding, assess, protect, simulate
-from riskcore.assessment.assess import PopulationBelowSample
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.chart import risk_curve
 from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution

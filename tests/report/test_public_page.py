@@ -231,7 +231,9 @@ def table(rows):
 
 @settings(max_examples=150)
 @given(records, st.booleans(), st.sampled_from([None, 0.01, 0.05, 0.1, 0.0123456]))
-@pytest.mark.filterwarnings("ignore::riskcore.assessment.assess.PopulationBelowSample")
+@pytest.mark.filterwarnings(
+    "ignore::riskcore.assessment.cell_risk.PopulationBelowSample"
+)
 def test_every_public_page_keeps_the_rules(rows, of_households, threshold):
     data = table(rows)
     result = assess(data, ["k"], "w", "hh" if of_households else None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from riskcore import assess, estimate_uniques
-from riskcore.assessment.assess import PopulationBelowSample
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.report.summary import summary
 from riskcore.report.text import text, uniques_text
 

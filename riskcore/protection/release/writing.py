@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import PopulationBelowSample
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.data.coded import CodedRecords
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.protection.settings import Settings

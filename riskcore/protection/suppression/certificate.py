@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.protection.settings import Settings

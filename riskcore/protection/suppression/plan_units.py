@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.data.coded import CodedRecords
 from riskcore.data.count import count
 from riskcore.protection.settings import Settings

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskcore.assessment.assess import Assessment
+from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.protection.settings import Settings

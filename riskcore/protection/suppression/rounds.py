@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import Assessment, risk_of
+from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.core.risk.anonymity import short_of
 from riskcore.protection.settings import Settings

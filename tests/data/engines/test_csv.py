@@ -7,7 +7,7 @@ import pyarrow.dataset
 import pytest
 
 import riskcore
-from riskcore.assessment.assess import RECORD_COLUMNS
+from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from tests import needs
 
 RECORDS = 500

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import riskcore
-from riskcore.assessment.assess import RECORD_COLUMNS
+from riskcore.assessment.cell_risk import RECORD_COLUMNS
 
 ZONE = pa.timestamp("us", tz="America/New_York")
 N = 60

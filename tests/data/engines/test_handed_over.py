@@ -15,7 +15,7 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
-from riskcore.assessment.assess import RECORD_COLUMNS
+from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from riskcore.data.engines.which import engine_of
 from tests import needs
 
@@ -25,7 +25,7 @@ from .test_protect import KEYS, WAYS, survey, values
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
     "ignore::riskcore.protection.result.SuppressedValueShows",
-    "ignore::riskcore.assessment.assess.PopulationBelowSample",
+    "ignore::riskcore.assessment.cell_risk.PopulationBelowSample",
 )
 DASK = needs.engine("dask")
 

@@ -6,7 +6,7 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
-from riskcore.assessment.assess import RECORD_COLUMNS
+from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from tests import needs
 from tests.data.engines.conftest import engines
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 import riskcore
-from riskcore.assessment.assess import RECORD_COLUMNS, UNIQUE_COLUMN
+from riskcore.assessment.cell_risk import RECORD_COLUMNS, UNIQUE_COLUMN
 
 
 def test_the_same_as_in_memory(engine, in_order):

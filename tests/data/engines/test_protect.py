@@ -26,7 +26,7 @@ N = 400
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
     "ignore::riskcore.protection.result.SuppressedValueShows",
-    "ignore::riskcore.assessment.assess.PopulationBelowSample",
+    "ignore::riskcore.assessment.cell_risk.PopulationBelowSample",
 )
 
 

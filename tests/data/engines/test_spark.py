@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 
 import riskcore
-from riskcore.assessment.assess import RECORD_COLUMNS
+from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from tests import needs
 
 ROOT = Path(__file__).resolve().parents[3]
