@@ -457,7 +457,10 @@ class SpecialUniques(OnASheet):
             ("sample uniques", f"{of['sample_uniques']:,}"),
             ("largest sets of keys tried", f"{of['max_size']} of {len(of['keys'])}"),
             ("minimal uniques", f"{of['minimal_uniques']:,}"),
-            ("records that have some", f"{of['records_with_minimal_uniques']:,}"),
+            (
+                "records with a minimal unique",
+                f"{of['records_with_minimal_uniques']:,}",
+            ),
             ("highest score", f"{of['highest_score']:,.6g} ({self.scoring})"),
         ]
         absent = sum(of["missing_values"])
@@ -467,12 +470,14 @@ class SpecialUniques(OnASheet):
             facts.append(("sampling fraction", f"{of['sampling_fraction']:.6g}"))
             facts.append(("DIS", f"{of['dis']:.6g}"))
             facts.append(("highest DIS-SUDA score", f"{of['highest_dis_score']:.6g}"))
-        sizes = [("keys in the set", "minimal uniques", "records, by their smallest")]
+        sizes = [
+            ("keys in the set", "minimal uniques", "records with this smallest size")
+        ]
         sizes += [
             (str(one["size"]), f"{one['minimal_uniques']:,}", f"{one['records']:,}")
             for one in of["sizes"]
         ]
-        shares = [("key", "share of scores", "values with most")]
+        shares = [("key", "share of scores", "values that contribute most")]
         shares += [
             (shortened(one["key"], _LONGEST), _percent(one["share"]), self._most(j, of))
             for j, one in enumerate(of["contributions"])

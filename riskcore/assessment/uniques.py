@@ -567,7 +567,7 @@ def estimate_uniques(
     tabulated = tabulate(data, keys, weight, missing, reading=reading)
     sizes = SizeIndices.from_frequencies(tabulated.records)
     if population is None and not tabulated.weighted:
-        raise ValueError("give the size of the population, or weights that add to it")
+        raise ValueError("give the size of the population, or a column of weights")
     N = round(math.fsum(tabulated.weight_sum)) if population is None else population
     K = cells
     if K is None:

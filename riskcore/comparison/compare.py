@@ -91,7 +91,7 @@ def compare(
         How the original was recoded, to compare tables in the categories of the safe
         file; paths are of ``.grc`` files. `Protected.compare` knows it.
     columns : iterable of column names, optional
-        Columns of numbers, for means, quantiles and correlations.
+        Numeric columns, for means, quantiles and correlations.
     strata : iterable of column names, optional
         Columns by which to count suppressed values.
     id : column name, optional

@@ -543,9 +543,9 @@ def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> 
     if faults:
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "
-            "missing='category' (--missing category) takes missing as one more "
-            "category, and 'wildcard', which the models of uniques do not have, lets "
-            "it match any value, as protect does. The risks differ much, so choose one"
+            "missing='category' (--missing category) counts missing as one more value, "
+            "'wildcard' lets it match any value, as in protect (not for suda and the "
+            "models of uniques). The risks differ a lot, so there is no default"
         )
 
 

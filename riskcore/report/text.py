@@ -70,7 +70,7 @@ def _target(target: dict[str, Any], units: str) -> Part:
             f"{units} at or above it: {target[units]:,}"
         )
     elif of_rate:
-        found = "no threshold is needed, the file's own rate is no higher"
+        found = "no threshold is needed, the rate of the file is low enough"
     else:
         found = "only a risk threshold above the maximum risk"
     return Part(sentences=[f"For {goal}: {found}"], indents=_UNTITLED)
@@ -186,7 +186,7 @@ def _suppressed(record: dict[str, Any]) -> list[tuple[str, str, str]]:
         (label(name), f"{count:,}", f"{100 * count / record['records']:.3g} %")
         for name, count in counts.items()
     ]
-    return [*columns, ("in all", f"{sum(counts.values()):,}", "")]
+    return [*columns, ("total", f"{sum(counts.values()):,}", "")]
 
 
 def _rounds(rounds: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
@@ -225,7 +225,7 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
         if one["reason"]
     ]
     if reasons:
-        missing = "Boundaries, and models without an estimate"
+        missing = "Estimates at a bound, and models that could not be fitted"
         parts.append(Part(missing, sentences=reasons))
     sentences = []
     if figures["best"] is not None:

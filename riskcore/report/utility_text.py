@@ -39,7 +39,7 @@ def _comparison_parts(figures: Plain) -> Iterator[Part]:
     if figures["pairs"]:
         yield _pairs(figures)
     for name, rows, sides in (
-        ("Columns of numbers", number_rows(figures), "<<>"),
+        ("Numeric columns", number_rows(figures), "<<>"),
         ("Correlations (Pearson)", correlation_rows(figures["correlations"]), "<>"),
     ):
         if len(rows) > 1:
@@ -79,7 +79,7 @@ def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
         shown = name(one["key"])
         for what, values in (
             ("categories", [whole(stage["categories"]) for stage in found]),
-            ("records of the smallest", [whole(x["smallest_records"]) for x in found]),
+            ("records in the smallest", [whole(x["smallest_records"]) for x in found]),
             ("entropy, bits", [number(stage["entropy"]) for stage in found]),
         ):
             rows.append([shown, what, *values])
@@ -215,15 +215,15 @@ def propensity_lines(figures: Plain) -> list[str]:
     ]
     if found["told_apart"]:
         lines.append(
-            f"{counted(found['told_apart'], 'record')} of both files can be told apart "
-            "for certain, by a category that one file alone has"
+            f"{counted(found['told_apart'], 'record')} can be assigned to a file with "
+            "certainty, because their category occurs in one file only"
         )
     if found["reason"]:
-        lines.append(f"It is {found['reason']}")
+        lines.append(f"Note: {found['reason']}")
     lines.append(
         "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
-        "differ as two samples of one population do. It is no test: the safe file is a "
-        "copy of the original but for what was changed."
+        "differ as two samples of one population do. It is not a test: the safe file is a "
+        "changed copy of the original."
     )
     return lines
 

@@ -541,7 +541,7 @@ def test_a_report_of_uniques_is_refused_before_the_work(refused, folder):
     said = refused(f"{UNIQUES} --report survey.csv --overwrite")
     assert "survey.csv" in said
     (folder / "r.html").write_text("old")
-    assert "r.html: exists" in refused(f"{UNIQUES} --report r.html")
+    assert "r.html: already exists" in refused(f"{UNIQUES} --report r.html")
 
 
 @pytest.mark.parametrize(
@@ -634,5 +634,5 @@ def test_nothing_shows_in_the_demo(run):
 def test_demo_refused(refused, folder):
     assert "survey.csv: exists" in refused("demo --file survey.csv")
     (folder / "other.html").touch()
-    assert "other.html: exists" in refused("demo --file other.csv")
+    assert "other.html: already exists" in refused("demo --file other.csv")
     assert (folder / "survey.csv").read_bytes() == SURVEY

@@ -164,7 +164,7 @@ def test_nothing_is_replaced_unasked(run, refused):
     line = f"{COARSE} --output safe.csv"
     Path("safe.csv").write_text("mine")
     said = refused(line)
-    assert "safe.csv: exists; overwriting was not asked for" in said
+    assert "safe.csv: already exists; ask to overwrite" in said
     Path("safe.csv").rename("safe.csv.private.json")
     assert "safe.csv.private.json: exists" in refused(line)
     assert not Path("safe.csv").exists()

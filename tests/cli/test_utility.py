@@ -66,7 +66,7 @@ def test_the_text_has_every_part(run):
     assert status == 0
     for part in (
         "300",
-        "records of the smallest",
+        "records in the smallest",
         "Weighted tables",
         "mean total variation",
         "Cramer's V",
@@ -82,7 +82,7 @@ def test_the_text_has_every_part(run):
 def test_without_the_recoding_a_warning_stands_in_the_text(run):
     text = run(f"{COMPARE} --keys REGION SEX AGE")[1]
     assert "AGE: 3 categories of the safe file are not in the original" in text
-    assert "It is without 'AGE', which cannot be compared" in text
+    assert "without 'AGE', which cannot be compared" in text
 
 
 @protected

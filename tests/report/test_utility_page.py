@@ -35,7 +35,7 @@ def test_the_page_has_every_part():
     page = comparison_page(found(), title="Utility")
     for part in (
         "For internal use", "Tables before and after", "Two-way tables",
-        "Columns of numbers", "Suppressed values by stratum", "Propensity score",
+        "Numeric columns", "Suppressed values by stratum", "Propensity score",
         "(missing)",
     ):  # fmt: skip
         assert part in page

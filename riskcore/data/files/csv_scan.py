@@ -76,7 +76,7 @@ class Scan:
     >>> scan.feed(b'sex,age\n1,"3')
     >>> scan.feed(b'1"\n2,47')
     >>> print(scan.intake())
-    3 lines: 1 of names, 2 records
+    3 lines: a header, 2 records
     """
 
     def __init__(self, path: Path, width: int, delimiter: str) -> None:

@@ -129,7 +129,7 @@ def intake_text(counts: dict[str, Any]) -> str:
                 what = counted(counts[name], "user-missing value")
                 return f"{records}; {what}, {rule}"
         return f"{records} in {' of '.join(pieces)}" if pieces else records
-    parts = [f"{counts['lines_of_names']:,} of names"] * (counts["lines_of_names"] > 0)
+    parts = ["a header"] * (counts["lines_of_names"] > 0)
     parts.append(records)
     if counts["empty_lines"]:
         parts.append(f"{counts['empty_lines']:,} empty")

@@ -134,8 +134,7 @@ def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
         _refuse_name(target)
         if target.exists() and any(target.samefile(source) for source in read):
             raise ValueError(
-                f"{target}: is read from, and cannot be written too; "
-                "choose another name"
+                f"{target}: is read from; choose another name for what is written"
             )
         real = Path(os.path.realpath(target))
         name = unicodedata.normalize("NFC", real.name).casefold()
@@ -230,7 +229,9 @@ def _refuse(path: Path, overwrite: bool) -> None:
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise OSError(f"{path}: a device, not a file")
     if found is not None and not overwrite:
-        raise FileExistsError(f"{path}: exists; overwriting was not asked for")
+        raise FileExistsError(
+            f"{path}: already exists; ask to overwrite it, or choose another name"
+        )
     _refuse_folder(Path(os.path.realpath(path)).parent if found else path.parent)
 
 

@@ -154,7 +154,7 @@ def test_fields_with_line_breaks_are_counted_and_said(tmp_path):
         "e",
     ]
     assert intake == Intake(3, 8, names=1, empty=1, within=3, broken_fields=2)
-    assert str(intake) == "8 lines: 1 of names, 3 records, 1 empty, 3 within 2 fields"
+    assert str(intake) == "8 lines: a header, 3 records, 1 empty, 3 within 2 fields"
 
 
 def test_mixed_line_ends(tmp_path):
@@ -318,7 +318,7 @@ def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
     options = ["--keys", "mar", "--weight", "w", "--na", "mar=NA"]
     assert main(["assess", path, *options, "--missing", "wildcard"]) == 0
     out, err = capsys.readouterr()
-    account = "6 lines: 1 of names, 3 records, 1 empty, 1 within 1 field"
+    account = "6 lines: a header, 3 records, 1 empty, 1 within 1 field"
     assert account in out
     assert "missing values" in out
     assert "mar 1" in " ".join(out.split())

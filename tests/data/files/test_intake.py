@@ -16,7 +16,7 @@ LINES = Intake(records=3, lines=8, names=1, empty=2, within=2, broken_fields=1)
 def test_lines_that_add_up():
     LINES.check(PATH, 3)
     Intake(records=3, row_groups=1).check(PATH, 3)
-    assert str(LINES) == "8 lines: 1 of names, 3 records, 2 empty, 2 within 1 field"
+    assert str(LINES) == "8 lines: a header, 3 records, 2 empty, 2 within 1 field"
 
 
 @pytest.mark.parametrize("read", [2, 4])

@@ -85,7 +85,7 @@ def test_lines_of_mu_argus_files(tmp_path):
     )
     with pytest.warns(LastLineOpen, match="2 records, and no line end after the last"):
         counted = formats.read_counted(path)[1]
-    assert str(counted) == "3 lines: 1 of names, 2 records"
+    assert str(counted) == "3 lines: a header, 2 records"
 
 
 def test_two_records_in_a_line_of_a_mu_argus_file(tmp_path):
