@@ -189,11 +189,7 @@ def helpers_of(
     weights = np.zeros(units)
     for lost in np.unique(free[free != 0]).tolist():
         at = np.flatnonzero(free == lost)
-        kept = [k for k in range(m) if not lost >> k & 1]
-        group, groups = np.zeros(units, np.int64), 1
-        if kept:
-            found = count([columns[k] for k in kept], [levels[k] for k in kept])
-            group, groups = found.inverse.astype(np.int64), len(found.frequency)
+        group, groups = _without(lost, columns, levels)
         helpers += np.bincount(group[at], size[at], groups).astype(np.int64)[group]
         weights += np.bincount(group[at], size[at] * heaviest[at], groups)[group]
         top = np.zeros(groups)
@@ -206,6 +202,18 @@ def _as_columns(codes: NDArray[np.int32]) -> tuple[list[NDArray[np.uint32]], lis
     """Return the codes from 0 of each key, and their number."""
     columns = [(column + 1).astype(np.uint32) for column in codes.T]
     return columns, [int(column.max(initial=0)) + 1 for column in columns]
+
+
+def _without(
+    lost: int, columns: list[NDArray[np.uint32]], levels: list[int]
+) -> tuple[Integers, int]:
+    """Return the combination of each unit in the keys not lost, and their number."""
+    kept = [k for k in range(len(columns)) if not lost >> k & 1]
+    units = len(columns[0])
+    if not kept or not units:
+        return np.zeros(units, np.int64), 1
+    found = count([columns[k] for k in kept], [levels[k] for k in kept])
+    return found.inverse.astype(np.int64), len(found.frequency)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,7 +251,7 @@ class _View:
         self._weight, self._size = given.weight, given.size
         self._lacks = (given.codes < 0) @ (1 << np.arange(m))
         self._columns, self._levels = _as_columns(given.codes)
-        self._groups: dict[int, tuple[Integers, int]] = {}
+        self.groups: dict[int, tuple[Integers, int]] = {}
         self.margins: dict[int, _Margin] = {}
         every = np.arange(units)
         self._now = self._margin(0, every, np.zeros(units, bool))
@@ -264,23 +272,12 @@ class _View:
             where: Any = slice(None)
             if len(kinds) > 1:
                 where = np.flatnonzero(lacks == lack)
-            group, groups = self._group(lost | lack)
+            gone = lost | lack
+            if gone not in self.groups:
+                self.groups[gone] = _without(gone, self._columns, self._levels)
+            group, groups = self.groups[gone]
             tables.append((where, group[at[where]], group[self.rows], groups))
         return _Margin(at, most, tables)
-
-    def _group(self, gone: int) -> tuple[Integers, int]:
-        """Return the combination of each unit in the keys that are kept."""
-        if gone not in self._groups:
-            m, units = len(self._columns), len(self._lacks)
-            kept = [k for k in range(m) if not gone >> k & 1]
-            group, groups = np.zeros(units, np.int64), 1
-            if kept and units:
-                found = count(
-                    [self._columns[k] for k in kept], [self._levels[k] for k in kept]
-                )
-                group, groups = found.inverse.astype(np.int64), len(found.frequency)
-            self._groups[gone] = group, groups
-        return self._groups[gone]
 
     def gains(self, u: Floats) -> dict[int, Floats]:
         """Return what units give to the rules if they lose the keys of each margin."""
@@ -444,7 +441,7 @@ class Bound:
             for lost, parts in who.items():
                 at = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
                 view.add(lost, at, may)
-            view._groups.clear()  # not needed any more
+            view.groups.clear()  # not needed any more
         found = []
         for number, one in enumerate(self._sets):
             parts_of: list[tuple[int, int, Integers | None]] = []
