@@ -380,7 +380,7 @@ CALLS = {
         lambda: estimate_uniques(DATA, ["k"], population=9, shrinkages=[2]),
                                  "shrinkage"),
     "recode: no mapping": (lambda: riskcore.recode(DATA, ["k"]), "recodings"),
-    "recode: no Recoding": (lambda: riskcore.recode(DATA, {"k": "x"}), "not a Recoding"),
+    "recode: no Recoding": (lambda: riskcore.recode(DATA, {"k": "x"}), "is not a Reco"),
     "recode: unknown": (lambda: riskcore.recode(DATA, {"z": Recoding.truncation(1)}),
                         "'z'"),
     "recode: data": (lambda: riskcore.recode(5, {"k": Recoding.truncation(1)}), "data"),
