@@ -222,8 +222,8 @@ def propensity_lines(figures: Plain) -> list[str]:
         lines.append(f"Note: {found['reason']}")
     lines.append(
         "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
-        "differ as two samples of one population do. It is not a test: the safe file is a "
-        "changed copy of the original."
+        "differ as two samples of one population do. It is not a test: the safe "
+        "file is a changed copy of the original."
     )
     return lines
 
