@@ -89,6 +89,14 @@ def test_two_stray_quotes_in_one_line(tmp_path):
     )
 
 
+def test_a_field_longer_than_a_block(tmp_path):
+    long = "x" * (3 << 20)
+    path = written(tmp_path, f'{HEADER}1,2,"{long}",10\n{rows(5)}')
+    table, intake = formats.read_counted(path)
+    assert table.column("age")[0].as_py() == long
+    assert table.num_rows == intake.records == 6
+
+
 class OutOfOrder(io.BytesIO):
     """A file whose first part reaches its reader after the second one does."""
 
