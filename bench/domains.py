@@ -82,11 +82,11 @@ def fractions(low, high):
     """Return a sampler of p in [low, high): even in p, log p and near 1 log(1 - p)."""
 
     def draw(rng, n):
-        p = rng.uniform(low, high, n)
-        p[: n // 3] = log_uniform(rng, max(low, 1e-15), high, n // 3)
+        p, third = rng.uniform(low, high, n), n // 3
+        p[:third] = log_uniform(rng, max(low, 1e-15), high, third)
         if high == 1.0:
-            near = 1 - log_uniform(rng, 2.0**-54, 0.5, n // 3)
-            p[-(n // 3) :] = near.clip(low)
+            near = 1 - log_uniform(rng, 2.0**-54, 0.5, third)
+            p[n - third :] = near.clip(low)
         return p.clip(low or SMALLEST, high)
 
     return draw

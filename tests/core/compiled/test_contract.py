@@ -101,9 +101,8 @@ def test_the_witness_has_the_error_stated_by_mpmath(contract):
 def test_arb_and_mpmath_have_the_same_exact_values(region):
     names = "individual_risk", "log_individual_risk", "individual_risk_gradient"
     draw = search.SUBJECTS["individual_risk"].regions[region]
-    for at in zip(
-        *(x.tolist() for x in draw(np.random.default_rng(1), 9)), strict=True
-    ):
+    f, p = draw(np.random.default_rng(1), 600)
+    for at in zip(f[::60].tolist(), p[::60].tolist(), strict=True):
         if not (1e-30 < at[0] < 1e6 and at[1] > 1e-30):
             continue  # mpmath would take minutes
         for name in names:
