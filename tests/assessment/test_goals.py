@@ -365,7 +365,7 @@ def test_records_that_hold_anything(folder, run, refused):
         ("k", [], "need one for each of 1 sets"),
         ("k", [1], "need a whole number from 2"),
         ("k", 3, "need a list of whole numbers"),
-        ("k", [None], "no threshold"),
+        ("k", [None], "give a threshold"),
         ("strata", ["d"], "'d' is not in every set"),
         ("strata", ["a", "b", "c"], "a set of keys has strata only"),
     ]:

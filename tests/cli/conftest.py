@@ -63,12 +63,14 @@ class Terminal(io.StringIO):
         return True
 
 
-def start(line, after="", environment=(), **options):
+SOURCE = str(Path(cli.__file__).parents[2])
+
+
+def start(line, after="", **options):
     """Start a command line by a shell, which also does what stands after it."""
     program = shlex.join([sys.executable, "-m", "riskcore"])
-    source = str(Path(cli.__file__).parents[2])
     return subprocess.Popen(
         ["sh", "-c", f"exec {program} {line} {after}"],
-        env={**os.environ, "PYTHONPATH": source, **dict(environment)},
+        env={**os.environ, "PYTHONPATH": SOURCE},
         **options,
     )

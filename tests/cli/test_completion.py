@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.cli.conftest import SOURCE
+
 
 @pytest.fixture
 def offered(tmp_path):
@@ -14,6 +16,7 @@ def offered(tmp_path):
     def offer(line):
         answer = tmp_path / "answer"
         asked = {
+            "PYTHONPATH": SOURCE,
             "_ARGCOMPLETE": "1",
             "_ARGCOMPLETE_SHELL": "bash",
             "_ARGCOMPLETE_SUPPRESS_SPACE": "1",

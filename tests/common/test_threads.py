@@ -1,8 +1,5 @@
 """Calls on threads, and Ctrl-C at each moment of them."""
 
-import subprocess
-import sys
-
 import pytest
 
 from riskcore.common.threads import in_threads
@@ -65,5 +62,5 @@ assert event > 10, event
 """
 
 
-def test_ctrl_c_at_any_moment_hangs_nothing():
-    subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, timeout=300)
+def test_ctrl_c_at_any_moment_hangs_nothing(python):
+    python(INTERRUPTED)

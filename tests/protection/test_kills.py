@@ -1,5 +1,6 @@
 """Commands that are killed while they write: all files old, or all new."""
 
+import itertools
 import json
 import os
 import random
@@ -13,7 +14,7 @@ import pytest
 
 from riskcore import cli, simulate
 from riskcore.data.files import formats, replace
-from tests import needs
+from tests import needs, thin
 
 pytestmark = needs.posix
 
@@ -167,9 +168,12 @@ CHANGES = [*RENAMINGS, "open", "os.link", "os.remove", "os.chmod", "os.chown"]
 
 
 @pytest.mark.parametrize(
-    "changes", [RENAMINGS, pytest.param(CHANGES, marks=pytest.mark.slow)]
+    ("command", "changes"),
+    thin.cases(
+        itertools.product(COMMANDS, (RENAMINGS, CHANGES)),
+        lambda command, changes: command == "protect" and changes == RENAMINGS,
+    ),
 )
-@pytest.mark.parametrize("command", COMMANDS)
 def test_killed_within_the_window_of_the_renamings(
     folder, command, changes, record_property
 ):

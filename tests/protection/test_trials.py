@@ -106,7 +106,7 @@ def test_a_candidate_that_fails_is_a_row():
     }
     tried = try_out(survey(), KEYS, candidates, weight="w")
     assert [one.safe for one in tried.trials] == [True, None, None, False, False]
-    assert "no threshold" in tried["no threshold"].reason
+    assert "give a threshold" in tried["no threshold"].reason
     assert "'hh'" in tried["no such column"].reason
     assert tried["no threshold"].values_suppressed is None
     assert "NOT SAFE" in tried["stops"].reason
