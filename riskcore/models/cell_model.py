@@ -467,8 +467,12 @@ class CellModel(ABC):
             risk = prior.individual_risk_poisson(one, others)
         else:
             # A person is likelier to be in a large cell: the shape is one more.
-            shape = self.overdispersion.shape(self.n * pi)
-            p = shape / (shape + others)
+            expected = self.n * pi
+            shape = self.overdispersion.shape(expected)
+            # Divided by pi: for cells of probability 0, which replicates may have.
+            odds = (N - 1) / self.n / self.overdispersion.evenness(expected)
+            with np.errstate(invalid="ignore"):
+                p = np.where(pi > 0.0, shape / (shape + others), 1.0 / (1.0 + odds))
             risk = prior.individual_risk_with_prior(one, shape + 1.0, p)
         return math.fsum((self.sample.records * risk).tolist()) / self.n
 

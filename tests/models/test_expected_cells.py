@@ -10,6 +10,7 @@ import pytest
 from riskcore.models import (
     DirichletMultinomial,
     Ewens,
+    LogLinear,
     Pitman,
     PoissonGamma,
     SizeIndices,
@@ -65,6 +66,18 @@ def test_poisson_gamma_by_its_law():
         assert math.isclose(model.expected_cells(N), want, rel_tol=1e-12)
     equal = PoissonGamma(1000, 0.0).expected_cells(500)
     assert math.isclose(equal, 1000 * -math.expm1(-0.5), rel_tol=1e-14)
+
+
+def test_correctness_where_a_replicate_gives_a_cell_probability_0():
+    # Without its one record a category has probability 0, and its cell one person.
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 4, 300)
+    y, z = (x + rng.integers(0, 2, 300)) % 4, rng.integers(0, 3, 300)
+    x[0] = 9
+    model = LogLinear.fit([x, y, z])
+    assert not model.overdispersion.poisson
+    low, high = model.correctness_interval(10**5)
+    assert low <= model.correctness(10**5) <= high < 0.1
 
 
 def test_correctness_is_the_mean_of_1_over_F():
