@@ -475,6 +475,18 @@ def test_fractions(figures, text, value):
     assert found["unsafe_records"][0]["threshold"] == value
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--rate 101%", "--rate: 101% is not in [0, 1]"),
+        ("--rate sNaN", "--rate: 'sNaN' is not a number"),
+        ("--unsafe 1.5", "--unsafe: '1.5' is not a whole number"),
+    ],
+)
+def test_bad_options(refused, options, message):
+    assert message in refused(f"assess survey.csv --keys age {options}")
+
+
 SIZES = "uniques --sizes 1=5"
 
 
@@ -635,4 +647,5 @@ def test_demo_refused(refused, folder):
     assert "survey.csv: exists" in refused("demo --file survey.csv")
     (folder / "other.html").touch()
     assert "other.html: exists" in refused("demo --file other.csv")
+    assert "need at least 1 record" in refused("demo --records 0")
     assert (folder / "survey.csv").read_bytes() == SURVEY
