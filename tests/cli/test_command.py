@@ -487,6 +487,10 @@ def test_bad_options(refused, options, message):
     assert message in refused(f"assess survey.csv --keys age {options}")
 
 
+def test_a_survey_without_records(refused):
+    assert "need at least 1 record" in refused("demo --records 0")
+
+
 SIZES = "uniques --sizes 1=5"
 
 
@@ -647,5 +651,4 @@ def test_demo_refused(refused, folder):
     assert "survey.csv: exists" in refused("demo --file survey.csv")
     (folder / "other.html").touch()
     assert "other.html: exists" in refused("demo --file other.csv")
-    assert "need at least 1 record" in refused("demo --records 0")
     assert (folder / "survey.csv").read_bytes() == SURVEY
