@@ -475,6 +475,22 @@ def test_fractions(figures, text, value):
     assert found["unsafe_records"][0]["threshold"] == value
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--rate 101%", "--rate: 101% is not in [0, 1]"),
+        ("--rate sNaN", "--rate: 'sNaN' is not a number"),
+        ("--unsafe 1.5", "--unsafe: '1.5' is not a whole number"),
+    ],
+)
+def test_bad_options(refused, options, message):
+    assert message in refused(f"assess survey.csv --keys age {options}")
+
+
+def test_a_survey_without_records(refused):
+    assert "need at least 1 record" in refused("demo --records 0")
+
+
 SIZES = "uniques --sizes 1=5"
 
 

@@ -68,6 +68,7 @@ def test_as_markdown_and_picture(run, folder, name, start, what):
         ("--forms series7 series7", "given twice: series7"),
         ("--f 1e999", "f are finite and at least"),
         ("--f 0.5:4", "'0.5:4': the ends are not whole numbers; give a count"),
+        ("--f 1:9:3:log:2", "'1:9:3:log:2' is not START:STOP:COUNT:SCALE"),
         ("--f 1:4:x", "'x' is not a whole number >= 0"),
         ("--p 0.1:1:4:logit", "a logit grid lies in"),
         ("--p 1.5 --output e.csv", "p are above 0 and at most 1"),

@@ -198,6 +198,8 @@ RISKY = f"{PROTECT} --threshold 0.1"
         ("protect survey.csv --threshold 0.1", "give --keys, or --replay"),
         (f"{RISKY} --recode AGE", "'AGE' is not NAME=VALUE"),
         (f"{RISKY} --recode AGE=top:9 AGE=top:8", "--recode: 'AGE' appears twice"),
+        (f"{RISKY} --recode AGE=no.grc", "no.grc"),
+        (f"{RISKY} --recode AGE=top:x", "'x' is not a number"),
         (f"{RISKY} --recode AGE=foo:1", "rules are upto:"),
         (f"{RISKY} --cost SEX=high", "'high' is not a number"),
         (f"{RISKY} --cost foo", "--cost foo: give fewest"),

@@ -87,6 +87,7 @@ NO_CELLS = "--uniques needs a population of cells and --sample"
     [
         (f"{ZIPF} --output z.xls", "z.xls: can write"),
         (f"{ZIPF} --uniques", NO_CELLS),
+        ("simulate microdata --records 9 --sample 3 --output m.csv", "already"),
         ("simulate microdata --records 10 --households 3", "not use --households"),
         ("simulate microdata --records 50 --output m.csv --uniques", NO_CELLS),
         ("simulate household-survey", "household-survey needs --households"),
