@@ -122,7 +122,7 @@ REFUSED = {
     "output and report the same": ([*ASSESS, "--output", "x.csv", "--report", "x.csv"],
                                    "x.csv"),
     # protect
-    "protect: no threshold": ([*PROTECT, "--output", "o.csv"], "no threshold"),
+    "protect: no threshold": ([*PROTECT, "--output", "o.csv"], "nothing to protect"),
     "protect: threshold 0": ([*PROTECT, "--threshold", "0", "--output", "o.csv"],
                              "need a risk in (0, 1]"),
     "protect: rate 0": ([*PROTECT, "--rate", "0%", "--output", "o.csv"], "(0, 1]"),

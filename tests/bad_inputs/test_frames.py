@@ -250,7 +250,7 @@ def test_names_that_differ_by_case_are_two_columns():
 # protect, beyond what it shares with assess
 
 PROTECT = {
-    "nothing": ({"threshold": None}, "no threshold"),
+    "nothing": ({"threshold": None}, "nothing to protect against"),
     "threshold 0": ({"threshold": 0}, "threshold=0"),
     "threshold negative": ({"threshold": -0.1}, "threshold"),
     "threshold 2": ({"threshold": 2}, "threshold=2"),

@@ -227,7 +227,7 @@ def test_what_is_refused_before_any_work(engine, tmp_path):
         riskcore.protect(data, ["b"], **how)
     with pytest.raises(KeyError, match="no column 'b'"):
         riskcore.protect(data, KEYS, recodings={"b": YOUNG}, **how)
-    with pytest.raises(ValueError, match="no threshold"):
+    with pytest.raises(ValueError, match="nothing to protect against"):
         riskcore.protect(data, KEYS, "w")
     result = riskcore.protect(data, KEYS, **how)
     with pytest.raises(TypeError, match=r"write: .* holds the records.*\.data"):
