@@ -60,11 +60,13 @@ def grid(
         raise ValueError(f"unknown scale {scale!r}; known are {', '.join(SCALES)}")
     low, high = SCALES[scale]
     if not start < stop:
-        raise ValueError(f"a grid goes up, not from {start:g} to {stop:g}")
+        raise ValueError(
+            f"grid from {start:g} to {stop:g}: the stop must be above the start"
+        )
     if not low <= start < stop <= high:
         raise ValueError(
-            f"a {scale} grid lies in [{low:g}, {high:.16g}], not from {start:g} to "
-            f"{stop:g}"
+            f"grid from {start:g} to {stop:g}: a {scale} grid must lie in "
+            f"[{low:g}, {high:.16g}]"
         )
     if count < 2:
         raise ValueError(f"a grid has at least 2 numbers, not {count}")

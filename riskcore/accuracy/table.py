@@ -186,7 +186,7 @@ def _points(f: Any, p: Any, paired: bool) -> tuple[Floats, Floats]:
         raise ValueError("sampling fractions p are above 0 and at most 1")
     if paired:
         if len(f) != len(p) and 1 not in (len(f), len(p)):
-            raise ValueError(f"f and p make no pairs: {len(f)} and {len(p)} numbers")
+            raise ValueError(f"f and p do not pair up: {len(f)} and {len(p)} numbers")
         f, p = np.broadcast_arrays(f, p)
     else:
         f, p = np.meshgrid(np.unique(f), np.unique(p), indexing="ij")

@@ -291,7 +291,7 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
         raise ValueError(
             f"missing values of sensitive variables: {', '.join(faults)} of {n} "
             "records; missing_sensitive='ignore' (--missing-sensitive ignore) leaves "
-            "them out, 'category' takes missing as one more value"
+            "them out, 'category' counts missing as one more value"
         )
 
 
@@ -620,7 +620,7 @@ class Diversity(OnASheet):
             if each.name == name:
                 return each
         known = ", ".join(repr(each.name) for each in self.variables)
-        raise NoSuchNameError(f"no sensitive variable {name!r}; there are {known}")
+        raise NoSuchNameError(f"{name!r} is not a sensitive variable; they are {known}")
 
     def fails(
         self,

@@ -173,8 +173,8 @@ def _level(cells: Cells, level: float) -> float:
     """Refuse an invalid level, and cells that share records."""
     if cells.missing in WILDCARDS and any(cells.missing_values):
         raise ValueError(
-            f"missing={cells.missing!r}: cells of records that match any value are not "
-            "independent; there is no interval"
+            f"missing={cells.missing!r}: records with missing keys match any value, so "
+            "the cells are not independent and there cannot be an interval"
         )
     return arguments.number_in("level", level, "(0, 1)")
 

@@ -156,7 +156,7 @@ def suda(
         if not 0 < fraction < 1:
             raise ValueError(
                 f"weight {weight!r}: the weights of {cells.n:,} records add to "
-                f"{cells.totals.population:,.8g}; need more, or give a fraction"
+                f"{cells.totals.population:,.8g}; need a larger sum, or a fraction"
             )
     report = progress
     report("trying sets of keys")

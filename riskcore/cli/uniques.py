@@ -202,7 +202,7 @@ def _of_sizes(options: argparse.Namespace) -> Any:
     from riskcore.models import SizeIndices
 
     if options.file is not None or options.keys is not None:
-        raise ValueError("--sizes takes the place of FILE and --keys")
+        raise ValueError("give --sizes, or FILE and --keys, not both")
     if options.weight is not None or options.missing != "refuse":
         raise ValueError("--sizes cannot be combined with --weight or --missing")
     if options.cell_models is not None:

@@ -51,7 +51,7 @@ def _decimal(number: str, text: str) -> Decimal:
     """Return a number exactly; ``text`` is what was written."""
     if len(number) > _MOST_DIGITS:
         raise argparse.ArgumentTypeError(
-            f"too long: a number of {len(number)} characters"
+            f"a number of {len(number)} characters is too long"
         )
     if not _NUMBER.fullmatch(number):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
@@ -86,7 +86,7 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
     if len(text) > _MOST_DIGITS:
         raise argparse.ArgumentTypeError(
-            f"too long: a whole number of {len(text)} digits"
+            f"a whole number of {len(text)} digits is too long"
         )
     return int(text)
 

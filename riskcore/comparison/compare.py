@@ -265,7 +265,7 @@ def _matching(original: CodedColumn, safe: CodedColumn) -> NDArray[np.int64]:
     ):
         raise ValueError(
             f"id {original.name!r}: the ids of the files differ; if the safe file has "
-            "new ones, leave id out"
+            "new ids, leave id out"
         )
     row = np.empty(len(safe.codes), np.int64)
     row[safe.codes] = np.arange(len(safe.codes))

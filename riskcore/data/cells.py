@@ -500,7 +500,7 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
     taken = [name for name in columns if str(name).lower() in results]
     if taken:
         raise ValueError(
-            f"column {taken[0]!r} is called like a result of riskcore: "
+            f"column {taken[0]!r} has the name of a result of riskcore: "
             "rename or drop it"
         )
 

@@ -133,8 +133,8 @@ def code_cells(
         types = ", ".join(f"{key!r}: {values.dtype}" for key, values in keys.items())
         raise TypeError(
             f"keys {types}: the engine counted {len(records):,} cells, but only "
-            f"{len(distinct.frequency):,} differ here: it separates values that arrive "
-            "as one. Give such a key as text"
+            f"{len(distinct.frequency):,} differ here: it separates values that are "
+            "equal when they arrive. Give such a key as text"
         )
     return columns
 

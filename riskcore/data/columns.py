@@ -101,7 +101,7 @@ def code_column(
             (labels, codes), missing = _code_series(column, ticks=ticks)
     except (TypeError, OverflowError) as error:  # overflow: times after the year 9999
         raise TypeError(
-            f"key {name!r}: {error}; a key has text, numbers, times or other values "
+            f"key {name!r}: {error}; a key needs text, numbers, times or other values "
             "that have an order"
         ) from None
     levels = len(labels) + (missing is not None)
@@ -230,8 +230,8 @@ def in_memory(data: Any) -> Any:
         raise ValueError(f"data: the stream of a {kind} breaks off: {error}") from None
     if not table.num_rows:
         raise ValueError(
-            f"data: a {kind} without records; a stream is read once, so give a new "
-            "one, or a table"
+            f"data: a {kind} without records; a stream can be read only once, so give "
+            "a new stream or a table"
         )
     return table
 

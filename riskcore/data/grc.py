@@ -105,9 +105,9 @@ def _tag(text: str) -> dict[str, Any]:
     if tag.upper() == "<MISSING>":
         return {"missing_codes": missing_codes(tokens)}
     if tag.upper() != "<CODELIST>":
-        raise ValueError("a tag that recode files do not have")
+        raise ValueError("recode files have no such tag")
     if not tokens:
-        raise ValueError("no file is named")
+        raise ValueError("the name of the file is missing")
     return {"codelist": unquoted(tokens[0])}
 
 
@@ -133,7 +133,7 @@ def _rules(text: str, line: int, variable: Variable | None) -> list[Rule]:
 def _ends(item: list[str]) -> tuple[str | None, str | None]:
     """Read a code or a range; an open end is None."""
     if not item:
-        raise ValueError("a code is lacking")
+        raise ValueError("a code is missing")
     if item == ["-"]:
         raise ValueError("a hyphen without a code")
     if item.count("-") > 1:
@@ -143,7 +143,7 @@ def _ends(item: list[str]) -> tuple[str | None, str | None]:
     dash = item.index("-") if "-" in item else None
     sides = [item] if dash is None else [item[:dash], item[dash + 1 :]]
     if any(len(side) > 1 for side in sides):
-        raise ValueError("a comma is lacking, or quotes around a code with blanks")
+        raise ValueError("a comma is missing, or the quotes around a code with blanks")
     codes = [_code(side[0]) if side else None for side in sides]
     return codes[0], codes[-1]
 

@@ -91,11 +91,13 @@ class Rule:
         if self.bounds not in ("[]", "[)", "(]", "()"):
             raise ValueError(f"bounds={self.bounds!r}: use '[]', '[)', '(]' or '()'")
         if self.low is None and self.high is None:
-            raise ValueError("a rule for no code: give low, high or both")
+            raise ValueError("the rule fits no code: give low, high or both")
         if self.low is None or self.high is None:
             return
         if isinstance(self.low, str) != isinstance(self.high, str):
-            raise TypeError(f"{self.low!r} to {self.high!r}: text and a number")
+            raise TypeError(
+                f"{self.low!r} to {self.high!r}: give two texts or two numbers"
+            )
         if self.low == self.high and self.bounds != "[]":
             raise ValueError(f"no code lies in {self.interval}")
 
@@ -208,7 +210,7 @@ class Recoding:
         if self.drop and self.rules:
             raise ValueError("rules and truncation do not go together: give one")
         if not self.drop and not self.rules and self.missing is None:
-            raise ValueError("a recoding without rules: give one at least")
+            raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
 
@@ -433,7 +435,7 @@ class Recoding:
         """
         unknown = set(plain) - {attribute.name for attribute in fields(cls)}
         if unknown:
-            raise ValueError(f"not of a recoding: {', '.join(sorted(unknown))}")
+            raise ValueError(f"not parts of a recoding: {', '.join(sorted(unknown))}")
         rules = tuple(Rule(**rule) for rule in plain.get("rules", ()))
         codes = tuple(plain.get("missing_codes", ()))
         return cls(**{**plain, "rules": rules, "missing_codes": codes})
@@ -519,7 +521,7 @@ class Recoding:
             return _as_text(code).strip(" ")
         if isinstance(code, str):
             return code
-        raise TypeError(f"rules for text, but codes that are numbers, as {code!r}")
+        raise TypeError(f"the rules are for text, but code {code!r} is a number")
 
     def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
         """Return the new codes of those that no rule fits."""
@@ -528,8 +530,8 @@ class Recoding:
         absent = [code for code in codes if _as_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
-                f"{_some(absent)}: without a rule, but a missing code of the recoded "
-                "variable; give it a rule"
+                f"no rule for {_some(absent)}, a missing code of the recoded variable; "
+                "give it a rule"
             )
         return {} if self.others == "missing" else dict(zip(codes, codes, strict=True))
 
@@ -688,8 +690,9 @@ def _as_double(code: Any) -> float:
         double = math.inf
     if double != code:
         raise ValueError(
-            f"{code!r} would become a floating-point number, because other codes are "
-            "or values are missing, and no double equals it; recode to text"
+            f"{code!r} would become a floating-point number, because values are "
+            "missing or other codes are such numbers, but no double equals it; recode "
+            "to text"
         )
     return double
 
@@ -769,9 +772,9 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
 def _check_code(code: Any) -> None:
     """Refuse a code that is neither text nor a finite number."""
     if not isinstance(code, str | int | float):
-        raise TypeError(f"{code!r}: a code is text or a number")
+        raise TypeError(f"{code!r}: a code must be text or a number")
     if isinstance(code, float) and not math.isfinite(code):
-        raise ValueError(f"{code!r}: a code that is a number is finite")
+        raise ValueError(f"{code!r}: a code that is a number must be finite")
 
 
 def refuse_backwards(rule: Rule, *, padded: bool) -> None:
@@ -802,7 +805,7 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
-        raise ValueError(f"rules for numbers, but code {code!r} is not a number")
+        raise ValueError(f"the rules are for numbers, but code {code!r} is text")
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 

@@ -144,7 +144,7 @@ class CellTable:
             return cls._of_cells(tabulate(data, keys, weight, missing))
         if not isinstance(data, Sequence) or isinstance(data, str | bytes):
             raise TypeError(
-                "keys: name the key variables; without them data are the cells of "
+                "keys: name the key variables; without keys, data must be the cells of "
                 f"riskcore.tabulate or arrays of codes, not {arguments.shown(data)}"
             )
         return cls._of_codes(data, levels, frequency, weight_sum)
@@ -161,9 +161,9 @@ class CellTable:
             )
         if not any_value and any(cells.missing_values):
             raise ValueError(
-                f"missing={cells.missing!r}: a model is fitted to records that are "
-                "each in one cell; take missing='category' (--missing category), or "
-                "leave out records with missing keys"
+                f"missing={cells.missing!r}: a model needs each record in one cell; "
+                "give missing='category' (--missing category), or leave out records "
+                "with missing keys"
             )
         return cls.of_margins(
             cells,

@@ -124,7 +124,7 @@ class KnownPopulation(CellModel):
         raise ValueError(
             f"cells: the population lacks {absent} of {len(table)} cells of the sample"
             f", {int(bad.sum()) - absent} have fewer people than records; code the "
-            "keys of both alike, or choose with lacking= what to do with these cells"
+            "keys of both in the same way, or say what to do with these cells: lacking="
         )
 
     def correctness(self, N: int) -> float:

@@ -193,7 +193,7 @@ class SizeIndices:
         return math.fsum([ways, -self.total(records), *(-cells).tolist()])
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{name}: size indices do not change")
+        raise AttributeError(f"{name}: size indices cannot be changed")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SizeIndices):

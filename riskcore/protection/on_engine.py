@@ -176,10 +176,10 @@ class OnEngine:
             same = expected.are(engine.batches(self.question), self.question, ticks)
         if not same:
             raise RuntimeError(
-                f"what {self.engine.name} gives is not what was verified; nothing is "
-                "returned. If the data were changed meanwhile, protect them again; "
-                "else report this as a defect of riskcore, with the types of the "
-                "columns"
+                f"the data that {self.engine.name} returns are not those that were "
+                "verified, so nothing is returned. If they changed meanwhile, protect "
+                "them again; otherwise report a defect of riskcore and give the types "
+                "of the columns"
             )
 
     # --- what other columns tell ---

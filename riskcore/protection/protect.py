@@ -239,7 +239,9 @@ def protect(
     source = Source.of(data, reading)
     if isinstance(keys, Settings):
         if settings or (weight, household) != (None, None):
-            raise TypeError("Settings hold all columns and settings: give nothing else")
+            raise TypeError(
+                "Settings already name all columns and options: give nothing else"
+            )
         asked = keys
     else:
         asked = Settings.resolve(source, keys, weight, household, **settings)
@@ -258,9 +260,8 @@ def _protect(
     if engine is not None:
         if settings.plan != "record":
             raise TypeError(
-                f"plan={settings.plan!r}: {engine.name} holds the records, and the "
-                "cells that are planned here stand for many; collect the data, or use "
-                "plan='record'"
+                f"plan={settings.plan!r}: this plan needs single records, but "
+                f"{engine.name} holds them; collect the data, or use plan='record'"
             )
         return _protect_on_engine(source, engine, settings, say, secret)
     source.check(settings.columns)

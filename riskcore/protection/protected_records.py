@@ -193,7 +193,7 @@ class ProtectedRecords:
 
     def _only(self) -> KeySet:
         if len(self.sets) > 1:
-            raise ValueError(f"{len(self.sets)} sets of keys: see .sets")
+            raise ValueError(f"there are {len(self.sets)} sets of keys: use .sets")
         return self.sets[0]
 
     @cached_property

@@ -135,8 +135,8 @@ class Protected(ProtectedRecords):
         self.source.check(names)
         if self.on_engine is not None and self.n >= MOST_SHOWN:
             raise ValueError(
-                f"{self.n:,} records: what a column reveals can be counted for fewer "
-                f"than {MOST_SHOWN:,} records only"
+                f"{self.n:,} records: what a column reveals can be counted only for "
+                f"fewer than {MOST_SHOWN:,} records"
             )
         found = [one for one in self.shown if one.column in names]
         for name in names:

@@ -261,7 +261,7 @@ class Settings:
                 raise ValueError(f"strata: {name!r} is not in every set of keys")
         for keys in self.keys:
             if set(keys) <= set(self.strata):
-                raise ValueError("strata: a set of keys has strata only; name a key")
+                raise ValueError("strata: a set of keys holds only strata; add a key")
 
     def _check_thresholds(self) -> None:
         thresholds = {
@@ -408,7 +408,7 @@ class Settings:
             _refuse_unfit(f"settings.{name}", plain[name], kind)
         if plain["population"].startswith(_GIVEN):
             raise ValueError(
-                f"settings.population: {plain['population']!r} is in no record; "
+                f"settings.population: a record cannot hold {plain['population']!r}; "
                 "protect again by riskcore.protect(..., population=...)"
             )
         cost = plain["cost"]

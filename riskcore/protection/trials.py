@@ -435,7 +435,7 @@ def _check(candidates: Any, common: Mapping[str, Any]) -> None:
     known = {"weight", "household", *settings_of(ProtectSettings)}
     for name, settings in [*candidates.items(), ("all candidates", common)]:
         if not isinstance(name, str):
-            raise TypeError(f"candidates: {arguments.shown(name)}: a name is text")
+            raise TypeError(f"candidates: {arguments.shown(name)}: a name must be text")
         if not isinstance(settings, Mapping):
             shown = arguments.shown(settings)
             raise TypeError(f"candidates: {name!r}: need a mapping, not {shown}")

@@ -410,7 +410,7 @@ def _check(
         raise ValueError("no stages: give at least one assessment")
     sizes = {name: one.cells.n for name, one in stages.items()}
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"stages of different numbers of records: {sizes}")
+        raise ValueError(f"stages with different numbers of records: {sizes}")
     without = [name for name, one in stages.items() if one.households is None]
     if without and len(without) < len(stages):
         raise ValueError(f"stages without households: {', '.join(without)}")

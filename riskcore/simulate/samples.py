@@ -68,7 +68,7 @@ def sample(
     arguments.generator("rng", rng)
     arguments.one_of("design", design, DESIGNS)
     if (design == "stratified") != (strata is not None):
-        raise ValueError(f'strata: needed by design="stratified" alone, not {design!r}')
+        raise ValueError(f'strata: needed only by design="stratified", not {design!r}')
     if strata is not None:
         return _stratified(population, n, _strata(strata, len(population)), rng)
     if design == "simple":

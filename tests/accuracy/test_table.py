@@ -299,11 +299,14 @@ def test_grids(start, stop, scale):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ((0, 1, 5, "log"), "a log grid lies in"),
-        ((0.5, 1, 5, "logit"), r"a logit grid lies in \[4.94066e-324, 0.99999999999"),
-        ((1, 1, 5), "goes up"),
-        ((math.nan, 1, 5), "goes up"),
-        ((1, math.inf, 5), "a linear grid lies in"),
+        ((0, 1, 5, "log"), "a log grid must lie in"),
+        (
+            (0.5, 1, 5, "logit"),
+            r"a logit grid must lie in \[4.94066e-324, 0.99999999999",
+        ),
+        ((1, 1, 5), "the stop must be above the start"),
+        ((math.nan, 1, 5), "the stop must be above the start"),
+        ((1, math.inf, 5), "a linear grid must lie in"),
         ((0, 1, 1), "at least 2 numbers"),
         ((0, 1, 5, "cubic"), "known are linear, log, logit, whole"),
     ],
@@ -451,7 +454,7 @@ def test_files_are_replaced_only_if_told(tmp_path):
     table = accuracy.error_table("franconi", 3, 0.5)
     path = tmp_path / "e.md"
     path.write_text("mine")
-    with pytest.raises(FileExistsError, match=r"e\.md: exists"):
+    with pytest.raises(FileExistsError, match=r"e\.md: already exists"):
         accuracy.write(path, table)
     assert path.read_text() == "mine"
     accuracy.write(path, table, overwrite=True)

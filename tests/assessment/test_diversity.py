@@ -242,7 +242,7 @@ def test_failing_cells_and_text():
     assert "smallest distinct l          1" in said
     assert repr(found).startswith("<Diversity: 13 records in 4 cells of cell; condi")
     assert repr(found["condition"]).startswith("<SensitiveVariable: condition, ")
-    with pytest.raises(KeyError, match="no sensitive variable 'cell'"):
+    with pytest.raises(KeyError, match="'cell' is not a sensitive variable"):
         found["cell"]
 
 

@@ -367,7 +367,7 @@ def test_records_that_hold_anything(folder, run, refused):
         ("k", 3, "need a list of whole numbers"),
         ("k", [None], "give a threshold"),
         ("strata", ["d"], "'d' is not in every set"),
-        ("strata", ["a", "b", "c"], "a set of keys has strata only"),
+        ("strata", ["a", "b", "c"], "a set of keys holds only strata"),
     ]:
         record = json.loads(path.read_text())
         record["settings"][member] = value

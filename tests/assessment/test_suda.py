@@ -291,9 +291,9 @@ def test_refused_data():
     many = {f"k{j}": [1, 2] for j in range(65)}
     with pytest.raises(ValueError, match="65 keys: give at most 64"):
         suda(many, list(many), 1)
-    with pytest.raises(ValueError, match="'Suda_Score' is called like a result"):
+    with pytest.raises(ValueError, match="'Suda_Score' has the name of a result"):
         suda({"a": [1, 2], "Suda_Score": [1, 2]}, ["a"]).records  # noqa: B018
-    with pytest.raises(ValueError, match="'suda_score' is called like a result"):
+    with pytest.raises(ValueError, match="'suda_score' has the name of a result"):
         suda({"suda_score": [1, 2]}, ["suda_score"])
 
 

@@ -174,7 +174,7 @@ def test_the_command(run, survey):
     assert json.loads(out)["estimates"][4]["tau"] == by_name(found)["Pitman"].tau
     status, _, err = run(*arguments, "--plot", "u.svg")
     assert status == 2
-    assert "u.svg: exists" in err
+    assert "u.svg: already exists" in err
 
 
 def test_size_indices_alone(run):
@@ -210,7 +210,7 @@ def test_size_indices_alone(run):
             ["--sizes", "1=2", "1=3", "--population", "9", "--cells", "9"],
             "1 appears twice",
         ),
-        (["f.csv", "--sizes", "1=2"], "--sizes takes the place of FILE"),
+        (["f.csv", "--sizes", "1=2"], "give --sizes, or FILE and --keys"),
         (["f.csv", "--keys", "a"], "f.csv: no such file"),
     ],
 )

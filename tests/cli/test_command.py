@@ -246,7 +246,7 @@ def test_output_of_a_mu_argus_file(run, folder, name):
 
 def test_output_replaces_only_if_asked(run, refused, folder):
     (folder / "out.csv").write_text("mine")
-    assert "out.csv: exists" in refused(f"{ASSESS} --output out.csv")
+    assert "out.csv: already exists" in refused(f"{ASSESS} --output out.csv")
     assert (folder / "out.csv").read_text() == "mine"
     assert run(f"{ASSESS} --output out.csv --overwrite")[0] == 0
     assert (folder / "out.csv").read_text() != "mine"
@@ -287,7 +287,7 @@ OUTPUTS = {
     [
         ("loop", "a loop of symbolic links"),
         ("loop.csv/x", "a loop of symbolic links"),
-        ("dangling", "a link to nowhere"),
+        ("dangling", "a broken link"),
         ("folder", "a directory, not a file"),
         ("pipe", "a device, not a file"),
         ("survey.csv/x", "survey.csv: not a directory"),
@@ -648,7 +648,7 @@ def test_nothing_shows_in_the_demo(run):
 
 
 def test_demo_refused(refused, folder):
-    assert "survey.csv: exists" in refused("demo --file survey.csv")
+    assert "survey.csv: already exists" in refused("demo --file survey.csv")
     (folder / "other.html").touch()
     assert "other.html: already exists" in refused("demo --file other.csv")
     assert (folder / "survey.csv").read_bytes() == SURVEY

@@ -105,7 +105,7 @@ def test_tables_are_not_for_more_than_the_survey(run):
     [
         (f"{SUDA} --overwrite", "--overwrite needs --output or --plot"),
         (f"{SUDA} --plot keys.txt", "--plot keys.txt: give a .png"),
-        (f"{SUDA} --output survey.csv --overwrite", "is read from"),
+        (f"{SUDA} --output survey.csv --overwrite", "an input file"),
         (f"{SUDA} --fraction 0", "fraction=0.0: need a number in (0, 1)"),
         (f"{SUDA} --max-size 0", "max_size=0: need"),
         (f"{SUDA} --weight PAY --fraction 0.1", "not both"),

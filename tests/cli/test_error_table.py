@@ -45,7 +45,7 @@ def test_as_a_file(run, refused, name):
     written = formats.read(name, numeric=set(table) - {"form"})
     for column in table:
         assert written[column].to_pylist() == table[column].tolist()
-    assert f"{name}: exists" in refused(f"{TABLE} 0.5 --output {name}")
+    assert f"{name}: already exists" in refused(f"{TABLE} 0.5 --output {name}")
     assert run(f"{TABLE} 0.5 --output {name} --overwrite")[0] == 0
 
 
@@ -70,7 +70,7 @@ def test_as_markdown_and_picture(run, folder, name, start, what):
         ("--f 0.5:4", "'0.5:4': the ends are not whole numbers; give a count"),
         ("--f 1:9:3:log:2", "'1:9:3:log:2' is not START:STOP:COUNT:SCALE"),
         ("--f 1:4:x", "'x' is not a whole number >= 0"),
-        ("--p 0.1:1:4:logit", "a logit grid lies in"),
+        ("--p 0.1:1:4:logit", "a logit grid must lie in"),
         ("--p 1.5 --output e.csv", "p are above 0 and at most 1"),
     ],
 )

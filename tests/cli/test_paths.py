@@ -104,7 +104,7 @@ def test_an_input_is_never_written_over(folder, refused, line, name, option, lin
     if link is not None:
         link(name, target)
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    assert "is read from" in refused(f"{line} {option} {target} --overwrite")
+    assert "an input file" in refused(f"{line} {option} {target} --overwrite")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -121,7 +121,7 @@ def test_a_replayed_record_and_the_key_stay(folder, run, refused, monkeypatch):
         f"compare survey.csv safe.csv --record {record} --report {record}",
         f"assess survey.csv {KEYS} --report record.key",
     ):
-        assert "is read from" in refused(f"{line} --overwrite")
+        assert "an input file" in refused(f"{line} --overwrite")
 
 
 def test_nothing_is_written_into_a_folder_that_is_read(folder, refused):
@@ -144,7 +144,7 @@ def test_nothing_is_written_into_a_folder_that_is_read(folder, refused):
     ],
 )
 def test_two_outputs_are_never_one_file(refused, line):
-    assert "two files of this name" in refused(line)
+    assert "two output files have this name" in refused(line)
 
 
 BOTH = ["o.csv", "p.html"]
@@ -194,5 +194,5 @@ def test_rules_that_python_reads_are_inputs_too(folder):
     )
     result.write("safe.csv", shuffle=True, renumber=["HOUSEHOLD"])
     assert stat.S_IMODE(os.stat("safe.csv").st_mode) == 0o600
-    with pytest.raises(ValueError, match="is read from"):
+    with pytest.raises(ValueError, match="an input file"):
         result.report("age.grc", overwrite=True)

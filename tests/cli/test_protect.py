@@ -166,7 +166,7 @@ def test_nothing_is_replaced_unasked(run, refused):
     said = refused(line)
     assert "safe.csv: already exists; ask to overwrite" in said
     Path("safe.csv").rename("safe.csv.private.json")
-    assert "safe.csv.private.json: exists" in refused(line)
+    assert "safe.csv.private.json: already exists" in refused(line)
     assert not Path("safe.csv").exists()
     assert run(f"{line} --overwrite")[0] == 0
 
@@ -210,7 +210,7 @@ RISKY = f"{PROTECT} --threshold 0.1"
         (f"{PROTECT} --replay no.json", "leave out --keys, --weight"),
         (
             "protect survey.csv --replay survey.csv",
-            "survey.csv: no record of a protection",
+            "survey.csv: not a record of a protection",
         ),
         (f"{RISKY} --output safe.xls", "safe.xls: can"),
         (f"{RISKY} --output safe.asc", "only a mu-Argus"),
@@ -307,7 +307,7 @@ def test_reports(run, refused):
     assert "survey.csv: re-identification risk and protection" in text
     assert "Riskiest combinations" in text
     assert '<h2 id="utility-title">Utility</h2>' in text
-    assert "report.html: exists" in refused(f"{COARSE} --report report.html")
+    assert "report.html: already exists" in refused(f"{COARSE} --report report.html")
 
 
 def test_the_public_report_says_nothing_of_utility(run):
@@ -361,7 +361,7 @@ def test_what_is_said_of_the_file_written(run):
     status, out, err = run(f"{COARSE} --output b.csv --no-read-back --shuffle 3")
     assert status == 0
     assert "It was NOT read back" in out
-    assert "the order is that of seed 3: whoever tries seeds finds it" in err
+    assert "seed 3 decides the order: anyone who tries seeds finds it" in err
 
 
 def test_formulas_are_guarded_and_a_replay_guards_them(run, refused):

@@ -237,7 +237,7 @@ def test_arguments_refused(arguments, error, message):
 
 @pytest.mark.parametrize("name", [*RESULT_COLUMNS, "Sample_Frequency"])
 def test_keys_called_like_a_result_are_refused(name):
-    with pytest.raises(ValueError, match=f"column '{name}' is called like a result"):
+    with pytest.raises(ValueError, match=f"column '{name}' has the name of a result"):
         tabulate({name: [1, 2]}, [name])
 
 

@@ -350,7 +350,7 @@ def test_keys_refused(keys, error, message):
     "values", [[[1], [2]], np.array([1j, 2j]), pl.Series([[1], [2]]), [{1}, {2}]]
 )
 def test_values_without_order_are_refused(values):
-    with pytest.raises(TypeError, match=r"key 'x': .*; a key has text, numbers"):
+    with pytest.raises(TypeError, match=r"key 'x': .*; a key needs text, numbers"):
         coded(values)
 
 

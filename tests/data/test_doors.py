@@ -179,7 +179,7 @@ def test_a_dataset_with_an_index():
     assert found.records["individual_risk"].coords["person"].values[0] == 100
     assert riskcore.tabulate(given, ["person"]).sample_frequency.tolist() == [1] * 8
     again = riskcore.assess(found.records, ["age"])
-    with pytest.raises(ValueError, match="'sample_frequency' is called like a result"):
+    with pytest.raises(ValueError, match="'sample_frequency' has the name of a result"):
         _ = again.records
 
 

@@ -81,7 +81,9 @@ def test_missing_stays_missing_and_rules_may_lead_there(tmp_path):
 
 def test_a_valid_code_must_not_turn_into_a_missing_one(tmp_path):
     recoding = grc(tmp_path, "1: 1-7\n<MISSING> 8 9\n")
-    with pytest.raises(ValueError, match="variable 'v': '8': without a rule, but"):
+    with pytest.raises(
+        ValueError, match="variable 'v': no rule for '8', a missing code"
+    ):
         recode({"v": ["1", "8"]}, {"v": recoding})
 
 
@@ -103,21 +105,21 @@ def test_rules_in_doubt_are_counted(tmp_path):
         ("1", "line 1: a line is"),
         (": 1", "line 1: a line is"),
         ("1 2: 3", "line 1: a line is"),
-        ("1:", "line 1: a code is lacking"),
-        ("1: 2,,3", "line 1: a code is lacking"),
-        ("1: 2,", "line 1: a code is lacking"),
+        ("1:", "line 1: a code is missing"),
+        ("1: 2,,3", "line 1: a code is missing"),
+        ("1: 2,", "line 1: a code is missing"),
         ("1: -", "line 1: a hyphen without a code"),
         ("1: 1-2-3", "line 1: two hyphens"),
         ("1: 2: 3", "line 1: two colons"),
-        ("1: 2 3", "line 1: a comma is lacking"),
+        ("1: 2 3", "line 1: a comma is missing"),
         ('1: "2', "line 1: a quote is not closed"),
         ('1: " "', "line 1: an empty code"),
         ("1: 9-10\n2: 10-9", "line 2: '10' comes after '9'"),
         ("1: 1b-1a", "line 1: '1b' comes after '1a'"),
-        ("1: 1\n<TRUNCABLE>", "line 2: a tag that recode files do not have"),
+        ("1: 1\n<TRUNCABLE>", "line 2: recode files have no such tag"),
         ("1: 1\n<MISSING> 7 8 9", "line 2: more than two missing codes"),
         ("1: 1\n<MISSING> 7\n<missing> 8", "line 3: the tag appears twice"),
-        ("1: 1\n<CODELIST>", "line 2: no file is named"),
+        ("1: 1\n<CODELIST>", "line 2: the name of the file is missing"),
         ("// nothing\n", "no rules"),
         ("", "no rules"),
     ],

@@ -134,11 +134,11 @@ def test_a_warning_points_to_its_caller_and_is_short():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Rule("x", None, None), ValueError, "for no code"),
-        (lambda: Rule("x", 1, "2"), TypeError, "text and a number"),
+        (lambda: Rule("x", None, None), ValueError, "fits no code"),
+        (lambda: Rule("x", 1, "2"), TypeError, "give two texts or two numbers"),
         (lambda: Rule("x", 1, 1, "(]"), ValueError, "no code lies in"),
         (lambda: Rule("x", 1, 2, "]["), ValueError, "bounds"),
-        (lambda: Rule("x", 1, float("inf")), ValueError, "is finite"),
+        (lambda: Rule("x", 1, float("inf")), ValueError, "must be finite"),
         (lambda: Rule([1], 1, 2), TypeError, "text or a number"),
         (lambda: Recoding((Rule("x", 2, 1),)), ValueError, "2 comes after 1"),
         (lambda: Recoding((Rule("x", "9", "10"),)), ValueError, "'9' comes after"),

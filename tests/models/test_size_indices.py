@@ -34,7 +34,7 @@ def test_they_do_not_change():
         sizes.sizes[0] = 2
     with pytest.raises(ValueError, match="read-only"):
         sizes.counts[0] = 2
-    with pytest.raises(AttributeError, match="n: size indices do not change"):
+    with pytest.raises(AttributeError, match="n: size indices cannot be changed"):
         sizes.n = 5
     assert pickle.loads(pickle.dumps(sizes)) == sizes
 

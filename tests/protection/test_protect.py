@@ -504,7 +504,7 @@ def safe():
         ({"path": 3}, TypeError, "path=3: need the path of a file"),
         ({"record": True}, TypeError, "record=True: need the path of a file"),
         ({"public_record": 5}, TypeError, "public_record=5: need the path of a file"),
-        ({"shuffle": -1}, ValueError, "shuffle=-1: a seed is a whole number >= 0"),
+        ({"shuffle": -1}, ValueError, "shuffle=-1: a seed must be a whole number >= 0"),
         ({"shuffle": 0.5}, TypeError, "shuffle=0.5: need True, False or a whole"),
         ({"shuffle": None}, TypeError, "shuffle=None: need True, False or a whole"),
         ({"shuffle": "yes"}, TypeError, "shuffle='yes': need True, False or a whole"),

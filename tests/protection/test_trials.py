@@ -129,7 +129,7 @@ def test_a_candidate_that_fails_is_a_row():
             "'treshold' is not a setting of protect",
         ),
         (KEYS, {"a": {"keys": ["sex"]}}, TypeError, "'keys' is not a setting"),
-        (KEYS, {1: {}}, TypeError, "a name is text"),
+        (KEYS, {1: {}}, TypeError, "a name must be text"),
         (["sex", "regio"], CANDIDATES, KeyError, "regio"),
     ],
 )

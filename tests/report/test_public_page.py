@@ -634,7 +634,7 @@ def test_several_sets_of_keys_have_one_public_page(folder):
         ),
         (["--report-top", "3"], "--report-top needs --report"),
         (["--report-title", "T"], "--report-title needs"),
-        (["--report-public", "secret-survey.csv", "--overwrite"], "is read from"),
+        (["--report-public", "secret-survey.csv", "--overwrite"], "an input file"),
         (["--report-public", "x.html", "--report", "x.html"], "x.html"),
         (["--report-public", "no/x.html"], "no"),
     ],

@@ -333,7 +333,7 @@ def test_files_are_replaced_if_asked(run):
     before = {path.name: path.read_bytes() for path in Path("new").iterdir()}
     status, _, err = run("mokken", "--output", "new", "--figures", "svg")
     assert status == 2
-    assert "reproductions.csv: exists" in err
+    assert "reproductions.csv: already exists" in err
     assert run("mokken", "--output", "new", "--figures", "svg", "--overwrite")[0] == 0
     assert {path.name: path.read_bytes() for path in Path("new").iterdir()} == before
 

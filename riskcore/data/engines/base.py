@@ -36,7 +36,7 @@ class Engine(ABC):
     """Data that an engine holds."""
 
     name: str  # in messages
-    case_blind = False  # whether names that differ by case alone are one name to it
+    case_blind = False  # whether names that differ only in case are one name to it
     intake: Intake | None = None  # of a file, the account of its records
 
     @property
@@ -108,8 +108,8 @@ class Engine(ABC):
             kind = self.schema[name]
             if kind.is_nested():
                 raise TypeError(
-                    f"column {name!r}: values of type {kind} have no order; a key has "
-                    "text, numbers, times or other values that have one"
+                    f"column {name!r}: values of type {kind} have no order; a key "
+                    "needs text, numbers, times or other values that have an order"
                 )
         if self.case_blind:
             known: dict[str, str] = {}
@@ -117,7 +117,7 @@ class Engine(ABC):
                 other = known.setdefault(self.fold_case(one), one)
                 if other != one:
                     raise ValueError(
-                        f"columns {other!r}, {one!r} differ by case alone, which "
+                        f"columns {other!r}, {one!r} differ only in case, which "
                         f"{self.name} ignores: rename one of them"
                     )
 

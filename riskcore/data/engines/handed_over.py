@@ -42,8 +42,8 @@ def _of_dataset(dataset: Any) -> Any:
             duckdb = import_module("duckdb")
         except ImportError as error:
             raise ImportError(
-                "a dataset of pyarrow is counted by polars or duckdb, and neither is "
-                f"installed; {_INSTALL} brings them"
+                "a pyarrow dataset needs polars or duckdb, and neither is installed: "
+                f"{_INSTALL}"
             ) from error
         refuse_twice(name.lower() for name in names)  # one name to duckdb
         return duckdb.from_arrow(dataset)
@@ -69,8 +69,7 @@ def _of_dask(frame: Any) -> Any:
         polars = import_module("polars")
     except ImportError as error:
         raise ImportError(
-            f"a dask DataFrame is counted by polars, which is missing; {_INSTALL} "
-            "brings it"
+            f"a dask DataFrame needs polars, which is not installed: {_INSTALL}"
         ) from error
     pyarrow = import_pyarrow()
     fields = []
@@ -90,8 +89,8 @@ def _of_dask(frame: Any) -> Any:
                 table = pyarrow.Table.from_pandas(found, schema, preserve_index=False)
             except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
                 raise TypeError(
-                    "a dask DataFrame: a partition has values that are not of the "
-                    f"type that the frame declares: {error}; set it by .astype, or "
+                    "a dask DataFrame: the values of a partition do not have the type "
+                    f"that the frame declares: {error}; set the type by .astype, or "
                     "write the data to Parquet and give the folder to polars"
                 ) from error
             yield table

@@ -57,8 +57,8 @@ class Ibis(lazy.Lazy):
                 one, other = _ALIKE[j]
                 raise TypeError(
                     f"column {names[i]!r}: the database compares its texts by a "
-                    f"collation that takes {one!r} for {other!r}; give it with one "
-                    "that keeps texts apart"
+                    f"collation for which {one!r} equals {other!r}; give the column "
+                    "with a collation that keeps all texts apart"
                 )
 
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
@@ -95,9 +95,9 @@ class Ibis(lazy.Lazy):
             yield
         except missing as error:
             raise TypeError(
-                f"ibis on {self._backend}: {error}, which weights and keys that are "
-                "floats need; give them as whole numbers or text, or have another "
-                "backend read the data, such as duckdb"
+                f"ibis on {self._backend}: {error}, but weights and floating-point "
+                "keys need this; give them as whole numbers or text, or read the data "
+                "with another backend, such as duckdb"
             ) from None
 
     @property
@@ -140,8 +140,8 @@ class Ibis(lazy.Lazy):
         """Return records with the columns added to them, in the engine's order."""
         if self._backend == "polars":
             raise TypeError(
-                "ibis on polars joins no table in memory by null, so the records "
-                "cannot be given back: give the lazy frame of polars itself"
+                "ibis on polars cannot join a table in memory on null, so the records "
+                "cannot be returned: give the lazy frame of polars itself"
             )
         ibis = import_module("ibis")
         ours = {f"{self.prefix}{name}": name for name in question.key_columns}

@@ -92,7 +92,7 @@ class CsvFile(ArrowFormat):
         if "\0" in line:
             raise ValueError(
                 f"{path}: zero bytes in the first line: not a text file, or one in "
-                "UTF-16 or UTF-32, for which give its encoding"
+                "UTF-16 or UTF-32; if so, give its encoding"
             )
         if not line.strip():
             raise ValueError(
@@ -259,8 +259,8 @@ class CsvFile(ArrowFormat):
         for mark, encoding in _MARKS.items():
             if begin.startswith(mark):
                 raise ValueError(
-                    f"{self.path}: begins with the mark of {encoding.upper()}; give "
-                    f"its encoding, {encoding}"
+                    f"{self.path}: begins with the byte order mark of "
+                    f"{encoding.upper()}; give its encoding, {encoding}"
                 )
 
     def refuse_encoding(self) -> None:

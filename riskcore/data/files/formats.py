@@ -195,8 +195,8 @@ def refuse_within(targets: Iterable[Path], source: Path) -> None:
         for target in targets if one.is_many(source) else ():
             if one.would_hold(source, target):
                 raise ValueError(
-                    f"{target}: would become one of the files of {source}, which is "
-                    "read; write it elsewhere"
+                    f"{target}: would become one of the files of {source}, the data "
+                    "that are read; write it elsewhere"
                 )
 
 

@@ -41,8 +41,8 @@ class ArrowFile(ArrowFormat):
         with self.path.open("rb") as file:
             if file.read(4) == _FIRST_FEATHER:
                 raise ValueError(
-                    f"{self.path}: Feather of version 1, which Arrow no longer "
-                    "writes; write it again as version 2"
+                    f"{self.path}: Feather version 1, which Arrow no longer writes; "
+                    "write the file again as version 2"
                 )
         with (
             refused_as_value_error(self.path),

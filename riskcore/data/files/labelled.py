@@ -191,8 +191,8 @@ class LabelledFile(ArrowFormat):
         total, stated = self.count()
         if not stated:
             warn(
-                f"{self.path}: {counted(total, 'record')}, a number that the file does "
-                "not state. If it was cut between two records, nothing shows it: "
+                f"{self.path}: {counted(total, 'record')}; the file does not state "
+                "their number. If it was cut between two records, this cannot be seen: "
                 "compare the number of records with the source",
                 RecordsNotStated,
             )

@@ -250,7 +250,7 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
     if passed:
         what = counted(len(passed), "file or folder", "files or folders")
         warn(
-            f"{path}: {what} with Parquet data passed over, such as {passed[0]}: "
+            f"{path}: passed over {what} with Parquet data, such as {passed[0]}: "
             "names that begin with a dot or an underscore mark files that are not "
             "data. If they belong to the data, rename them",
             FilesPassedOver,

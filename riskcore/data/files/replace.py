@@ -126,7 +126,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
     """Raise if a file to be written is a source, or two are the same.
 
-    Names that differ by case alone are the same on some file systems.
+    Names that differ only in case are the same on some file systems.
     """
     read = [source for source in sources if source.exists()]
     seen: set[str] = set()
@@ -134,12 +134,12 @@ def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
         _refuse_name(target)
         if target.exists() and any(target.samefile(source) for source in read):
             raise ValueError(
-                f"{target}: is read from; choose another name for what is written"
+                f"{target}: an input file; choose another name for the output"
             )
         real = Path(os.path.realpath(target))
         name = unicodedata.normalize("NFC", real.name).casefold()
         if (known := str(real.with_name(name))) in seen:
-            raise ValueError(f"{target}: two files of this name")
+            raise ValueError(f"{target}: two output files have this name")
         seen.add(known)
 
 
@@ -184,7 +184,7 @@ def replacing_all(
                 tidied.add(target.parent)
             _refuse(path, overwrite)
             if target in opened:
-                raise ValueError(f"{path}: two files of this name")
+                raise ValueError(f"{path}: two output files have this name")
             file = _open_hidden(target.parent, leftovers)
             closing.enter_context(file)
             opened[target] = file, private
@@ -222,7 +222,7 @@ def _refuse(path: Path, overwrite: bool) -> None:
     found = _found(path)
     if found is None and path.is_symlink():
         raise FileNotFoundError(
-            f"{path}: a link to nowhere; name the file itself, or remove the link"
+            f"{path}: a broken link; name the file itself, or remove the link"
         )
     if found is not None and stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(f"{path}: a directory, not a file")
@@ -649,7 +649,7 @@ def _tidy(folder: Path) -> None:
 def _taken(path: Path) -> Iterator[int]:
     """Open and lock a hidden file that is ours and that nobody uses."""
     if not _is_ours(path.lstat()):
-        raise PermissionError(f"{path}: of another user")
+        raise PermissionError(f"{path}: belongs to another user")
     flags = os.O_NONBLOCK | _NOFOLLOW
     try:
         file = os.open(path, os.O_RDWR | flags)
@@ -658,7 +658,7 @@ def _taken(path: Path) -> Iterator[int]:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _is_ours(os.fstat(file)) or not _is_at(file, path):
-            raise FileNotFoundError(f"{path}: another file now")
+            raise FileNotFoundError(f"{path}: has become another file")
         yield file
     finally:
         os.close(file)

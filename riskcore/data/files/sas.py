@@ -99,7 +99,7 @@ class SasFile(LabelledFile):
         """Refuse files of SAS, and name the formats that can be written."""
         if cls.is_named(path):
             raise ValueError(
-                f"{path}: files of SAS are read, not written; write .dta or .sav, "
+                f"{path}: SAS files can be read, not written; write .dta or .sav, "
                 "which SAS imports with their labels, or .csv"
             )
         return False

@@ -51,13 +51,13 @@ class SpssFile(LabelledFile):
 
     @classmethod
     def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
-        """Refuse names that are invalid in SPSS, or differ by case alone."""
+        """Refuse names that are invalid in SPSS, or differ only in case."""
         seen: dict[str, str] = {}
         for name in names:
             other = seen.setdefault(name.upper(), name)
             if other != name:
                 raise ValueError(
-                    f"{path}: columns {other!r} and {name!r} differ by case alone, "
+                    f"{path}: columns {other!r} and {name!r} differ only in case, "
                     "which SPSS ignores; rename one, or write .parquet"
                 )
             if own:

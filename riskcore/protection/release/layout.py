@@ -126,8 +126,8 @@ def refuse_unguardable(
     kind = formats.written_as(path, like)
     if kind.kind != "csv":
         raise ValueError(
-            f"guard_formulas: {path} is not a CSV file; spreadsheets take the text of "
-            "CSV files alone for formulas"
+            f"guard_formulas: {path} is not a CSV file; spreadsheets take text for "
+            "formulas in CSV files only"
         )
     refuse_names(names)
 

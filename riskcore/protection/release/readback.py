@@ -102,7 +102,7 @@ def read_back(
         _compare(path, names, blocks, expected, found)
     except _UNREADABLE as error:
         kind = type(error).__name__
-        raise _error(path, f"what was written cannot be read back ({kind})") from None
+        raise _error(path, f"the written file cannot be read back ({kind})") from None
     return {name: one.finish() for name, one in found.items()}
 
 
@@ -127,7 +127,7 @@ class _Differences:
                 for name, (count, first) in self.found.items()
             )
             raise _error(
-                self.path, f"what was written is not what should be there: {each}"
+                self.path, f"the written file differs from the protected data: {each}"
             )
 
 
@@ -135,7 +135,7 @@ def _compare_names(path: Path, names: Sequence[str], expected: Expected) -> None
     if sorted(names) != sorted(expected.columns):
         number = len(expected.columns)
         raise _error(
-            path, f"what was written has not the {number} columns that should be there"
+            path, f"the written file does not have the {number} expected columns"
         )
 
 
@@ -450,7 +450,7 @@ def _columns(path: Path, rows: list[list[Any]], fields: int) -> Block:
     if {*map(len, rows)} != {fields}:
         wrong = sum(len(row) != fields for row in rows)
         raise _error(
-            path, f"{wrong} records are read back without the {fields} fields expected"
+            path, f"{wrong} records are read back without the expected {fields} fields"
         )
     return list(zip(*rows, strict=True))
 
@@ -677,7 +677,7 @@ def _typed(
                         found[name] += read.chunks
                 begin += size
     except (pyarrow.ArrowException, OSError):
-        raise _error(path, "what was written cannot be read back") from None
+        raise _error(path, "the written file cannot be read back") from None
     differences.refuse()
     columns = {name: pyarrow.chunked_array(found[name]) for name in found}
     return {

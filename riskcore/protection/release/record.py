@@ -192,7 +192,9 @@ def read_record(path: str | Path) -> Record:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a record of a protection: {error}") from None
     except RecursionError:
-        raise ValueError(f"{path}: not a record of a protection: nested") from None
+        raise ValueError(
+            f"{path}: not a record of a protection: nested too deeply"
+        ) from None
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:

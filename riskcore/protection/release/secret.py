@@ -163,7 +163,7 @@ def _refuse_exposed(path: Path, about: os.stat_result) -> None:
         raise ValueError(f"{path}: the key of records belongs to another user")
     if about.st_mode & 0o077:
         raise ValueError(
-            f"{path}: others may read or write the key of records; if nobody has seen "
+            f"{path}: others may read or write the key of records; if no one has seen "
             f"it, chmod 600 {path}, else remove it and a new key is made"
         )
 

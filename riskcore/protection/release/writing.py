@@ -240,7 +240,7 @@ def columns_renumbered(
     for name in names:
         for what, columns in parts.items():
             if name in columns:
-                raise ValueError(f"renumber: {name!r} is {what}, and has no new ids")
+                raise ValueError(f"renumber: {name!r} is {what} and cannot get new ids")
     return names
 
 
@@ -267,13 +267,13 @@ def _secret_of(
     if result.secret is not None:
         if not isinstance(shuffle, bool):
             raise ValueError(
-                f"shuffle={shuffle}: the ties are those of a secret, which gives the "
-                "order, too; give shuffle=True, or protect with ties='rule'"
+                f"shuffle={shuffle}: a secret decides the ties and must decide the "
+                "order too; give shuffle=True, or protect with ties='rule'"
             )
         if secret not in (None, result.secret):
             raise ValueError(
-                "secret: the ties are those of another one; protect by the settings "
-                "and the secret of one record"
+                "secret: another secret decided the ties; take the settings and the "
+                "secret from one record"
             )
         return result.secret
     needed = renumbered or shuffle is not False
@@ -282,8 +282,8 @@ def _secret_of(
     if isinstance(shuffle, bool):
         return new_secret() if needed else None
     if shuffle < 0:
-        raise ValueError(f"shuffle={shuffle}: a seed is a whole number >= 0")
-    message = f"the order is that of seed {shuffle}: whoever tries seeds finds it"
+        raise ValueError(f"shuffle={shuffle}: a seed must be a whole number >= 0")
+    message = f"seed {shuffle} decides the order: anyone who tries seeds finds it"
     warn(message, OrderCanBeFound)
     return secret_of_seed(shuffle)
 

@@ -126,7 +126,7 @@ def warn_of_leaning(certificate: Certificate) -> None:
             f"{counted(unsafe, 'unsafe record')} {'is' if count == 1 else 'are'} safe "
             "only because values of other records are blanked; an intruder who "
             "does not count on these finds them as before. plan='record' blanks more "
-            "and counts less on others, and so does an alpha below 1",
+            "and relies less on others, and so does an alpha below 1",
             CountsOnOthers,
         )
 

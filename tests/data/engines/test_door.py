@@ -158,7 +158,7 @@ def test_names_that_differ_by_case(engine):
         )
         return
     # An engine that ignores case refuses them, or renames one: nothing is mixed up.
-    with pytest.raises(Exception, match=r"(?i)differ by case|ambiguous|no column"):
+    with pytest.raises(Exception, match=r"(?i)differ only in case|ambiguous|no column"):
         riskcore.tabulate(engine.hold(table), ["Age", "age"], "w")
 
 
@@ -214,7 +214,7 @@ def test_no_records(engine):
 def test_a_column_that_is_called_like_a_result(engine):
     data = engine.hold(pa.table({"a": [1, 2], "Individual_Risk": [1.0, 2.0]}))
     result = riskcore.assess(data, ["a"])
-    with pytest.raises(ValueError, match="'Individual_Risk' is called like a result"):
+    with pytest.raises(ValueError, match="'Individual_Risk' has the name of a result"):
         _ = result.records
 
 

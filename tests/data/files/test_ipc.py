@@ -86,7 +86,7 @@ def test_other_files_than_arrow_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"a\.feather: "):
         formats.read(path)
     path.write_bytes(b"FEA1" + bytes(20))
-    with pytest.raises(ValueError, match="Feather of version 1"):
+    with pytest.raises(ValueError, match="Feather version 1"):
         formats.read(path)
     with pa.ipc.new_stream(path, table.schema) as file:
         file.write_table(table)

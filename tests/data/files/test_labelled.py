@@ -442,7 +442,7 @@ def test_recoded_and_renumbered_columns_lose_labels_of_codes(tmp_path):
 
 
 LIMITS = {
-    "SPSS: case": ("a.sav", {"Sex": [1], "sex": [2]}, "differ by case alone"),
+    "SPSS: case": ("a.sav", {"Sex": [1], "sex": [2]}, "differ only in case"),
     "SPSS: name": ("a.sav", {"my sex": [1]}, "a name in SPSS"),
     "SPSS: word": ("a.sav", {"to": [1]}, "a name in SPSS"),
     "SPSS: blank": ("a.sav", {"a": ["x "]}, "'a' has text that ends with a blank"),

@@ -304,7 +304,7 @@ def test_a_set_is_not_written_into(survey, tmp_path, monkeypatch):
     for name in ("safe.parquet", "year=2020/safe.csv"):
         with pytest.raises(ValueError, match="would become one of the files of"):
             formats.check_writable(survey / name, like=like)
-    with pytest.raises(ValueError, match="is read from"):
+    with pytest.raises(ValueError, match="an input file"):
         formats.check_writable(like.files[0], like=like, overwrite=True)
     monkeypatch.chdir(survey / "year=2020")
     pattern = formats.format_of("part-*.parquet")

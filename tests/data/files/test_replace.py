@@ -388,7 +388,7 @@ def odd(tmp_path, kind):
     path, said = {
         "loop": ("a", "a loop of symbolic links"),
         "in a loop": ("a/x", "a loop of symbolic links"),
-        "dangling": ("nowhere", "a link to nowhere"),
+        "dangling": ("nowhere", "a broken link"),
         "folder": ("folder", "a directory"),
         "below a file": ("file/x", "file: not a directory"),
         "in no folder": ("no/x", "no such directory"),
@@ -443,9 +443,9 @@ def test_sources_and_names_given_twice(tmp_path):
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "loop").symlink_to("loop")
     for target in ("a", "link"):
-        with pytest.raises(ValueError, match="is read from"):
+        with pytest.raises(ValueError, match="an input file"):
             replace.refuse_sources([tmp_path / target], [source])
-    with pytest.raises(ValueError, match="two files of this name"):
+    with pytest.raises(ValueError, match="two output files have this name"):
         replace.refuse_sources([tmp_path / "x", tmp_path / "." / "x"], [source])
     replace.refuse_sources([tmp_path / "loop", tmp_path / "x"], [source])
 

@@ -463,7 +463,7 @@ def test_recode_files_are_not_written_over():
     for given in (rules, "age.grc"):
         result = protect(path, KEYS, "w", threshold=0.02, recodings={"age": given})
         for role in ("record", "public_record"):
-            with pytest.raises(ValueError, match=r"age\.grc: is read from"):
+            with pytest.raises(ValueError, match=r"age\.grc: an input file"):
                 result.write("t.csv", overwrite=True, **{role: rules})
     assert rules.read_text().startswith("1: 20")
 

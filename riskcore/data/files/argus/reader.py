@@ -70,7 +70,9 @@ def read_counted(
     path = Path(path)
     metadata = metadata_of(path, metadata)
     if metadata.spss:
-        raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
+        raise ValueError(
+            f"{path}: SPSS system files cannot be read; export the file as CSV"
+        )
     chosen = _choose(metadata, columns, numeric, text=text)
     parts = [_Column(variable) for variable in chosen]
     characters = characters_in(path)
@@ -446,7 +448,7 @@ def _refuse_lone_returns(path: Path, characters: Array) -> None:
             lines += int(np.count_nonzero(part[: lone[0] - begin] == _NEWLINE))
             raise ValueError(
                 f"{path}: a carriage return within line {lines}, where other lines "
-                "end in a line feed: two records may stand in one line"
+                "end in a line feed: one line may hold two records"
             )
         lines += int(np.count_nonzero(part == _NEWLINE))
 

@@ -119,10 +119,10 @@ def test_argus_data_come_with_their_metadata(tmp_path):
         assert formats.files_written(path, like) == (path, path.with_suffix(".rds"))
         assert formats.columns_of(path).names == ("A", "B")
         assert seen.pop() == (5, 6)
-    with pytest.raises(FileExistsError, match=r"a\.saf: exists"):
+    with pytest.raises(FileExistsError, match=r"a\.saf: already exists"):
         formats.write(tmp_path / "a.saf", columns, like=like)
     (tmp_path / "a.saf").unlink()
-    with pytest.raises(FileExistsError, match=r"a\.rds: exists"):
+    with pytest.raises(FileExistsError, match=r"a\.rds: already exists"):
         formats.write(tmp_path / "a.saf", columns, like=like)
 
 
@@ -164,5 +164,5 @@ def test_metadata_that_are_read_are_not_written_over(tmp_path):
     path = argus_survey(tmp_path).path
     written(tmp_path, "A 1 1\nB 2 1\n", "c.rds")
     like = formats.format_of(path, Reading(metadata=tmp_path / "c.rds"))
-    with pytest.raises(ValueError, match=r"c\.rds: is read from"):
+    with pytest.raises(ValueError, match=r"c\.rds: an input file"):
         formats.check_writable(tmp_path / "c.saf", overwrite=True, like=like)
