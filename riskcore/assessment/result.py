@@ -167,8 +167,10 @@ class Assessment:
 
         Examples
         --------
+        >>> import riskcore
         >>> data = {"sex": ["f", "m", "f"], "w": [10.0, 20.0, 15.0]}
-        >>> low, high = assess(data, ["sex"], "w").expected_reidentifications_interval()
+        >>> result = riskcore.assess(data, ["sex"], "w")
+        >>> low, high = result.expected_reidentifications_interval()
         >>> round(low, 3), round(high, 3)
         (0.0, 0.805)
         """
@@ -199,6 +201,7 @@ class Assessment:
 
         Examples
         --------
+        >>> import riskcore
         >>> data = {"age": list(range(40)), "w": [2.0] * 40}
         >>> result = riskcore.assess(data, ["age"], "w")
         >>> result.expected_population_uniques
@@ -239,6 +242,7 @@ class Assessment:
 
         Examples
         --------
+        >>> import riskcore
         >>> result = riskcore.assess({"age": [31, 31, 47, 52, 52, 52]}, ["age"])
         >>> result.k_anonymity, result.below(2), result.below(3)
         (1, Below(k=2, records=1, cells=1), Below(k=3, records=3, cells=2))
@@ -551,6 +555,7 @@ class Assessment:
 
         Examples
         --------
+        >>> import riskcore
         >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
         >>> print(result.summary().splitlines()[1])
           records                     3
@@ -600,7 +605,7 @@ class Assessment:
 
         Examples
         --------
-        >>> import tempfile
+        >>> import tempfile, riskcore
         >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result.report(f"{folder}/report.html", threshold=0.5)

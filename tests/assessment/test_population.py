@@ -522,7 +522,7 @@ def test_what_is_no_population(sample, given, error, match):
     [
         (riskcore.assess, {"method": "franconi"}, "formula is for weights only"),
         (riskcore.protect, {"threshold": 0.1, "missing": "category"},
-         "a model of the population knows nothing"),
+         "unknown to a model of the population"),
     ],
 )  # fmt: skip
 def test_options_for_weights_only(sample, function, more, match):

@@ -251,7 +251,7 @@ def test_riskiest_and_text():
         assert row["dis_suda_score"] == found.records["dis_suda_score"][record]
     said = found.text("a title")
     assert said.startswith("a title\n")
-    assert "sample uniques              4" in said
+    assert "sample uniques                 4" in said
     assert repr(found).startswith("<SpecialUniques: ")
 
 

@@ -93,7 +93,7 @@ def test_all_unique_and_one_cell():
     assert all(not one.converged or one.tau == 0 for one in single.estimates)
     for found in (unique, single):
         text = uniques_text(found.to_dict(), "survey")
-        assert "models without an estimate" in text
+        assert "models that could not be fitted" in text
         json.dumps(found.to_dict(), allow_nan=False)
         chart.uniques_figure(found)
 

@@ -186,7 +186,7 @@ def test_missing_keys(run, refused, figures, folder):
     # A rule that this command has is the first to be named.
     said = refused("uniques m.csv --keys a --population 9")
     assert "'a' in 2 of 3 records; missing='category' (--missing cat" in said
-    assert "which the models of uniques do not have" in said
+    assert "not for suda and the models of uniques" in said
     assert figures("assess m.csv --keys a b --missing category")["cells"] == 2
     status, out, _ = run("assess m.csv --keys a --missing category")
     assert status == 0
@@ -440,7 +440,7 @@ def test_damaged_parquet(refused, folder):
     (folder / "s.parquet").write_bytes(damaged)
     assert "s.parquet: " in refused("assess s.parquet --keys k")
     said = refused("assess . --keys k")
-    assert "a directory with 1 other files beside" in said
+    assert "a directory with 1 files that are not Parquet" in said
 
 
 def test_no_files(refused):

@@ -73,7 +73,7 @@ def test_the_text_has_every_part(run):
         "INCOME  before",
         "Suppressed values by SEX",
         "Propensity score (main effects and pairs",
-        "for certain",
+        "certainty, because",
     ):
         assert part in text
 

@@ -27,7 +27,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -491,18 +490,22 @@ def _loaded(content: bytes) -> int:
 # --- shared kernels ------------------------------------------------------------------
 
 
-@dataclass(eq=False)
 class Shared:
     """A shared kernel: machine code that other machine code calls by a symbol."""
 
-    function: Callable[..., Any]
-    symbol: str
-    arguments: list[str]  # types
-    returns: list[str]
-    _address: int | None = None
-    _needed: list[str] = field(default_factory=list)
-    # The address of the machine code for a stand-in, which asks if it is 0.
-    _place: ctypes.c_uint64 | None = None
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        symbol: str,
+        arguments: list[str],
+        returns: list[str],
+    ) -> None:
+        self.function, self.symbol = function, symbol
+        self.arguments, self.returns = arguments, returns  # types
+        self._address: int | None = None
+        self._needed: list[str] = []
+        # The address of the machine code for a stand-in, which asks if it is 0.
+        self._place: ctypes.c_uint64 | None = None
 
     @property
     def modules(self) -> frozenset[str]:

@@ -129,7 +129,9 @@ def intake_text(counts: dict[str, Any]) -> str:
                 what = counted(counts[name], "user-missing value")
                 return f"{records}; {what}, {rule}"
         return f"{records} in {' of '.join(pieces)}" if pieces else records
-    parts = ["a header"] * (counts["lines_of_names"] > 0)
+    names = counts["lines_of_names"]
+    header = "a header" if names == 1 else f"a header of {names:,} lines"
+    parts = [header] * (names > 0)
     parts.append(records)
     if counts["empty_lines"]:
         parts.append(f"{counts['empty_lines']:,} empty")

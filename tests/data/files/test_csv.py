@@ -77,7 +77,10 @@ def test_quotes_newlines_and_missing_values(tmp_path):
         'x "y"': ["1\r\n2", "NA", "NA"],
         "b\nc": ["", None, "3"],
     }
-    assert str(intake) == "7 lines: 2 of names, 3 records, 1 empty, 1 within 1 field"
+    assert (
+        str(intake)
+        == "7 lines: a header of 2 lines, 3 records, 1 empty, 1 within 1 field"
+    )
     with pytest.warns(formats.LineBreaksInFields):
         table = formats.read(path, reading=Reading(missing_codes=["NA"]))
     assert table.column(0).to_pylist() == ["1\r\n2", None, "NA"]

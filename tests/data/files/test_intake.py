@@ -29,7 +29,7 @@ def test_records_that_are_lost_or_made(intake, read):
 @pytest.mark.parametrize("lines", [7, 9])
 def test_lines_that_are_lost_or_made(lines):
     intake = Intake(records=3, lines=lines, names=1, empty=2, within=2, broken_fields=1)
-    with pytest.raises(ValueError, match=f"The file holds {lines} lines: 1 of names"):
+    with pytest.raises(ValueError, match=f"The file holds {lines} lines: a header"):
         intake.check(PATH, 3)
 
 

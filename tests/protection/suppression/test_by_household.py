@@ -171,8 +171,8 @@ def test_members_that_differ_are_refused(change, message):
     ("change", "message"),
     [
         ({"household": None}, "needs the household column"),
-        ({"household_rate": 0.1}, "not a threshold for households"),
-        ({"household_threshold": 0.1}, "not a threshold for households"),
+        ({"household_rate": 0.1}, "instead of a household threshold"),
+        ({"household_threshold": 0.1}, "instead of a household threshold"),
         ({"household_keys": ["size"]}, "leave household_keys out"),
         ({"level": "person"}, "level='person': use 'record' or 'household'"),
         ({"keys": ["hh"]}, "'hh' is both a key and the household"),
