@@ -60,7 +60,7 @@ _SURVEYS = ("microdata", "household-survey")
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "simulate",
         usage="riskcore simulate KIND [options]",

@@ -327,8 +327,8 @@ def tabulate(
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional
-        Name of the column of sampling weights; by default the one that the metadata of
-        a mu-Argus file declare. Without weights the file is taken to be the whole
+        Name of the column of sampling weights; by default the weight that the metadata
+        of a mu-Argus file declare. Without weights the file is taken to be the whole
         population, F_k = f_k and p_k = 1.
     missing : {"refuse", "category", "wildcard", "argus"}
         What to do with missing values in keys: refuse the file; take missing as one

@@ -596,7 +596,7 @@ def recoded_columns(
     recodings: Mapping[Any, Recoding],
     coded: Mapping[Any, CodedColumn] | None = None,
 ) -> dict[Any, Any]:
-    """Return the recoded columns, see `recode`; ``coded`` has those already coded."""
+    """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
     given: Any = recodings
     if not isinstance(given, Mapping):
         shown = arguments.shown(given)

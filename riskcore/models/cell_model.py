@@ -117,7 +117,7 @@ class CellModel(ABC):
     converged : bool
         Whether there is an estimate; if not, all results are nan.
     reason : str
-        Why there is no estimate, or on which boundary it lies; else empty.
+        Why an estimate is missing, or on which boundary it lies; else empty.
     log_likelihood : float
         sum_k f_k log pi_k of the sample, comparable between models of the same cells.
     parameters : int
@@ -404,7 +404,7 @@ class CellModel(ABC):
             Probability of the interval, in (0, 1).
         deviation : callable, optional
             Takes a `CellPrior` and returns a standard deviation for each cell, such as
-            that of 1/F: for an interval of the sum itself, not of its expectation.
+            the deviation of 1/F: for an interval of the sum itself, not of its mean.
             Cells are independent; the records of a cell are not.
         groups : int
             As in `tau_interval`.

@@ -127,7 +127,7 @@ class Protected(ProtectedRecords):
         Raises
         ------
         KeyError
-            If there is no such column.
+            If a column does not exist.
         ValueError
             If the data have changed, or an engine holds 2**31 records or more.
         """

@@ -152,7 +152,7 @@ class Settings:
 
     @property
     def population_name(self) -> str:
-        """The population as a record names it; for a given model, its type."""
+        """The name of the population in a record; for a given model, its type."""
         if isinstance(self.population, str):
             return self.population
         return f"{_GIVEN}{type(self.population).__name__}"

@@ -50,7 +50,7 @@ def figure(
     threshold : float, optional
         Risk threshold to mark, with the number of unsafe records and the rate.
     household : bool
-        Draw household risks: each record has that of its household.
+        Draw household risks: each record has the risk of its household.
     stages : mapping of str to Assessment, optional
         Assessments to compare with by name, drawn in outline, such as the file before
         it was recoded or protected.
@@ -58,7 +58,7 @@ def figure(
         Draw the classes and rounded figures of `riskcore.page.public_page`, which may
         be published, of one file alone.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def figure(
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
     ValueError
-        If household risks are asked for and there are none, the threshold is nan or
+        If household risks are asked for but missing, the threshold is nan or
         negative, or a risk is 0; with ``public`` also if stages are given, or the file
         is too small for any class.
 
@@ -215,7 +215,7 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     curve : CorrectnessCurve
         From `riskcore.assessment.uniques.UniquesEstimates.curve`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def sizes_figure(
     most : int
         Largest size of a cell to draw, unless the largest of the sample is smaller.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -330,7 +330,7 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ----------
     found : UniquesEstimates
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------

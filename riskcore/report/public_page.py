@@ -58,7 +58,7 @@ def public_page(
     Parameters
     ----------
     assessment : Assessment
-        The file that users get, or one that nobody gets. Next to another version of
+        The file that users get, or a file that no one gets. Next to another version of
         the file, such as a protected one, this report would reveal what was suppressed
         there: see `public_protection_page`.
     title : str, optional

@@ -77,7 +77,7 @@ def read(
     reading: Reading | None = None,
     progress: Parts | None = None,
 ) -> Any:
-    r"""Return the columns of a file in the order given: a table, of mu-Argus a dict.
+    r"""Return columns of a file in the order given: a table, or a dict for mu-Argus.
 
     The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
     ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet, ``.feather`` and
@@ -201,7 +201,7 @@ def refuse_within(targets: Iterable[Path], source: Path) -> None:
 
 
 def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, ...]:
-    """Return the files that `write` makes: one at the path, for mu-Argus two."""
+    """Return the files that `write` makes: one at the path, or two for mu-Argus."""
     path = Path(path)
     return written_as(path, like).files_written(path)
 

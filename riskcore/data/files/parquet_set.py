@@ -50,7 +50,7 @@ class _Part:
 
 
 class ParquetSet(ArrowFormat):
-    """The Parquet files of a folder and the folders in it, or those of a pattern.
+    """The Parquet files of a folder and its subfolders, or of a pattern.
 
     They are read in the order of their paths. Links are followed. Names that begin with
     a dot or an underscore are passed over, with a warning: programs mark files that are

@@ -378,7 +378,7 @@ _TEXT = 2
 
 
 def count_transport(path: Path) -> RecordCount:
-    """Count the records of a SAS transport file; those of version 8 state them."""
+    """Count the records of a SAS transport file; version 8 states the number."""
     with _opened(path) as file:
         file.order = ">"
         eight = _header(file, "LIBRARY", "LIBV8")[0] == "LIBV8"

@@ -82,7 +82,7 @@ def written_files() -> Iterator[list[Path]]:
 def abandon() -> bool:
     """Remove the hidden files of this process, which is to end at once.
 
-    Called by another thread than the one that writes. No file is written after that.
+    Call it from another thread than the writing thread. No file is written afterwards.
     Return False if files are being renamed just now.
     """
     _abandoned.append(None)

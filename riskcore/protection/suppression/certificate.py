@@ -146,7 +146,7 @@ def of_record(
     *,
     optimal: bool,
 ) -> Certificate:
-    """Return the certificate of a plan by record, in which nobody leans on others."""
+    """Return the certificate of a plan by record: no record relies on others."""
     suppressed = _counts(masks, recoded)
     cost = _cost(suppressed, settings, recoded)
     unsafe = recoded[0].cells.count_of(unsafe_rows(aims, recoded))
