@@ -105,8 +105,8 @@ def propensity(
     design = Design.of(factors, pairs)
     if design.size > MOST_PARAMETERS:
         reason = (
-            f"{design.size:,} parameters without those of the largest key, and at most "
-            f"{MOST_PARAMETERS:,} are fitted: recode keys or leave some out"
+            f"{design.size:,} parameters besides those for the largest key; at most "
+            f"{MOST_PARAMETERS:,} can be fitted: recode keys or leave some out"
         )
         return Propensity.failed(reason, interactions=interactions)
     kept = design.kept(counts)

@@ -1,6 +1,6 @@
 """The original and the safe file as tables of the same categories.
 
-Recodings map the categories of the original to those of the safe file. Each file is
+Recodings map the original categories to the safe categories. Each file is
 counted by distinct records, and all other tables are margins of these counts: the order
 of the records does not matter.
 """
@@ -99,7 +99,7 @@ def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
     kinds = [{isinstance(one, str) for one in each} for each in (groups, new)]
     if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
         what = "text" if True in kinds[1] else "numbers"
-        why = f"its categories are {what} in the safe file alone"
+        why = f"its categories are {what} only in the safe file"
     else:
         why = f"{len(new)} categories of the safe file are not in the original"
     advice = "the recoding given is another" if recoded else "give its recoding"

@@ -202,7 +202,7 @@ def protect(
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess` and `recode`. ValueError also if there is no threshold and no k, if
+        As `assess` and `recode`. ValueError also if no threshold or k is given, if
         they contradict each other, or if a rule, a cost or the number of rounds is
         invalid; and for ``plan="restore"`` with ``missing="category"``,
         ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the

@@ -211,7 +211,7 @@ class Settings:
         if self.plan == "record":
             return
         reasons = {
-            "missing='category': a blanked value matches nobody; use "
+            "missing='category': a blanked value matches no other record; use "
             "missing='wildcard' or 'argus'": self.missing == "category",
             "suppression='argus': mu-Argus plans record by record; use "
             "suppression='exact'": self.suppression == "argus",

@@ -156,7 +156,7 @@ def _draw(
     others: Mapping[str, Counts],
     household: bool,
 ) -> Axes:
-    """Draw classes, those of others in outline, and the share at or above each risk."""
+    """Draw classes, other files in outline, and the share at or above each risk."""
     ax = _axes(ax, 4.0)
     bars = "the file itself" if others else None
     ax.stairs(counts, edges, fill=True, color=_BARS, alpha=0.85, label=bars)
@@ -261,8 +261,8 @@ def sizes_figure(
 ) -> Figure:
     """Draw how many cells of each size the sample has, and the models expect.
 
-    A model that misses the points is wrong; one that does not may still be wrong about
-    the population, see `riskcore.assessment.uniques.UniquesEstimates.advice`. The
+    A model that misses the points is wrong; a model that fits them may still be wrong
+    about the population, see `riskcore.assessment.uniques.UniquesEstimates.advice`. The
     numbers are exact, for internal use.
 
     Parameters

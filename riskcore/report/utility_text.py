@@ -210,8 +210,8 @@ def propensity_lines(figures: Plain) -> list[str]:
         return [f"Propensity score ({terms}): none, {found['reason']}"]
     lines = [
         f"Propensity score ({terms}, {counted(found['parameters'], 'parameter')}): "
-        f"pMSE {number(found['pmse'], 6)}, {number(found['ratio'])} times that of a "
-        "fresh sample"
+        f"pMSE {number(found['pmse'], 6)}, {number(found['ratio'])} times the pMSE "
+        "of a fresh sample"
     ]
     if found["told_apart"]:
         lines.append(
@@ -222,8 +222,8 @@ def propensity_lines(figures: Plain) -> list[str]:
         lines.append(f"Note: {found['reason']}")
     lines.append(
         "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
-        "differ as two samples of one population do. It is not a test: the safe "
-        "file is a changed copy of the original."
+        "differ like two samples of one population. It is not a test: the safe file "
+        "is a changed copy of the original."
     )
     return lines
 

@@ -150,13 +150,13 @@ def write(
 
     The file appears whole or not at all. Floats read back to the last bit. In CSV a
     missing value (None, masked, nan) is an empty field, text, also empty text, is
-    quoted only where `read` needs it, and lines end in LF. Access rights are those of
-    `riskcore.data.files.replace.replacing_all`, which ``create`` takes the place of.
+    quoted only where `read` needs it, and lines end in LF. Access rights are set as in
+    `riskcore.data.files.replace.replacing_all`, which ``create`` replaces.
 
     ``like`` gives the delimiter and encoding of CSV (except that ``.tsv`` has tabs) and
     the missing codes of all columns, which are quoted where they are values; or the
-    mu-Argus file that the columns come from, of which some variables have recodings or
-    new ids (``renumbered``).
+    mu-Argus file that the columns come from. Some of its variables may have recodings
+    or new ids (``renumbered``).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
 """Count the records of SPSS, Stata and SAS files by the layout of their bytes.
 
-pyreadstat returns the records that it finds: in a truncated file those before the cut;
-if the header states too few, only so many. So the records are counted here by other
-code, from the layout of each format. Files that do not add up are refused.
+pyreadstat returns the records that it finds: in a truncated file only the records
+before the cut, and no more than the header states. So other code counts the records
+here, from the layout of each format. Files that do not add up are refused.
 """
 
 from __future__ import annotations

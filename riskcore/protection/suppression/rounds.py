@@ -320,7 +320,7 @@ def _spread(mask: Mask, assessment: Assessment) -> Mask:
 
 
 def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> None:
-    """Blank related columns, and those of the whole household, with a key."""
+    """Blank related columns, and the household's values, together with a key."""
     total = -1
     while total != (now := sum(int(mask.sum()) for mask in masks.values())):
         total = now

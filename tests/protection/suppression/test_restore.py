@@ -243,7 +243,7 @@ def test_records_that_cannot_be_made_safe_keep_their_blanks():
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"missing": "category"}, "nobody matches a blanked value"),
+        ({"missing": "category"}, "a blanked value matches no other record"),
         ({"suppression": "argus"}, "plans record by record"),
         ({"population": "log-linear"}, "depend on the keys"),
         ({"rounds": 1}, "leave rounds out"),
@@ -269,7 +269,7 @@ def test_most_records_counting_on_others_is_a_warning():
     data, keys = survey(300)
     with pytest.warns(CountsOnOthers, match="only because values of other records"):
         result = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
-    assert "count on values blanked in others" in result.verdict
+    assert "rely on values blanked in others" in result.verdict
     assert result.certificate.leaning > result.certificate.unsafe / 2
     assert "count on" not in result._public_verdict
 
