@@ -116,5 +116,5 @@ def test_protected_data_are_compared_with_what_was_verified(monkeypatch):
     monkeypatch.setattr(
         "riskcore.protection.protect.blank", lambda data, masks: dict(data)
     )
-    with pytest.raises(RuntimeError, match="not what was verified"):
+    with pytest.raises(RuntimeError, match="not the data that were verified"):
         protect(data, ["sex", "age"], "w", threshold=0.05)

@@ -89,7 +89,7 @@ def tried(**candidates):
 def test_the_page_of_trials():
     page = trials_page(tried(a={"threshold": 0.6}, b={}), title="Tried")
     assert page.count("<circle") == 1
-    assert "no threshold" in page
+    assert "nothing to protect against" in page
     nothing = trials_page(tried(b={}), title="Tried")
     assert "<circle" not in nothing
     with pytest.raises(ValueError, match="nothing to draw"):

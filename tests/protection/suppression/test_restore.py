@@ -245,7 +245,7 @@ def test_records_that_cannot_be_made_safe_keep_their_blanks():
     [
         ({"missing": "category"}, "a blanked value matches no other record"),
         ({"suppression": "argus"}, "plans record by record"),
-        ({"population": "log-linear"}, "depend on the keys"),
+        ({"population": "log-linear"}, "depend on the values of the keys"),
         ({"rounds": 1}, "leave rounds out"),
     ],
 )
@@ -361,7 +361,7 @@ def test_k_anonymity_by_every_plan():
         values[plan] = sum(result.suppressed.values())
     assert values["restore"] < values["record"]
     rows = {"household": "HOUSEHOLD", "level": "household"}
-    with pytest.raises(ValueError, match="rows are households"):
+    with pytest.raises(ValueError, match="a row is a household"):
         protect(data, keys[:1], k=3, plan="restore", **rows)
 
 
