@@ -55,8 +55,8 @@ class Propensity:
         ``pmse/expected``: 0 for a copy, about 1 for a fresh sample. For suppressed
         values it is not a test, but compares the changes with sampling.
     parameters : int
-        Parameters k of the model, with the intercept, without those that depend on
-        others.
+        Parameters k of the model, with the intercept, but not parameters that depend
+        on others.
     aliased : int
         Parameters left out because they depend on others.
     told_apart : int

@@ -265,8 +265,8 @@ class CellModel(ABC):
             With shapes t of the cells, s = f + t and p = (n pi + t)/(n pi W/f + t); for
             the Dirichlet-multinomial law p = (n + A)/(n W/f + A); without
             overdispersion mu = n pi (W/f - 1). Unequal sampling rates enter by the
-            cell's own weights. Where the weights are below the records nobody else
-            exists: p = 1, mu = 0.
+            cell's own weights. Where the weights are below the records, the cell
+            has no other people: p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.records.astype(np.float64)

@@ -115,9 +115,9 @@ def protect(
         The same for the risk of households. At least one of these four or ``k`` is
         needed.
     within_households : bool
-        Whether only members of unsafe households are protected: those whose risk is at
-        least the household threshold divided by the size of the household. If False,
-        such members of safe households are protected, too; see Notes.
+        Whether only members of unsafe households are protected: the members whose risk
+        is at least the household threshold divided by the size of the household. If
+        False, such members of safe households are protected, too; see Notes.
     recodings : mapping of column names to Recoding or path, optional
         Recodings to apply first, or the ``.grc`` files that hold them.
     household_keys : iterable of column names, optional
