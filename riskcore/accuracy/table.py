@@ -129,7 +129,7 @@ def summary(table: Any) -> Any:
         ``largest_relative_error`` with its sign, the ``sample_frequency`` and
         ``sampling_fraction`` where it occurs, ``largest_ulp_error``,
         ``share_correctly_rounded`` (errors up to half an ulp) and ``share_not_finite``.
-        The largest errors are of finite values, nan if there are none.
+        The largest errors are of finite values; nan if no value is finite.
 
     Raises
     ------

@@ -89,7 +89,7 @@ class Rule:
 
     @property
     def of(self) -> str:
-        """The columns of the rule on one line."""
+        """The columns of the rule, joined on one line."""
         keys = " x ".join(printable(str(name)) for name in self.keys)
         if self.sensitive is None:
             return keys

@@ -473,7 +473,7 @@ class SensitiveVariable:
         return none
 
     def l_of(self, kind: str) -> NDArray[Any]:
-        """Return l of each cell by one definition; nan or 0 if it has no values.
+        """Return l of each cell by one definition; nan or 0 for a cell without values.
 
         Parameters
         ----------

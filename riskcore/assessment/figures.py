@@ -146,12 +146,12 @@ def percent(fraction: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a sum of weights: with one decimal, or with eight digits."""
+    """Return a sum of weights as text, with one decimal or with eight digits."""
     return f"{value:,.1f}" if 1 <= value < 1e15 else f"{value:.8g}"
 
 
 def missing_rule(figures: Plain) -> str | None:
-    """Return the rule for missing keys, None if they are refused."""
+    """Return the rule for missing keys, or None if they are refused."""
     rule = figures["missing"]
     if rule == "refuse":
         return None
@@ -172,7 +172,7 @@ def _households_counted(file: Plain) -> str:
 
 
 def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Return the labels of the keys that have one."""
+    """Return the labels of the keys that have a label."""
     found = (
         f"{label(key)}: {label(one['label'])}"
         for key, one in labels.items()
@@ -272,7 +272,7 @@ class Figure:
     each: bool = False
 
     def value(self, figures: Plain) -> Any:
-        """Return the value, None if the file has no such figure."""
+        """Return the value, or None if the file does not have this figure."""
         found: Any = figures
         for part in self.name.split("."):
             found = None if found is None else found.get(part)
@@ -281,14 +281,14 @@ class Figure:
     def written(
         self, values: list[Any], stages: list[Plain], way: Writing
     ) -> list[str]:
-        """Return the values at the stages in words, empty ones if all are unknown."""
+        """Return the values at the stages as text; unknown values are empty."""
         return [
             "" if value is None else self.form(value, stage, way) or ""
             for value, stage in zip(values, stages, strict=True)
         ]
 
     def title(self, stages: list[Plain], place: Place) -> str:
-        """Return the name at a place, on the page with the threshold."""
+        """Return the name that a place shows; the page adds the threshold."""
         limits = [stage[self.at] for stage in stages if self.at in stage]
         at = f" {short(limits[0])}" if limits and place == "page" else ""
         return self.names[place] + at
@@ -456,13 +456,13 @@ class Row:
 
 
 def table(stages: list[Plain], place: Place) -> list[Row]:
-    """Return the rows of a place for a file at several stages, or for one file."""
+    """Return the rows that a place shows, for a file at one stage or several."""
     shown = (figure for figure in FIGURES if place in figure.names)
     return [row for figure in shown for row in _rows(figure, stages, place)]
 
 
 def rows(figures: Plain, place: Place) -> list[tuple[str, str]]:
-    """Return the names and values of a place for one file."""
+    """Return the names and values that a place shows for one file."""
     return [(row.label, row.values[0]) for row in table([figures], place)]
 
 

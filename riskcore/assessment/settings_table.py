@@ -1,6 +1,6 @@
-"""The settings of `assess` and `check`, and those that several functions share.
+"""The settings of `assess` and `check`, and the settings that functions share.
 
-Types that take time to load are in quotes: nobody needs them to parse a command.
+Types that take time to load are in quotes: parsing a command does not need them.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -67,8 +67,8 @@ K = Setting(
 SUBSETS = Setting(
     kind=WHOLE,
     metavar="M",
-    help="replace each set of keys by all combinations of M of its keys, each of which "
-    "must be safe by itself",
+    help="replace each set of keys by all combinations of M of its keys; each one must "
+    "be safe by itself",
 )
 STRATA = Setting(
     kind=NAMES,

@@ -73,7 +73,7 @@ class Estimate:
     converged : bool
         Whether there is an estimate; if not, the numbers are nan.
     reason : str
-        Why there is no estimate, or which boundary of the model it lies on.
+        Why an estimate is missing, or on which boundary of the model it lies.
     log_likelihood, aic : float
         nan for models without a likelihood of the size indices.
     population_uniques : float

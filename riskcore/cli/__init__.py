@@ -68,7 +68,7 @@ _WRITTEN = 74
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    Without arguments, take those of the process, which ends after this.
+    Without ``arguments`` it runs with the arguments of the process, which then ends.
     """
     if arguments is None:
         stop.end_in_time()

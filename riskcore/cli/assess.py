@@ -63,7 +63,7 @@ occurred after files were written; or 130 if interrupted.
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "assess",
         usage="riskcore assess FILE --keys COLUMN [COLUMN ...] [options]",

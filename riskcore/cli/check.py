@@ -66,7 +66,7 @@ after files were written; or 130 if interrupted.
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "check",
         usage="riskcore check FILE --keys COLUMN [COLUMN ...] "

@@ -45,7 +45,7 @@ occurred after files were written; or 130 if interrupted.
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "compare",
         usage="riskcore compare ORIGINAL SAFE (--keys COLUMN [COLUMN ...] | --record "

@@ -56,7 +56,7 @@ _SHARED = ("missing", "alpha", "missing_sensitive", "ordered", "hierarchies")
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "diversity",
         usage="riskcore diversity FILE --keys COLUMN [COLUMN ...] --sensitive COLUMN "

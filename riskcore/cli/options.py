@@ -55,7 +55,7 @@ def add_weight(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--weight",
         metavar="COLUMN",
-        help="column of sampling weights, > 0; by default the one that mu-Argus "
+        help="column of sampling weights, > 0; by default the weight that mu-Argus "
         "metadata declare",
     )
 

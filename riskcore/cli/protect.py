@@ -125,7 +125,7 @@ _OF_OUTPUT = (
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "protect",
         usage="riskcore protect FILE --keys COLUMN [COLUMN ...] "

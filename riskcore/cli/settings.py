@@ -53,7 +53,7 @@ def options_of(table: type) -> set[str]:
 def add_settings(
     command: Any, table: type, *names: str, without: type | None = None
 ) -> None:
-    """Add the options of a table of settings: all, or those named.
+    """Add the options of a table of settings: all, or only ``names``.
 
     ``without`` is a table whose settings are left out.
     """

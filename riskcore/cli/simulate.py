@@ -60,7 +60,7 @@ _SURVEYS = ("microdata", "household-survey")
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "simulate",
         usage="riskcore simulate KIND [options]",
@@ -145,7 +145,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse parameters that the kind does not use, and ask for those it needs."""
+    """Refuse parameters that the kind does not use, and require the ones it needs."""
     needs = _NEEDS[options.kind]
     every = {name for names in _NEEDS.values() for name in names}
     for name in sorted(every):

@@ -46,7 +46,7 @@ _LONGEST = 16
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "suda",
         usage="riskcore suda FILE --keys COLUMN [COLUMN ...] [options]",

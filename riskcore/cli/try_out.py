@@ -58,7 +58,7 @@ _OF_CANDIDATES = (options_of(ProtectSettings) | {"household"}) - {"ties"}
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "try",
         usage="riskcore try FILE --keys COLUMN [COLUMN ...] (--candidate NAME=OPTIONS "

@@ -51,7 +51,7 @@ occurred after files were written; or 130 if interrupted.
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its own."""
+    """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "uniques",
         usage="riskcore uniques FILE --keys COLUMN [COLUMN ...] "

@@ -21,7 +21,7 @@ Fits = Callable[[Any], bool]
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """What JSON holds of a value: whether it fits, and what is needed in words."""
+    """The JSON values that fit a setting: a test, and the need in words."""
 
     fits: Fits
     need: str
@@ -91,8 +91,8 @@ class Setting:
     choices : tuple of str
         The words allowed, unless the type is a `Literal`, which names them.
     option, metavar : str
-        The name of the option if it differs from that of the argument, and what stands
-        for its value in the help.
+        The name of the option if it differs from the name of the argument, and the
+        word for its value in the help.
     """
 
     help: str
@@ -106,7 +106,7 @@ class Setting:
 
     @property
     def recorded(self) -> Kind:
-        """What a record holds of it: null too, if that is the default of one value."""
+        """The kind of its value in a record: a single value may be null by default."""
         single = self.kind in (NUMBER, FRACTION, WHOLE)
         return self.kind.or_null() if self.default is None and single else self.kind
 
@@ -136,12 +136,12 @@ def settings_of(table: type) -> Mapping[str, Setting]:
 
 
 def complete(table: type[Table], given: Table) -> Table:
-    """Return the settings with defaults for those not given; refuse invalid ones.
+    """Return all settings, with defaults for missing ones; refuse invalid settings.
 
     Raises
     ------
     TypeError
-        If there is no such setting, or a number is not a number.
+        If a setting does not exist, or its value must be a number and is not.
     ValueError
         If a word or number is not allowed.
     """

@@ -18,7 +18,7 @@ Row = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a sheet: facts, a table below them, its head first, and sentences.
+    """A part of a sheet: facts, then a table with a header row, then sentences.
 
     ``sides`` aligns the columns of the table, as in `aligned`. The other attributes are
     for text, which alone has the sentences: the least widths of the columns, the

@@ -85,8 +85,8 @@ def compare(
     keys : iterable of column names
         The key variables, in both files.
     weight : column name, optional
-        Sampling weights, in both files; by default those that the metadata of a
-        mu-Argus original declare, otherwise every weight is 1.
+        Sampling weights, in both files; by default the weights that the metadata of
+        a mu-Argus original declare, otherwise every weight is 1.
     recodings : mapping of column names to Recoding or path, optional
         How the original was recoded, to compare tables in the categories of the safe
         file; paths are of ``.grc`` files. `Protected.compare` knows it.

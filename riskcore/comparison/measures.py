@@ -73,7 +73,7 @@ def _mean(values: Floats, weight: Floats) -> float:
 def quantiles(
     values: Floats, weight: Floats, shares: Sequence[float]
 ) -> tuple[float, ...]:
-    """Return for each share the smallest value with that share of weight up to it."""
+    """Return the smallest values at which the weight up to them reaches each share."""
     # Sorted by weight within a value, too: the order of the records must not matter.
     order = np.lexsort((weight, values))
     cumulated = np.cumsum(weight[order])

@@ -55,8 +55,8 @@ class Propensity:
         ``pmse/expected``: 0 for a copy, about 1 for a fresh sample. For suppressed
         values it is not a test, but compares the changes with sampling.
     parameters : int
-        Parameters k of the model, with the intercept, without those that depend on
-        others.
+        Parameters k of the model, with the intercept, but not parameters that depend
+        on others.
     aliased : int
         Parameters left out because they depend on others.
     told_apart : int
@@ -65,7 +65,7 @@ class Propensity:
         Whether pairs of keys have terms.
     converged : bool
     reason : str
-        Why there is no estimate, or what it leaves out.
+        Why an estimate is missing, or what it leaves out.
     """
 
     pmse: float | None
@@ -105,8 +105,8 @@ def propensity(
     design = Design.of(factors, pairs)
     if design.size > MOST_PARAMETERS:
         reason = (
-            f"{design.size:,} parameters without those of the largest key, and at most "
-            f"{MOST_PARAMETERS:,} are fitted: recode keys or leave some out"
+            f"{design.size:,} parameters besides those for the largest key; at most "
+            f"{MOST_PARAMETERS:,} can be fitted: recode keys or leave some out"
         )
         return Propensity.failed(reason, interactions=interactions)
     kept = design.kept(counts)
@@ -181,13 +181,13 @@ class Design:
 
     @property
     def size(self) -> int:
-        """Number of parameters without those of the largest factor."""
+        """Number of parameters, not counting the largest factor."""
         return sum(self.sizes)
 
     def information(self, weight: Floats) -> tuple[Floats, Floats, Floats]:
         """Return D, B and E of the matrix [[D, B], [B', E]], sum of weight x x'.
 
-        D, the diagonal part, is that of the largest factor.
+        D, the diagonal block, belongs to the largest factor.
         """
         D = _sums(self.first, weight, self.largest)
         blocks = [
@@ -222,7 +222,7 @@ class Design:
         return first, np.concatenate([np.zeros(0), *parts])
 
     def kept(self, counts: Floats) -> Mask:
-        """Return the mask of the other parameters, independent of earlier ones."""
+        """Return the mask of the other parameters that earlier ones do not give."""
         D, B, E = self.information(counts)
         return _factored(_schur(D, B, E), E.diagonal() * _ALIASED)[1]
 

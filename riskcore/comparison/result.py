@@ -257,7 +257,7 @@ class Stratum:
         return self.missing_after[key] - self.missing_before[key]
 
     def rate(self, key: Any) -> float | None:
-        """Return their share of the values before; None if there were no values."""
+        """Return the share of suppressed values of a key; None if it had no values."""
         present = self.records_before - self.missing_before[key]
         return self.suppressed(key) / present if present else None
 
@@ -327,7 +327,7 @@ class Comparison:
         Raises
         ------
         KeyError
-            If it is not a key.
+            If ``name`` is not a key.
         """
         for one in self.keys:
             if one.key == name:
@@ -344,7 +344,7 @@ class Comparison:
 
     @property
     def mean_total_variation(self) -> float | None:
-        """Mean total variation of the two-way tables; for one key, of its table.
+        """Mean total variation of the two-way tables, or of the table of a single key.
 
         None if a table cannot be compared.
         """
@@ -352,7 +352,7 @@ class Comparison:
 
     @property
     def mean_hellinger(self) -> float | None:
-        """Mean Hellinger distance of the two-way tables, as `mean_total_variation`."""
+        """Mean Hellinger distance of the tables, see `mean_total_variation`."""
         return self._mean("hellinger")
 
     def _mean(self, distance: str) -> float | None:

@@ -1,6 +1,6 @@
 """The original and the safe file as tables of the same categories.
 
-Recodings map the categories of the original to those of the safe file. Each file is
+Recodings map the original categories to the safe categories. Each file is
 counted by distinct records, and all other tables are margins of these counts: the order
 of the records does not matter.
 """
@@ -56,7 +56,7 @@ class SharedColumn:
         recoding: Recoding | None,
         labels: Labels | None = None,
     ) -> SharedColumn:
-        """Code both by the categories of the recoded original, and by new ones."""
+        """Code both by the categories of the recoded original, then by new ones."""
         name = original.name
         own_labels = tuple(map(plain_value, original.labels))
         groups: list[Any] = [*own_labels, None]
@@ -99,7 +99,7 @@ def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
     kinds = [{isinstance(one, str) for one in each} for each in (groups, new)]
     if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
         what = "text" if True in kinds[1] else "numbers"
-        why = f"its categories are {what} in the safe file alone"
+        why = f"its categories are {what} only in the safe file"
     else:
         why = f"{len(new)} categories of the safe file are not in the original"
     advice = "the recoding given is another" if recoded else "give its recoding"
@@ -128,7 +128,7 @@ class Table:
         weight: Floats | None = None,
         stands_for: Ints | None = None,
     ) -> Table:
-        """Count rows that stand for one record, or for ``stands_for`` records, each."""
+        """Count rows, each of which stands for one record or ``stands_for`` records."""
         found = count(codes, levels)
         records = found.frequency
         if stands_for is not None:
@@ -166,7 +166,7 @@ class Table:
         return Table(tuple(codes), levels, records.astype(np.int64), high, low)
 
     def by_category(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the cells of one column for each category, shape (L,)."""
+        """Return values of the cells of one column, ordered by category, shape (L,)."""
         spread = np.zeros(self.levels[0], values.dtype)
         spread[self.codes[0]] = values
         return spread

@@ -327,8 +327,8 @@ def tabulate(
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional
-        Name of the column of sampling weights; by default the one that the metadata of
-        a mu-Argus file declare. Without weights the file is taken to be the whole
+        Name of the column of sampling weights; by default the weight that the metadata
+        of a mu-Argus file declare. Without weights the file is taken to be the whole
         population, F_k = f_k and p_k = 1.
     missing : {"refuse", "category", "wildcard", "argus"}
         What to do with missing values in keys: refuse the file; take missing as one
@@ -371,8 +371,8 @@ def tabulate(
     Where missing matches any value, missing is part of the combination that makes a
     cell, and two cells are compatible if they agree in every key that both have. f
     and F of a cell count its own records, all records of the compatible cells without
-    missing keys, and ``alpha`` times those of the other compatible cells with missing
-    keys. A cell without any key value has all records. Its own records count,
+    missing keys, and ``alpha`` times the records of the other compatible cells with
+    missing keys. A cell without any key value has all records. Its own records count,
     ``alpha`` times, for every cell with missing keys; for cells without they count
     with "argus", or if there is only one key.
 

@@ -117,7 +117,7 @@ def code_cells(
     records: NDArray[np.int64],
     ticks: Collection[Hashable] = (),
 ) -> dict[Hashable, CodedColumn]:
-    """Code the keys, narwhals series, of cells that hold ``records`` records each.
+    """Code the keys of cells, narwhals series; ``records`` are the records of each.
 
     Keys in ``ticks`` have times of NumPy as labels, see `code_column`.
     """

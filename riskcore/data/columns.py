@@ -243,7 +243,7 @@ def is_dataset(data: Any) -> bool:
 
 
 def dimension_of(data: Any) -> Hashable:
-    """Return the one dimension, that of the records, of a Dataset of xarray."""
+    """Return the only dimension of a Dataset of xarray: its records."""
     if len(data.sizes) != 1:
         raise TypeError(
             f"data: a Dataset with {len(data.sizes)} dimensions, {[*data.sizes]}; give "

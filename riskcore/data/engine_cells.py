@@ -45,7 +45,7 @@ _COLLECTED = (
 
 
 class HeldCells(Cells):
-    """Cells on an engine, collected when a single one is looked at."""
+    """Cells on an engine, collected when a single cell is looked at."""
 
     __slots__ = ("_sizes", "_totals")
 

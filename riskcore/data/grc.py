@@ -48,9 +48,9 @@ def read_recoding(path: str | Path, variable: Variable | None = None) -> Recodin
     OSError
         If the file cannot be read.
     ValueError
-        If a line cannot be understood, a range runs backwards, a tag is unknown, there
-        is no rule, or the rules do not suit ``variable``. The message names file, line
-        and text.
+        If a line cannot be understood, a range runs backwards, a tag is unknown, the
+        file has no rules, or the rules do not suit ``variable``. The message names
+        file, line and text.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Hierarchy:
     TypeError
         If a level is not a mapping.
     ValueError
-        If there is no level, a level lacks a group for a value of another level, or
+        If no level is given, a level lacks a group for a value of another level, or
         separates values that share a group on the level below.
 
     Examples

@@ -596,7 +596,7 @@ def recoded_columns(
     recodings: Mapping[Any, Recoding],
     coded: Mapping[Any, CodedColumn] | None = None,
 ) -> dict[Any, Any]:
-    """Return the recoded columns, see `recode`; ``coded`` has those already coded."""
+    """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
     given: Any = recodings
     if not isinstance(given, Mapping):
         shown = arguments.shown(given)
@@ -805,7 +805,9 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
-        raise ValueError(f"the rules are for numbers, but code {code!r} is text")
+        raise ValueError(
+            f"the rules are for numbers, but code {code!r} is not a number"
+        )
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 

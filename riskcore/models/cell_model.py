@@ -117,7 +117,7 @@ class CellModel(ABC):
     converged : bool
         Whether there is an estimate; if not, all results are nan.
     reason : str
-        Why there is no estimate, or on which boundary it lies; else empty.
+        Why an estimate is missing, or on which boundary it lies; else empty.
     log_likelihood : float
         sum_k f_k log pi_k of the sample, comparable between models of the same cells.
     parameters : int
@@ -265,8 +265,8 @@ class CellModel(ABC):
             With shapes t of the cells, s = f + t and p = (n pi + t)/(n pi W/f + t); for
             the Dirichlet-multinomial law p = (n + A)/(n W/f + A); without
             overdispersion mu = n pi (W/f - 1). Unequal sampling rates enter by the
-            cell's own weights. Where the weights are below the records nobody else
-            exists: p = 1, mu = 0.
+            cell's own weights. Where the weights are below the records, the cell
+            has no other people: p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.records.astype(np.float64)
@@ -404,7 +404,7 @@ class CellModel(ABC):
             Probability of the interval, in (0, 1).
         deviation : callable, optional
             Takes a `CellPrior` and returns a standard deviation for each cell, such as
-            that of 1/F: for an interval of the sum itself, not of its expectation.
+            the deviation of 1/F: for an interval of the sum itself, not of its mean.
             Cells are independent; the records of a cell are not.
         groups : int
             As in `tau_interval`.

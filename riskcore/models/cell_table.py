@@ -429,7 +429,7 @@ class CellTable:
         Returns
         -------
         int64 ndarray, shape (K,)
-            -1 for cells that are absent there or have any value of a key.
+            -1 for cells that are not in the other table or match any value of a key.
 
         Raises
         ------

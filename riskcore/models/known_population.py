@@ -128,7 +128,7 @@ class KnownPopulation(CellModel):
         )
 
     def correctness(self, N: int) -> float:
-        """Return the share of N of the people whom one guess per cell finds.
+        """Return the share of N people whom one guess per cell finds.
 
         Parameters
         ----------

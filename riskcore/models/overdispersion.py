@@ -9,8 +9,8 @@ mean 1 and a shape t_k of the cell. Two laws of the shape are fitted:
       l(A) = sum_k log (A pi_k)_{f_k} - log (A)_n.
 
 - power: t_k = a (n pi_k)^b with 0 <= b <= 1. Unseen cells would matter but are too many
-  to visit; so the likelihood is that of the frequencies of the seen cells given that
-  they are seen, a zero-truncated negative binomial law.
+  to visit; so the likelihood is for the frequencies of the seen cells given that they
+  are seen, a zero-truncated negative binomial law.
 
 b = 1 is the first law, where rare cells are the most uneven; b = 0 is one shape for all
 cells. The sample decides on b (notes/cell_models.md).
@@ -63,7 +63,7 @@ class Overdispersion:
     kind : {"power", "dirichlet-multinomial", "none"}
         The family of laws that was fitted.
     reason : str
-        Which boundary, or why there is no estimate; else empty.
+        Which boundary, or why an estimate is missing; else empty.
 
     Examples
     --------

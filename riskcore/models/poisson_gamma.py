@@ -167,7 +167,7 @@ class PoissonGamma(Superpopulation):
         Raises
         ------
         TypeError, ValueError
-            As in `fit`; or if there is no subpopulation.
+            As in `fit`; or if no subpopulation is given.
 
         Notes
         -----

@@ -73,7 +73,7 @@ class PolyaUrn(Superpopulation):
         """Return E S_j, each from the one before.
 
         A given set of j people has a cell of its own if they come first, all join one
-        cell, and nobody else does. From j to j + 1 the expectation changes by the
+        cell, and no one else does. From j to j + 1 the expectation changes by the
         factor (n-j)/(j+1) (j-sigma)/(theta+sigma+n-1-j).
         """
         found = np.zeros(most)

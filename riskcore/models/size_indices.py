@@ -126,7 +126,7 @@ class SizeIndices:
     __iter__ = None  # sizes[j] is a number for every j: a loop would not end
 
     def __getitem__(self, size: int) -> int:
-        """Return the number of cells with ``size`` records, 0 if there are none."""
+        """Return the number of cells with ``size`` records, which may be 0."""
         at = np.searchsorted(self.sizes, size)
         found = at < len(self.sizes) and self.sizes[at] == size
         return int(self.counts[at]) if found else 0

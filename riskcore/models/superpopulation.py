@@ -30,7 +30,7 @@ class Superpopulation(ABC):
     converged : bool
         Whether there is an estimate; if not, all parameters and results are nan.
     reason : str
-        Why there is no estimate, or on which boundary it lies; else empty.
+        Why an estimate is missing, or on which boundary it lies; else empty.
     log_likelihood : float
         Logarithm of the probability of the sample's size indices given its n records;
         comparable between models.

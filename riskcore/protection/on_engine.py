@@ -176,7 +176,7 @@ class OnEngine:
             same = expected.are(engine.batches(self.question), self.question, ticks)
         if not same:
             raise RuntimeError(
-                f"the data that {self.engine.name} returns are not those that were "
+                f"the data that {self.engine.name} returns are not the data that were "
                 "verified, so nothing is returned. If they changed meanwhile, protect "
                 "them again; otherwise report a defect of riskcore and give the types "
                 "of the columns"

@@ -115,9 +115,9 @@ def protect(
         The same for the risk of households. At least one of these four or ``k`` is
         needed.
     within_households : bool
-        Whether only members of unsafe households are protected: those whose risk is at
-        least the household threshold divided by the size of the household. If False,
-        such members of safe households are protected, too; see Notes.
+        Whether only members of unsafe households are protected: the members whose risk
+        is at least the household threshold divided by the size of the household. If
+        False, such members of safe households are protected, too; see Notes.
     recodings : mapping of column names to Recoding or path, optional
         Recodings to apply first, or the ``.grc`` files that hold them.
     household_keys : iterable of column names, optional
@@ -202,7 +202,7 @@ def protect(
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess` and `recode`. ValueError also if there is no threshold and no k, if
+        As `assess` and `recode`. ValueError also if no threshold or k is given, if
         they contradict each other, or if a rule, a cost or the number of rounds is
         invalid; and for ``plan="restore"`` with ``missing="category"``,
         ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the

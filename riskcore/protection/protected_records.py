@@ -198,7 +198,7 @@ class ProtectedRecords:
 
     @cached_property
     def blanked_share(self) -> dict[Any, float]:
-        """The share of values that were suppressed, by column; 0 if there were none."""
+        """The share of values that were suppressed, by column; 0 if no value was."""
         shares = {}
         for name, count in self.suppressed.items():
             left = self._with_a_value(name) if count else 0

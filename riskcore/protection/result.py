@@ -56,7 +56,7 @@ class Protected(ProtectedRecords):
     source : Source
         The data or file that was protected.
     settings : Settings
-        All settings, with those from metadata filled in.
+        All settings, with settings from metadata filled in.
     rows : frame or mapping
         The protected records or, for data on an engine, the cells of all keys, each
         standing for many records.
@@ -127,7 +127,7 @@ class Protected(ProtectedRecords):
         Raises
         ------
         KeyError
-            If there is no such column.
+            If a column does not exist.
         ValueError
             If the data have changed, or an engine holds 2**31 records or more.
         """

@@ -152,7 +152,7 @@ class Settings:
 
     @property
     def population_name(self) -> str:
-        """The population as a record names it; for a given model, its type."""
+        """The name of the population in a record; for a given model, its type."""
         if isinstance(self.population, str):
             return self.population
         return f"{_GIVEN}{type(self.population).__name__}"
@@ -211,7 +211,7 @@ class Settings:
         if self.plan == "record":
             return
         reasons = {
-            "missing='category': a blanked value matches nobody; use "
+            "missing='category': a blanked value matches no other record; use "
             "missing='wildcard' or 'argus'": self.missing == "category",
             "suppression='argus': mu-Argus plans record by record; use "
             "suppression='exact'": self.suppression == "argus",

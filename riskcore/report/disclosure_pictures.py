@@ -31,7 +31,7 @@ def contributions_figure(found: SpecialUniques, *, ax: Axes | None = None) -> Fi
     ----------
     found : SpecialUniques
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------

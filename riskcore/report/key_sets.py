@@ -30,7 +30,7 @@ def set_rows(
     name: Callable[[Any], str] = label,
     number: Callable[[float], str] = "{:.6g}".format,
 ) -> list[list[str]]:
-    """Return a line for each set of keys, the worst first, after their head."""
+    """Return a row for each set of keys, the worst first, after a header row."""
     head = ["keys", "k", "unsafe before", "after", "smallest f"]
     lines = [[*head, name_of("max_risk", "stages")]]
     for one in (sets[at] for at in worst_first(sets)):
@@ -51,7 +51,7 @@ def set_rows(
 def sets_with_pages(protected: Protected) -> list[int]:
     """Return the positions of the sets of keys that have a page, in their order.
 
-    All sets in their own order, or the worst of more than `MOST_PAGES`, worst first.
+    If there are more than `MOST_PAGES`, only the worst sets have one, worst first.
     """
     sets = _plain(protected)
     few = len(sets) <= MOST_PAGES
@@ -59,7 +59,7 @@ def sets_with_pages(protected: Protected) -> list[int]:
 
 
 def sets_view(protected: Protected, keys: int) -> dict[str, Any] | None:
-    """Return the table of all sets of keys for the page of one of several."""
+    """Return the table of all sets of keys for a page; None for a single set."""
     sets = _plain(protected)
     if len(sets) == 1:
         return None

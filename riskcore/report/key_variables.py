@@ -13,9 +13,9 @@ from riskcore.data.engine_cells import HeldCells
 
 
 class KeyVariable(NamedTuple):
-    """Categories of a key, records in its smallest one (0 if none) and without a value.
+    """Counts for a key: categories, records in the smallest one, missing values.
 
-    A missing value is not a category.
+    A missing value is not a category; without categories ``smallest`` is 0.
     """
 
     categories: int

@@ -150,8 +150,8 @@ def page(
     verdict : str, optional
         Verdict on the file, shown at the top.
     unsafe : mapping of str to int, optional
-        Number of unsafe records by stage, as `protect` counts them: by their own risk,
-        by that of their household, or by k.
+        Number of unsafe records by stage, as `protect` counts them: by the risk of the
+        record or of its household, or by k.
     k : int, optional
         Smallest sample frequency allowed; records below it are counted.
     shown : sequence of mappings, optional
@@ -160,8 +160,8 @@ def page(
     utility : Comparison or str, optional
         The cost of the protection, or why it is unknown, for a section of the page.
     labels : Labels, optional
-        Labels that follow the codes of the riskiest combinations; by default those of
-        the assessed file.
+        Labels that follow the codes of the riskiest combinations; by default the
+        labels of the assessed file.
     provenance : Provenance, optional
         The file, the time and the command to repeat the report, see
         `riskcore.report.provenance`.
@@ -313,7 +313,7 @@ def protection_page(
         What the written file still reveals: "shown" of the record that
         `riskcore.Protected.write` returns. By default what the data in memory reveal.
     utility : Comparison or str, optional
-        The result of `riskcore.Protected.compare`, or why there is none, for a section
+        The result of `riskcore.Protected.compare`, or why it is missing, for a section
         on the cost of protection; by default the page has no such section.
     provenance : Provenance, optional
         As in `page`; by default the name of the input file.
@@ -327,7 +327,7 @@ def protection_page(
     ImportError
         If Jinja2 is not installed (``pip install jinja2``).
     IndexError
-        If there is no such set of keys.
+        If the set of keys does not exist.
     ValueError
         As `page`.
 

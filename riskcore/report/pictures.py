@@ -50,7 +50,7 @@ def figure(
     threshold : float, optional
         Risk threshold to mark, with the number of unsafe records and the rate.
     household : bool
-        Draw household risks: each record has that of its household.
+        Draw household risks: each record has the risk of its household.
     stages : mapping of str to Assessment, optional
         Assessments to compare with by name, drawn in outline, such as the file before
         it was recoded or protected.
@@ -58,7 +58,7 @@ def figure(
         Draw the classes and rounded figures of `riskcore.page.public_page`, which may
         be published, of one file alone.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def figure(
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
     ValueError
-        If household risks are asked for and there are none, the threshold is nan or
+        If household risks are asked for but missing, the threshold is nan or
         negative, or a risk is 0; with ``public`` also if stages are given, or the file
         is too small for any class.
 
@@ -156,7 +156,7 @@ def _draw(
     others: Mapping[str, Counts],
     household: bool,
 ) -> Axes:
-    """Draw classes, those of others in outline, and the share at or above each risk."""
+    """Draw classes, other files in outline, and the share at or above each risk."""
     ax = _axes(ax, 4.0)
     bars = "the file itself" if others else None
     ax.stairs(counts, edges, fill=True, color=_BARS, alpha=0.85, label=bars)
@@ -215,7 +215,7 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     curve : CorrectnessCurve
         From `riskcore.assessment.uniques.UniquesEstimates.curve`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -261,8 +261,8 @@ def sizes_figure(
 ) -> Figure:
     """Draw how many cells of each size the sample has, and the models expect.
 
-    A model that misses the points is wrong; one that does not may still be wrong about
-    the population, see `riskcore.assessment.uniques.UniquesEstimates.advice`. The
+    A model that misses the points is wrong; a model that fits them may still be wrong
+    about the population, see `riskcore.assessment.uniques.UniquesEstimates.advice`. The
     numbers are exact, for internal use.
 
     Parameters
@@ -271,7 +271,7 @@ def sizes_figure(
     most : int
         Largest size of a cell to draw, unless the largest of the sample is smaller.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -330,7 +330,7 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ----------
     found : UniquesEstimates
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------

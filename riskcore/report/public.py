@@ -36,7 +36,7 @@ Ids = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The risk of each record to one intruder: its own, or that of its household.
+    """The risk of each record, or of its household, to one intruder.
 
     ``limit`` is a threshold that the page says no risk reaches.
     """
@@ -61,14 +61,14 @@ class View:
 
     @property
     def units(self) -> list[Ids]:
-        """The cell and the household of each record; a class needs several of both."""
+        """The cell and the household of each record; a class needs several of each."""
         groups = self.assessment.households
         inverse = self.assessment.cells.inverse
         return [inverse] if groups is None else [inverse, groups.inverse]
 
     @property
     def together(self) -> Counts:
-        """How many may share the risk of each record: a cell of two, or a household.
+        """How many records may share the risk of each: a cell of two, or a household.
 
         Members of a household mostly have the same weight.
         """
@@ -80,7 +80,7 @@ class View:
 def views_of(
     assessment: Assessment, limit: float = math.inf, household_limit: float = math.inf
 ) -> list[View]:
-    """Return the view of the records and, if there are any, that of the households.
+    """Return the view of the records and, if there are households, their view.
 
     The limits are thresholds that the page says no record and no household reaches.
     """
@@ -136,7 +136,7 @@ class PublicClasses:
 
         A rate is the mean risk of the records. Given the rate and the classes, every
         risk can still be anywhere in its class, and the difference of two rates comes
-        from several records or households, none with most of it.
+        from several records or households, and no single one makes up most of it.
         """
         rates: list[float | None] = []
         for k, view in enumerate(self.views):

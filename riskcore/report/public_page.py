@@ -58,7 +58,7 @@ def public_page(
     Parameters
     ----------
     assessment : Assessment
-        The file that users get, or one that nobody gets. Next to another version of
+        The file that users get, or a file that no one gets. Next to another version of
         the file, such as a protected one, this report would reveal what was suppressed
         there: see `public_protection_page`.
     title : str, optional
@@ -164,12 +164,12 @@ def _shown(threshold: float | None) -> float | None:
 
 
 _ALONE = (
-    "It goes with the file it describes, or alone: not beside another version of that "
-    "file, such as a protected one, and not beside another report of it."
+    "It goes with the file it describes, or alone: do not publish it beside another "
+    "version of that file, such as a protected one, or beside another report of it."
 )
 _PROTECTED = (
-    "It describes the protected file alone, and tells no suppressed value: of the file "
-    "before nothing is said. It should be the only report of the file."
+    "It describes only the protected file. It reveals no suppressed value and says "
+    "nothing about the file before. It should be the only report of the file."
 )
 
 

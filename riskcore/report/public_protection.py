@@ -44,7 +44,7 @@ def _share(count: int, rounded: int, n: int) -> str:
 
 
 def public_verdict(protected: Protected) -> str:
-    """Say whether the file is safe; of a safe one, also against what."""
+    """Return whether the file is safe and, if it is, against what."""
     unit = protected.settings.level
     if not protected.safe:
         reach = ["too low a frequency f"] if any(protected.settings.k) else []

@@ -80,7 +80,7 @@ def risk_curve(
     include : iterable of float
         Further thresholds, unless all distinct risks are thresholds.
     edges : array_like, optional
-        Rising bounds of the classes; by default those of `log_edges`.
+        Rising bounds of the classes; by default the bounds of `log_edges`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Numbered spots of risk against loss as SVG, for pages.
+"""A chart of risk against loss with numbered spots, as SVG for pages.
 
 Lengths across are in per cent of the plot, lengths down in pixels. The drawing holds no
 text of a file or its user; a table next to it names the numbers.
@@ -16,7 +16,7 @@ _MARKS = 5
 
 
 def spots(points: Sequence[tuple[float, float, str, bool]], description: str) -> str:
-    """Return the spots of candidates."""
+    """Return an SVG chart of the risk and loss of candidates."""
     top = nice(max(risk for risk, *_ in points))
     right = nice(max(loss for _, loss, *_ in points))
     parts = []

@@ -40,7 +40,7 @@ def need_jinja() -> None:
 def write_private(
     path: str | os.PathLike[str], make: Callable[[], str], *, overwrite: bool
 ) -> None:
-    """Write a page whole where only its owner can read it; make it if that can be."""
+    """Make a page and write it whole, where only its owner can read it."""
     target = Path(path)
     replace.refuse_existing(target, overwrite)
     page = make()

@@ -70,7 +70,7 @@ def whole(value: int | None) -> str:
 
 
 def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
-    """Return the categories and entropy of the keys at each stage, after a head."""
+    """Return the categories and entropy of the keys by stage, after a header row."""
     recoded = any(one["recoded"] for one in keys)
     stages = ["original", *(["recoded"] if recoded else []), "safe"]
     rows = [["", "", *stages]]
@@ -90,7 +90,7 @@ def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
 def distance_rows(
     keys: list[Plain], *, entropy: bool = False, name: Name = label
 ) -> list[list[str]]:
-    """Return the suppressed values and distances by key, after a head.
+    """Return the suppressed values and distances by key, after a header row.
 
     With ``entropy`` it has the entropy in the original and in the safe file, otherwise
     the shares of missing values.
@@ -130,12 +130,12 @@ def _pairs(figures: Plain) -> Part:
 
 
 def most_changed(pairs: list[Plain]) -> list[Plain]:
-    """Return the pairs of keys, those with the largest change of their table first."""
+    """Return the pairs of keys, the pair with the most changed table first."""
     return sorted(pairs, key=lambda one: -(one["total_variation"] or 0.0))
 
 
 def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
-    """Return the distances and associations of pairs of keys, after a head."""
+    """Return the distances and associations of pairs of keys, after a header row."""
     figures = "total_variation", "hellinger", "cramers_v_before", "cramers_v_after"
     head = ["most changed", "TV", "Hellinger", "Cramer's V: before", "after"]
     return [
@@ -148,7 +148,7 @@ def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
 
 
 def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
-    """Return the moments and quantiles of columns of numbers, after a head."""
+    """Return the moments and quantiles of columns of numbers, after a header row."""
     shares = [f"{100 * share:g}%" for share in figures["quantiles"]]
     rows = [["", "", "records", "missing", "mean", "variance", *shares]]
     for one in figures["numbers"]:
@@ -163,7 +163,7 @@ def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
 
 
 def correlation_rows(correlations: list[Plain], name: Name = label) -> list[list[str]]:
-    """Return the correlations before and after, after a head."""
+    """Return the correlations before and after, after a header row."""
     return [
         ["", "before", "after"],
         *(
@@ -190,7 +190,7 @@ def _strata(figures: Plain) -> Part:
 
 
 def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
-    """Return the suppressed values by stratum and key, after a head."""
+    """Return the suppressed values by stratum and key, after a header row."""
     keys = [one["key"] for one in figures["keys"]]
     rows = [["", "records", *map(name, keys)]]
     for one in figures["strata"]["rows"]:
@@ -210,8 +210,8 @@ def propensity_lines(figures: Plain) -> list[str]:
         return [f"Propensity score ({terms}): none, {found['reason']}"]
     lines = [
         f"Propensity score ({terms}, {counted(found['parameters'], 'parameter')}): "
-        f"pMSE {number(found['pmse'], 6)}, {number(found['ratio'])} times that of a "
-        "fresh sample"
+        f"pMSE {number(found['pmse'], 6)}, {number(found['ratio'])} times the pMSE "
+        "of a fresh sample"
     ]
     if found["told_apart"]:
         lines.append(
@@ -222,8 +222,8 @@ def propensity_lines(figures: Plain) -> list[str]:
         lines.append(f"Note: {found['reason']}")
     lines.append(
         "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
-        "differ as two samples of one population do. It is not a test: the safe "
-        "file is a changed copy of the original."
+        "differ like two samples of one population. It is not a test: the safe file "
+        "is a changed copy of the original."
     )
     return lines
 
@@ -270,7 +270,7 @@ _OF_TRIAL: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def trial_rows(figures: Plain, name: Name = label) -> list[list[str]]:
-    """Return the risk and utility of each candidate, after a head."""
+    """Return the risk and utility of each candidate, after a header row."""
     rows = [["", "candidate", "safe", *(title for title, _ in _OF_TRIAL.values())]]
     for mark, one in enumerate(figures["candidates"], 1):
         safe = {None: "failed", True: "yes", False: "NO"}[one["safe"]]

@@ -17,7 +17,7 @@ _PAIRS, _STRATA = 5, 20
 
 
 def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | str:
-    """Return the comparison of a file before and after, or why there is none."""
+    """Return the comparison of a file before and after, or why it is missing."""
     if protected.on_engine is not None:
         return "An engine holds the records; Protected.compare compares them."
     if protected.n > MOST_RECORDS:

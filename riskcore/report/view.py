@@ -39,7 +39,7 @@ class ChartView:
 
     @property
     def only(self) -> bool:
-        """Whether there is no other stage."""
+        """Whether this is the only stage."""
         return not self.others
 
     @property
@@ -54,7 +54,7 @@ class ChartView:
 
     @property
     def of_households(self) -> bool:
-        """Whether the risk is that of households."""
+        """Whether the risk is the household risk."""
         return self.level == HOUSEHOLDS
 
     @property
@@ -65,7 +65,7 @@ class ChartView:
 
     @cached_property
     def start(self) -> float:
-        """The threshold shown first, one that the page has."""
+        """The threshold shown first, chosen among the thresholds of the page."""
         start = self.given
         if start is None:
             start = self.distribution.threshold_for_unsafe(self.distribution.n // 100)

@@ -214,7 +214,7 @@ def test_frames_files_and_columns(tmp_path):
     again = riskcore.diversity(path, ["cell"], "condition")
     assert again.summary() == plain.summary()
     taken = {**data, "Condition_Closeness": [0] * 12}
-    with pytest.raises(ValueError, match="'Condition_Closeness' is called like"):
+    with pytest.raises(ValueError, match="'Condition_Closeness' has the name of"):
         diversity(taken, ["cell"], "condition").records  # noqa: B018
 
 

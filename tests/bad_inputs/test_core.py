@@ -237,7 +237,7 @@ CALLS = {
     "grid: count": (lambda: accuracy.grid(1, 9, 1), "at least 2"),
     "grid: huge": (lambda: accuracy.grid(1, 9, 10**9), "at most 10,000,000"),
     "grid: nan": (lambda: accuracy.grid(NAN, 9, 5), "nan"),
-    "grid: down": (lambda: accuracy.grid(9, 1, 5), "goes up"),
+    "grid: down": (lambda: accuracy.grid(9, 1, 5), "the stop must be above"),
     "grid: scale": (lambda: accuracy.grid(1, 9, 5, "cubic"), "'cubic'"),
     "embed: unknown": (lambda: embed.c_function("sin"), "sin"),
     "embed: None": (lambda: embed.c_function(None), "None"),

@@ -130,7 +130,7 @@ def test_without_the_recoding_nothing_is_said_of_distances():
     found = compare(original(), made, ["age", "sex"], "w")
     age = found.key("age")
     assert (age.total_variation, age.hellinger, age.table) == (None, None, ())
-    assert "text in the safe file alone" in age.reason
+    assert "text only in the safe file" in age.reason
     assert "give its recoding" in age.reason
     assert (age.original.categories, age.safe.categories) == (6, 2)
     assert found.pairs[0].total_variation is None

@@ -103,7 +103,10 @@ def test_numbers_are_read_from_text_and_text_is_not_from_numbers():
     assert recoded(data, "v", recoding) == ["1", "1", "2", "3"]
     with pytest.raises(ValueError, match=r"variable 'v': .*code 'x' is not a number"):
         recode({"v": ["7", "x"]}, {"v": recoding})
-    with pytest.raises(TypeError, match=r"variable 'v': .*text, but .* numbers, as 7"):
+    with pytest.raises(
+        TypeError,
+        match=r"variable 'v': .*the rules are for text, but code 7 is a number",
+    ):
         recode({"v": [7]}, {"v": Recoding.mapping({"7": "1"})})
 
 

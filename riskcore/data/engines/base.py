@@ -67,7 +67,7 @@ class Engine(ABC):
         yield self.cells(question)
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
-        """Yield records and sums of weights of the cells, in any order; keys stay."""
+        """Yield record counts and weight sums of the cells, without keys or order."""
         for batch in self.batches(question):
             yield frequencies(batch, question)
 
@@ -76,7 +76,7 @@ class Engine(ABC):
         """Return the data with the results of the cells added to their records."""
 
     def compute_results(self, question: Question, compute: Compute) -> Any:
-        """Return the same, computed where the data are; None if it cannot be."""
+        """Return the data with results that the engine computes; None if it cannot."""
         return None
 
     def change(self, lookups: Sequence[Lookup], changes: Changes, blank: Blank) -> Any:
@@ -148,7 +148,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The cells that an engine counts once they are asked for, in no order."""
+    """The cells of an engine, counted on first use, in no particular order."""
 
     engine: Engine
     question: Question
@@ -177,7 +177,7 @@ class Counted:
 
     @property
     def weight_sum(self) -> NDArray[np.float64]:
-        """Sum of their weights, shape (K,); their number if there are no weights."""
+        """Sum of the weights of each cell, shape (K,); without weights, its records."""
         return self._numbers[1]
 
     @property

@@ -147,7 +147,7 @@ class Batches(Engine):
     def _reader(
         self, question: Question, results_of: Callable[[Any], Results], none: Results
     ) -> Any:
-        """Return a reader of batches with results, given those of a frame of keys."""
+        """Return a reader of batches with the results that ``results_of`` gives."""
         pyarrow = import_pyarrow()
         schema = self.arrow_schema
         for name, values in none.items():

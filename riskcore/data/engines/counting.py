@@ -81,7 +81,7 @@ class Question:
 
     @property
     def columns(self) -> list[Hashable]:
-        """Names of the keys, then that of the weight."""
+        """Names of the keys, followed by the name of the weight."""
         return [*self.keys, *([] if self.weight is None else [self.weight])]
 
     @property
@@ -169,7 +169,7 @@ def count_cells(frame: Any, question: Question) -> Any:
 
 
 def keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
-    """Return expressions of the keys under our names: NaN missing, zero of one sign."""
+    """Return the keys as expressions: renamed, NaN as missing, -0.0 as 0.0."""
     import narwhals.stable.v2 as nw
 
     schema = frame.collect_schema()

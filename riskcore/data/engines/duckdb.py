@@ -17,7 +17,7 @@ def register(connection: Any) -> None:
 
     Notes
     -----
-    The bits are those of `riskcore.individual_risk_from_frequencies`. Null gives null;
+    The bits match `riskcore.individual_risk_from_frequencies`. Null gives null;
     arguments outside the domain, 0 < f <= F, give nan.
 
     Examples

@@ -61,7 +61,7 @@ class DuckDB(lazy.Lazy):
         return self.native.project(", ".join(columns))
 
     def column(self, name: Any, table: str = "") -> str:
-        """Return a column in SQL; text without the collation that equates others."""
+        """Return a column in SQL; text is compared by its bytes, not its collation."""
         column = table + _quoted(name)
         return f"{column} COLLATE C" if str(self.types[name]) == "VARCHAR" else column
 

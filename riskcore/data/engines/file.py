@@ -61,7 +61,7 @@ class BatchedFile(Batches):
         return replace(found, missing_keys=tuple(missing[key] for key in keys))
 
     def runs(self, question: Question, labels: Sequence[Any]) -> Runs:
-        """Return the cells; those counted last are kept for the next question."""
+        """Return the cells; the last result is kept for the next question."""
         if self._counted is None or self._counted[0] != question:
             self._counted = None  # let go before others are counted
             found = super().runs(question, labels)

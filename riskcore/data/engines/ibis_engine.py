@@ -109,7 +109,7 @@ class Ibis(lazy.Lazy):
         return self.passes_by_hash(question) if self._backend == "duckdb" else 1
 
     def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records whose hash of the keys has one remainder."""
+        """Return the records of one part, chosen by a hash of their keys."""
         mixed = import_module("ibis").struct({key: data[key] for key in keys}).hash()
         return data.filter((mixed % lazy.PRIME).abs() % parts == part)
 

@@ -117,7 +117,7 @@ class Lazy(Engine):
         return self.lazy_cells(question).collect()
 
     def lazy_cells(self, question: Question, part: int = 0, parts: int = 1) -> Any:
-        """Return the cells as the engine will count them, of one part only."""
+        """Return a lazy frame of the cells, or of the cells of one part."""
         import narwhals.stable.v2 as nw
 
         renamed = _renamed(question)
@@ -131,7 +131,7 @@ class Lazy(Engine):
         return 1
 
     def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records whose hash of the keys has one remainder."""
+        """Return the records of one part, chosen by a hash of their keys."""
         raise NotImplementedError
 
     def passes_by_hash(self, question: Question) -> int:
@@ -150,7 +150,7 @@ class Lazy(Engine):
         return self.collect(self.lazy_cells(question))
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
-        """Yield the records and the sums of weights of the cells; the keys stay."""
+        """Yield the record counts and the weight sums of the cells, without keys."""
         parts = self.passes(question)
         for part in range(parts):
             cells = self.lazy_cells(question, part, parts)
@@ -189,7 +189,7 @@ def result_types(compute: Compute, kinds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frames_of(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield batches of Arrow as narwhals frames."""
+    """Yield Arrow batches as narwhals frames."""
     import narwhals.stable.v2 as nw
 
     pyarrow = import_pyarrow()

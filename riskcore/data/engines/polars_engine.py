@@ -25,7 +25,7 @@ class Polars(lazy.Lazy):
         return self.passes_by_hash(question)
 
     def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records whose hash of the keys has one remainder."""
+        """Return the records of one part, chosen by a hash of their keys."""
         import polars
 
         hashes = [
@@ -56,7 +56,7 @@ class Polars(lazy.Lazy):
         )
 
     def send(self, table: Any) -> Any:
-        """Return an eager narwhals frame as a lazy one of polars."""
+        """Return an eager narwhals frame as a lazy frame of polars."""
         return table.to_native().lazy()
 
     def join(
@@ -109,7 +109,7 @@ class Polars(lazy.Lazy):
                 )
 
     def categories(self, name: Any) -> list[Any] | None:
-        """Return the categories of an Enum; those of a Categorical have no order."""
+        """Return the categories of an Enum; a Categorical has no order."""
         categories = getattr(self._schema[name], "categories", None)
         return None if categories is None else list(categories)
 

@@ -24,7 +24,7 @@ def register(session: Any) -> Any:
 
     Notes
     -----
-    The bits are those of `riskcore.individual_risk_from_frequencies`. Null gives null;
+    The bits match `riskcore.individual_risk_from_frequencies`. Null gives null;
     arguments outside the domain, 0 < f <= F, give nan.
 
     Examples

@@ -37,7 +37,7 @@ class Spark(lazy.Lazy):
         return self.native.select(*columns)
 
     def column(self, data: Any, name: Any) -> Any:
-        """Return a column; text without the collation that equates others."""
+        """Return a column; text is compared by its bytes, not its collation."""
         column = data[_ticked(name)]
         kind = self.native.schema[name].dataType
         if getattr(kind, "collation", _BINARY) == _BINARY:

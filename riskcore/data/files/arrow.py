@@ -188,7 +188,7 @@ def is_text(kind: Any) -> bool:
 def without_codes(
     path: Path, name: str, column: Any, common: Sequence[str], own: Sequence[str]
 ) -> Any:
-    """Return a column with missing codes replaced; warn if its own do not occur."""
+    """Return a column with missing codes replaced; warn if ``own`` codes are absent."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     column = decoded(column)
     values = _as_values((*common, *own), column.type)
@@ -258,7 +258,7 @@ def _about_marks(text: str, decimal: str) -> str:
 
 
 def table_of(columns: Any, *, plain: bool) -> Any:
-    """Return a table of Arrow; a plain one has types that CSV holds, nan is missing."""
+    """Return an Arrow table, nan as missing; if ``plain``, of types that CSV has."""
     pyarrow = import_pyarrow()
     if not isinstance(columns, Mapping):
         columns = dict(zip(columns.column_names, columns.columns, strict=True))

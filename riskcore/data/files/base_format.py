@@ -56,7 +56,7 @@ class Format:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that are read, those of the metadata included."""
+        """The files that are read, including metadata files."""
         if self.files:
             return self.files
         paths = (self.path, None if self.metadata is None else self.metadata.path)
@@ -143,7 +143,7 @@ class FileFormat(ABC):
 
     @classmethod
     def would_hold(cls, path: Path, target: Path) -> bool:
-        """Tell whether a file written to a target would be one of those of a path."""
+        """Tell whether a file written to a target would be one of the path's files."""
         return False
 
     @classmethod

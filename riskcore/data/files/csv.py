@@ -59,12 +59,12 @@ class CsvFile(ArrowFormat):
 
     @classmethod
     def is_named(cls, path: Path) -> bool:
-        """Tell whether the suffix is one of CSV alone, perhaps followed by ``.gz``."""
+        """Tell whether only CSV files have the suffix, perhaps followed by ``.gz``."""
         return suffix_of(path)[0] in (".csv", ".tsv")
 
     @classmethod
     def is_likely(cls, path: Path) -> bool:
-        """Tell whether the suffix is one that other text files have, too."""
+        """Tell whether the suffix is common to CSV and other text files."""
         return suffix_of(path)[0] == ".txt"
 
     @classmethod
@@ -140,7 +140,7 @@ class CsvFile(ArrowFormat):
         return replace(super().format(), delimiter=self.delimiter, encoding=encoding)
 
     def common_codes(self) -> tuple[str, ...]:
-        """Return no codes: Arrow replaces those of all columns as it reads."""
+        """Return no codes: Arrow replaces the common missing codes as it reads."""
         return ()
 
     def read_header(self) -> Header:

@@ -77,7 +77,7 @@ def read(
     reading: Reading | None = None,
     progress: Parts | None = None,
 ) -> Any:
-    r"""Return the columns of a file in the order given: a table, of mu-Argus a dict.
+    r"""Return columns of a file in the order given: a table, or a dict for mu-Argus.
 
     The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
     ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet, ``.feather`` and
@@ -150,13 +150,13 @@ def write(
 
     The file appears whole or not at all. Floats read back to the last bit. In CSV a
     missing value (None, masked, nan) is an empty field, text, also empty text, is
-    quoted only where `read` needs it, and lines end in LF. Access rights are those of
-    `riskcore.data.files.replace.replacing_all`, which ``create`` takes the place of.
+    quoted only where `read` needs it, and lines end in LF. Access rights are set as in
+    `riskcore.data.files.replace.replacing_all`, which ``create`` replaces.
 
     ``like`` gives the delimiter and encoding of CSV (except that ``.tsv`` has tabs) and
     the missing codes of all columns, which are quoted where they are values; or the
-    mu-Argus file that the columns come from, of which some variables have recodings or
-    new ids (``renumbered``).
+    mu-Argus file that the columns come from. Some of its variables may have recodings
+    or new ids (``renumbered``).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -201,7 +201,7 @@ def refuse_within(targets: Iterable[Path], source: Path) -> None:
 
 
 def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, ...]:
-    """Return the files that `write` makes: one at the path, for mu-Argus two."""
+    """Return the files that `write` makes: one at the path, or two for mu-Argus."""
     path = Path(path)
     return written_as(path, like).files_written(path)
 

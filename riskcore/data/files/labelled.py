@@ -322,7 +322,7 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
-        """Return the options of the writer that say how a file is compressed."""
+        """Return the options of the writer that set the compression of a file."""
         return {}
 
     @classmethod

@@ -44,7 +44,7 @@ class Labels:
         return code if label is None else f"{code_text(code)} ({label})"
 
     def without_codes_of(self, columns: Collection[str]) -> Labels:
-        """Return the labels without those of the codes of some columns."""
+        """Return the labels, leaving out the code labels of some columns."""
 
         def others(names: Mapping[str, Any]) -> dict[str, Any]:
             return {name: one for name, one in names.items() if name not in columns}

@@ -76,7 +76,7 @@ class ParquetFile(ArrowFormat):
         return intake
 
     def batches(self) -> RecordBatches:
-        """Return the records as stored, in batches, of which little is read ahead."""
+        """Return the records as stored, in batches; little is read ahead."""
         with self.open() as file:
             schema = in_plain_layouts(file.schema_arrow.empty_table()).schema
             intake = self._intake(file.metadata)

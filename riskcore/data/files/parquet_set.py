@@ -1,4 +1,4 @@
-"""Parquet files that are one data set: those in a folder, or those of a pattern.
+"""Parquet files that form one data set: all in a folder, or all that fit a pattern.
 
 Folders named ``column=value`` give a column, as Hive, Spark and Arrow write them.
 """
@@ -50,7 +50,7 @@ class _Part:
 
 
 class ParquetSet(ArrowFormat):
-    """The Parquet files of a folder and the folders in it, or those of a pattern.
+    """The Parquet files of a folder and its subfolders, or of a pattern.
 
     They are read in the order of their paths. Links are followed. Names that begin with
     a dot or an underscore are passed over, with a warning: programs mark files that are
@@ -321,7 +321,7 @@ def _matching(
 
 
 def _entered(folder: Path, above: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the folders above the files of a folder; refuse one that holds itself."""
+    """Return the folders above the files of a folder; refuse a folder in itself."""
     real = Path(os.path.realpath(folder))
     if real in above:
         raise ValueError(

@@ -21,7 +21,7 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class DoubtfulCodes(UserWarning):
-    """Codes that are taken literally look like something else."""
+    """Some codes are read literally but look like something else."""
 
 
 class LastLineOpen(UserWarning):
@@ -119,7 +119,7 @@ class Reading:
         }
 
     def codes(self, column: str = "") -> tuple[str, ...]:
-        """Return the missing codes of one column alone, or those for all columns.
+        """Return the missing codes of one column alone, or the codes for all columns.
 
         Parameters
         ----------

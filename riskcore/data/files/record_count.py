@@ -1,8 +1,8 @@
 """Count the records of SPSS, Stata and SAS files by the layout of their bytes.
 
-pyreadstat returns the records that it finds: in a truncated file those before the cut;
-if the header states too few, only so many. So the records are counted here by other
-code, from the layout of each format. Files that do not add up are refused.
+pyreadstat returns the records that it finds: in a truncated file only the records
+before the cut, and no more than the header states. So other code counts the records
+here, from the layout of each format. Files that do not add up are refused.
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ _TEXT = 2
 
 
 def count_transport(path: Path) -> RecordCount:
-    """Count the records of a SAS transport file; those of version 8 state them."""
+    """Count the records of a SAS transport file; version 8 states the number."""
     with _opened(path) as file:
         file.order = ">"
         eight = _header(file, "LIBRARY", "LIBV8")[0] == "LIBV8"

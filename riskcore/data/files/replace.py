@@ -14,7 +14,7 @@ A run writes to hidden files next to the targets (``.riskcore-<16 hex>.part``, m
   it undoes renamings after an error leaves a journal from which the next run makes all
   files old.
 - Hidden files of a killed process are removed by the next run of the same user that
-  writes into their folder; those of a live process, which holds a lock on them, never.
+  writes into their folder. A live process locks its files, so they are not removed.
   Without such locks (Windows, some network file systems) nothing is removed or
   completed.
 
@@ -82,7 +82,7 @@ def written_files() -> Iterator[list[Path]]:
 def abandon() -> bool:
     """Remove the hidden files of this process, which is to end at once.
 
-    Called by another thread than the one that writes. No file is written after that.
+    Call it from another thread than the writing thread. No file is written afterwards.
     Return False if files are being renamed just now.
     """
     _abandoned.append(None)

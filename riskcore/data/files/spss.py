@@ -45,7 +45,7 @@ class SpssFile(LabelledFile):
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
-        """Return the options of the writer that say how a file is compressed."""
+        """Return the options of the writer that set the compression of a file."""
         zipped = suffix_of(path)[0] == ".zsav"
         return {"compress": True} if zipped else {"row_compress": True}
 

@@ -51,7 +51,7 @@ office knows the values, so a third rule is tried on all records:
 code
     nine in ten records whose value of the column has more than `_NEAR` records share it
     with records of only one value of the key. Then such values show the key; values
-    with fewer records too, if there are hardly more values than those of the key.
+    with fewer records too, if the column has hardly more values than the key.
 
 Two more rules are tried on the original, since the file shows nothing of what recoding
 and shuffling took away:

@@ -71,7 +71,7 @@ def shown_by(
 
 
 def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]:
-    """Yield what a column on an engine shows, unless the rows have it."""
+    """Yield what a column on an engine shows; nothing if the rows hold the column."""
     engine = result.on_engine
     assert engine is not None
     if name not in result.settings.suppressible:

@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def format(self) -> formats.Format | None:
-        """The details of the format: those of the source, perhaps guarding formulas."""
+        """The format of the source, with formulas guarded if that is asked for."""
         like = self.source.format
         if like is None or not self.guard_formulas:
             return like

@@ -51,7 +51,7 @@ _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
 
 
 class ReadBackError(ValueError):
-    """A file that was written is not what it should be."""
+    """A written file is not what it should be."""
 
 
 def _error(path: Path, what: str) -> ReadBackError:

@@ -56,7 +56,7 @@ class Key:
         return hmac.new(self.value, _KEY_ID, hashlib.sha256).hexdigest()[:16]
 
     def digest_of(self, paths: Sequence[Path]) -> str:
-        """Return the HMAC-SHA256 of the files of a data set; of one file, its own.
+        """Return the HMAC-SHA256 of a file, or of the files of a data set.
 
         Files in folders named ``column=value`` differ by these, too.
         """
@@ -179,7 +179,7 @@ def secret_of_seed(seed: int) -> str:
 
 
 def check_secret(secret: str) -> str:
-    """Return the secret if it has the form of those of `new_secret`."""
+    """Return the secret if it has the form that `new_secret` gives."""
     if not (isinstance(secret, str) and _HEX.fullmatch(secret)):
         raise ValueError(f"secret: {2 * _BYTES} hexadecimal digits needed")
     return secret

@@ -26,7 +26,7 @@ from riskcore.protection.suppression.rounds import Mask, Masks, blanked_with
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units(HouseholdRows):
-    """The households of a file, each of which is one row."""
+    """The households of a file, one row for each."""
 
     @classmethod
     def found(cls, coded: CodedRecords, settings: Settings) -> Units:
@@ -40,7 +40,7 @@ class Units(HouseholdRows):
         return cls.agreeing(coded.households, columns)
 
     def row_codes(self, coded: CodedRecords) -> CodedRecords:
-        """Return the coded records of the first members, with the labels of all."""
+        """Return the coded first record of each household, with the labels of all."""
         columns = {
             name: replace(
                 one,

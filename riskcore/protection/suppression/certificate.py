@@ -108,7 +108,7 @@ def certificate_facts(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
         gap = 100 * figures["gap"]
         words += f"; {least} can reach {bound:,.10g} at the least (gap {gap:.2g} %)"
     facts.append(("cost of the plan", words))
-    words = "nobody: each record is safe by its own blanks"
+    words = "no record: each one is safe by its own blanks"
     if figures["leaning_records"]:
         count = figures["leaning_records"]
         verb = "is" if count == 1 else "are"
@@ -146,7 +146,7 @@ def of_record(
     *,
     optimal: bool,
 ) -> Certificate:
-    """Return the certificate of a plan by record, in which nobody leans on others."""
+    """Return the certificate of a plan by record: no record relies on others."""
     suppressed = _counts(masks, recoded)
     cost = _cost(suppressed, settings, recoded)
     unsafe = recoded[0].cells.count_of(unsafe_rows(aims, recoded))

@@ -72,8 +72,8 @@ class KeySet:
     aim : Aim
         The thresholds.
     original, recoded, protected : Assessment
-        The file as it was, after recoding (``original`` if nothing was recoded), and
-        as it is now.
+        The file before protection, after recoding (``original`` if nothing was
+        recoded), and after protection.
     """
 
     keys: tuple[Hashable, ...]

@@ -212,7 +212,7 @@ class Matching:
         return found
 
     def put_back(self, moves: Moves) -> Mask:
-        """Put values back, one move after the other, where every unit stays safe."""
+        """Put back each move that leaves every unit safe; return a mask of these."""
         done = np.zeros(moves.number, np.uint8)
         self._tally[1] = 0
         put_back_units(self.words, words(moves), done)
@@ -222,7 +222,7 @@ class Matching:
     def exchange(
         self, moves: Moves, cost: Integers, done: Mask, most_work: int
     ) -> Mask:
-        """Blank moves if more can be put back for them; return what is put back."""
+        """Blank moves again if this lets more be put back; return what is put back."""
         of_unit = np.argsort(moves.unit, kind="stable")
         first = np.searchsorted(moves.unit[of_unit], np.arange(self._state.units + 1))
         now = done.astype(np.uint8)
@@ -242,7 +242,7 @@ class Matching:
         return now.astype(bool)
 
     def change(self, moves: Moves, blanked: Mask) -> None:
-        """Blank some moves and put back the others, even if units turn unsafe."""
+        """Blank some moves and put back the other moves, even if units turn unsafe."""
         taken = blanked[moves.of_part].tolist()
         parts = zip(moves.unit.tolist(), moves.columns.tolist(), taken, strict=True)
         for u, mask, take in parts:

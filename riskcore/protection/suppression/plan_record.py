@@ -5,7 +5,7 @@ one of more records: they share a combination of the margin, the table over the 
 keys. `Margins` has the risks of such combinations, `plan` chooses the keys to blank, at
 the smallest cost or as mu-Argus does. Sets of keys are bit masks: bit i is key i.
 
-Each unit is planned by itself, against the file as it is. The risk must not rise when
+Each unit is planned by itself, against the unchanged file. The risk must not rise when
 f and F grow: then a record that is safe with the keys it keeps is safe with fewer keys,
 too. E[1/F | f] falls in both, and so does its series ended after seven terms, since
 each term is smaller than the one before.

@@ -58,7 +58,7 @@ class Sight:
         return unsafe
 
     def seen(self, mask: int) -> int:
-        """Return a mask of its keys as a mask of all keys."""
+        """Return a mask of this set's keys as a mask of all keys."""
         return sum(1 << c for i, c in enumerate(self.columns) if mask >> i & 1)
 
 
@@ -228,7 +228,7 @@ class _Choice:
         along: Sequence[int],
         loss: Floats | None,
     ) -> _Choice:
-        """Return the choice for keys; those of infinite cost may not be blanked."""
+        """Return the choice for keys; keys of infinite cost may not be blanked."""
         costs = cost.tolist()
         affordable = sum(
             1 << c

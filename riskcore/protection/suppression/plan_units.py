@@ -134,7 +134,7 @@ class File:
         return packed
 
     def unpacked(self, packed: KeyMasks, before: Masks, settings: Settings) -> Masks:
-        """Return the masks of all columns: related ones are blanked only with a key."""
+        """Return the masks of all columns; related columns follow a key."""
         masks = {
             name: (packed >> np.uint64(k) & np.uint64(1)).astype(bool)
             for k, name in enumerate(self.names)
@@ -187,7 +187,7 @@ class File:
         return loses
 
     def usual(self, may: KeyMasks) -> KeyMasks:
-        """Return what records may lose if that is all their keys, else nothing.
+        """Return the keys that records may lose if they may lose all, else no keys.
 
         If it is, records with equal keys may lose the same, and are one unit.
         """

@@ -145,7 +145,7 @@ def sets_in_order(
     costs: Sequence[Risks],
     settings: Settings,
 ) -> list[tuple[Assessment, Aim, Risks]]:
-    """Return the sets of keys with their aims and costs, by content if that decides."""
+    """Return the sets of keys with aims and costs, sorted if order must not matter."""
     sets = list(zip(assessments, aims, costs, strict=True))
     if settings.by_content:
         sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
@@ -220,7 +220,7 @@ def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
 
 
 def blanked_with(name: Hashable, settings: Settings) -> list[Hashable]:
-    """Return a column and those that are blanked with it, directly or not."""
+    """Return a column and all columns blanked with it, directly or indirectly."""
     found = [name]
     for one in found:
         found += [each for each in settings.related.get(one, ()) if each not in found]
@@ -320,7 +320,7 @@ def _spread(mask: Mask, assessment: Assessment) -> Mask:
 
 
 def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> None:
-    """Blank related columns, and those of the whole household, with a key."""
+    """Blank related columns, and the household's values, together with a key."""
     total = -1
     while total != (now := sum(int(mask.sum()) for mask in masks.values())):
         total = now

@@ -403,7 +403,7 @@ def test_data_that_change_meanwhile_are_refused(keys, threshold):
         read, predicate_pushdown=False, projection_pushdown=False
     )
     with pytest.raises(
-        RuntimeError, match=r"those that were verified.*changed meanwhile"
+        RuntimeError, match=r"the data that were verified.*changed meanwhile"
     ):
         riskcore.protect(lazy, keys, "w", threshold=threshold)
 

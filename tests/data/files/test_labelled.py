@@ -259,7 +259,9 @@ def test_transport_files_of_sas(tmp_path):
     assert intake.records == 3
     assert formats.format_of(tmp_path / "a.xpt").labels.variables["sex"] == "Sex"
     for name in ("b.xpt", "b.sas7bdat"):
-        with pytest.raises(ValueError, match=r"SAS are read, not written; write \.dta"):
+        with pytest.raises(
+            ValueError, match=r"SAS files can be read, not written; write \.dta"
+        ):
             formats.check_writable(tmp_path / name)
 
 

@@ -491,7 +491,7 @@ def test_the_digest_is_that_of_the_file_that_was_read(monkeypatch, moment):
 def test_seeds_are_for_tests():
     result = protected()
     for seed in (0, 7):
-        with pytest.warns(OrderCanBeFound, match=f"that of seed {seed}"):
+        with pytest.warns(OrderCanBeFound, match=f"seed {seed}"):
             result.write(f"{seed}.csv", shuffle=seed)
     with pytest.warns(OrderCanBeFound):
         result.write("again.csv", shuffle=7)

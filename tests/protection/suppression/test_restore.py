@@ -243,9 +243,9 @@ def test_records_that_cannot_be_made_safe_keep_their_blanks():
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"missing": "category"}, "a blanked value matches nobody"),
+        ({"missing": "category"}, "a blanked value matches no other record"),
         ({"suppression": "argus"}, "plans record by record"),
-        ({"population": "log-linear"}, "depend on the values of"),
+        ({"population": "log-linear"}, "depend on the values of the keys"),
         ({"rounds": 1}, "leave rounds out"),
     ],
 )

@@ -45,12 +45,12 @@ class ArgusFile(FileFormat):
 
     @classmethod
     def is_named(cls, path: Path) -> bool:
-        """Tell whether the suffix is one of mu-Argus."""
+        """Tell whether the suffix is a suffix of mu-Argus."""
         return suffix_of(path)[0] in cls.suffixes
 
     @classmethod
     def is_likely(cls, path: Path) -> bool:
-        """Tell whether there are metadata next to the file, which is not one of R."""
+        """Tell whether metadata lie next to the file and it is not a file of R."""
         return suffix_of(path)[0] != ".rda" and metadata_beside(path) is not None
 
     @classmethod
@@ -65,7 +65,7 @@ class ArgusFile(FileFormat):
 
     @cached_property
     def metadata(self) -> Metadata:
-        """The metadata given, else those next to the file."""
+        """The metadata given, else the metadata next to the file."""
         return metadata_of(self.path, self.reading.metadata)
 
     def read_header(self) -> Header:

@@ -100,7 +100,7 @@ def metadata_beside(path: str | Path) -> Path | None:
 def metadata_of(
     path: str | Path, metadata: Metadata | str | Path | None = None
 ) -> Metadata:
-    """Return the metadata of a data file: those given, else those next to it."""
+    """Return the metadata given, else the metadata next to the data file."""
     if isinstance(metadata, Metadata):
         return metadata
     found = metadata or metadata_beside(path)
@@ -149,7 +149,7 @@ def line_tokens(line: str) -> list[str]:
 
 
 def unquoted(token: str) -> str:
-    """Return a token without its quotes; the closing one may be missing."""
+    """Return a token without its quotes; the closing quote may be missing."""
     return token[1:].removesuffix('"') if token.startswith('"') else token
 
 

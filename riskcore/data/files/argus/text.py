@@ -15,7 +15,7 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def characters_in(path: Path) -> Array:
-    """Return the codes of the characters of a text file, its bytes if it is ASCII."""
+    """Return the character codes of a text file, or its bytes if it is ASCII."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     if path.stat().st_size == 0:
@@ -78,7 +78,7 @@ def _read_text(path: Path) -> str:
 
 
 def ignoring_case(path: Path) -> Path | None:
-    """Return the file of this name, else one whose name differs by case, if any."""
+    """Return the file of this name, or of a name that differs only in case, or None."""
     if path.exists():
         return path
     wanted = path.name.casefold()
