@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from riskcore.data.files.reading import (  # isort: skip
         Reading as Reading,
     )
-    from riskcore.data.grc import (  # isort: skip
+    from riskcore.data.argus_recode_file import (  # isort: skip
         read_recoding as read_recoding,
     )
     from riskcore.data.hierarchy import (  # isort: skip
@@ -113,7 +113,7 @@ _HOMES = {
     "grid": "riskcore.protection.trials",
     "household_risk": "riskcore.core.risk.household",
     "protect": "riskcore.protection.protect",
-    "read_recoding": "riskcore.data.grc",
+    "read_recoding": "riskcore.data.argus_recode_file",
     "recode": "riskcore.data.recode",
     "suda": "riskcore.assessment.suda",
     "tabulate": "riskcore.data.cells",

@@ -1,4 +1,4 @@
-"""The published forms of the individual risk: the public names of `core.forms`."""
+"""The published forms of the risk: the public names of `core.published_forms`."""
 
 from riskcore.core.published_forms import __all__ as __all__
 from riskcore.core.published_forms import __getattr__ as __getattr__

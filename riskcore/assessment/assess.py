@@ -18,7 +18,7 @@ from riskcore.core.risk.household import households
 from riskcore.data.cells import check_missing, check_names, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import key_names
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows

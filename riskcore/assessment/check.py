@@ -32,7 +32,7 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted, printable
 from riskcore.data.cells import Cells, check_missing, tabulate, tabulate_coded
 from riskcore.data.coded import CodedRecords
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS

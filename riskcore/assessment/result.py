@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore.assessment import figures
+from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.cell_risk import (
     RECORD_COLUMNS,
     UNIQUE_COLUMN,
@@ -32,10 +32,10 @@ from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.core.risk.household import Households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells, refuse_taken, with_results
+from riskcore.data.cells_to_records import spread
 from riskcore.data.engine_cells import HeldCells, riskiest, tally
 from riskcore.data.engines.base import Counted
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.data.spread import spread
 from riskcore.data.wildcard import WILDCARDS
 
 if TYPE_CHECKING:

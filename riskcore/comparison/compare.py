@@ -26,6 +26,7 @@ from riskcore.comparison.result import (
     Stratum,
 )
 from riskcore.comparison.statistics import File, compare_files
+from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_names
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
@@ -35,9 +36,8 @@ from riskcore.data.columns import (
     key_names,
     real_numbers,
 )
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
-from riskcore.data.grc import read_recoding
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
 

@@ -24,7 +24,7 @@ from riskcore.data.columns import (
 from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 
 Mask = NDArray[np.bool_]
 # How many records each element of a column stands for; None: one each.

@@ -24,7 +24,7 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.count import THREADED
 from riskcore.data.engines.counting import doubles
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layout
 from riskcore.data.integers import code_integers, code_words
 from riskcore.data.text import is_text_column, short_text_codes, text_dictionary

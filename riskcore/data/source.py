@@ -17,7 +17,7 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.data.columns import Records, in_memory
 from riskcore.data.engines.file import BatchedFile
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.files.intake import Intake

@@ -32,8 +32,8 @@ from riskcore.data.engines.counting import (
 )
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.protecting import Change, Lookup, table_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.engines.runs import Runs
-from riskcore.data.engines.which import engine_of
 from riskcore.data.recode import recoded_columns
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings import Settings

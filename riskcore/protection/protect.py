@@ -26,7 +26,7 @@ from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import with_columns
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.recode import Recoding, recoded_columns
 from riskcore.data.source import Source
@@ -51,7 +51,7 @@ from riskcore.protection.suppression.key_sets import (
     coded_records,
     present,
 )
-from riskcore.protection.suppression.restore import plan_whole
+from riskcore.protection.suppression.plan_restore import plan_whole
 from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,

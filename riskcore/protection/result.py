@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.figures import table
+from riskcore.assessment.reported_figures import table
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines
 from riskcore.common.results import Summary, reports

@@ -28,9 +28,9 @@ from riskcore.common.settings import (
     list_of,
     settings_of,
 )
+from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_missing
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.grc import read_recoding
 from riskcore.data.recode import Recoding, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (

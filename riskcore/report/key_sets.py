@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from riskcore.assessment.figures import label, name_of, whole_label
+from riskcore.assessment.reported_figures import label, name_of, whole_label
 from riskcore.common.html import readable
 from riskcore.protection.result import Protected
 

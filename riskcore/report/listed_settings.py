@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from riskcore.assessment.figures import METHOD_NAMES, MISSING_NAMES, label
+from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.words import printable

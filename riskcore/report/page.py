@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
-from riskcore.assessment import figures
+from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.result import Assessment
 from riskcore.common.settings import Setting, complete, takes
 from riskcore.comparison.compare import Comparison
@@ -34,12 +34,12 @@ from riskcore.report.listed_settings import (
     suppression_facts,
     threshold_facts,
 )
+from riskcore.report.office_charts import chart_views
 from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
 from riskcore.report.templating import is_number, need_jinja, render, write_private
 from riskcore.report.utility_view import section_view
-from riskcore.report.view import chart_views
 
 __all__ = [
     "page",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from riskcore.assessment.figures import code
+from riskcore.assessment.reported_figures import code
 from riskcore.assessment.result import Assessment
 from riskcore.protection.protected_records import finite
 

@@ -6,7 +6,13 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from riskcore.assessment.figures import CELL_FIGURES, label, percent, rows, table
+from riskcore.assessment.reported_figures import (
+    CELL_FIGURES,
+    label,
+    percent,
+    rows,
+    table,
+)
 from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted

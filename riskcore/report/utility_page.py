@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from riskcore.assessment.figures import whole_label
+from riskcore.assessment.reported_figures import whole_label
 from riskcore.comparison.compare import Comparison, KeyComparison
 from riskcore.protection.trials import Trials
 from riskcore.report import utility_text

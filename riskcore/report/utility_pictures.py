@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.figures import name_of
+from riskcore.assessment.reported_figures import name_of
 from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 from riskcore.common.words import shortened

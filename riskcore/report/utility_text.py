@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from riskcore.assessment.figures import label
+from riskcore.assessment.reported_figures import label
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from riskcore.assessment.figures import whole_label
+from riskcore.assessment.reported_figures import whole_label
 from riskcore.common.progress import Lines, silent
 from riskcore.comparison.compare import Comparison
 from riskcore.protection.result import Protected

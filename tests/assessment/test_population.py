@@ -456,7 +456,7 @@ def test_the_table_of_a_protection_names_it(sample):
 
 def test_both_numbers_where_they_are_far_apart():
     figures = {"expected_reidentifications": 4.0, "by_weights": 1.5}
-    written = riskcore.assessment.figures._by_weights
+    written = riskcore.assessment.reported_figures._by_weights
     assert written(1.5, figures, "text") == "1.5, 2.7 times apart"
     assert written(2.5, {**figures, "by_weights": 2.5}, "text") == "2.5"
 

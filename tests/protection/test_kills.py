@@ -52,11 +52,11 @@ words, names, changes = json.loads(sys.argv[1])
 
 
 def child(number):
-    calls, within, taking_places = [], [], replace._taking_places
+    calls, within, renaming = [], [], replace._renaming
 
     @contextlib.contextmanager
     def window():
-        with taking_places():
+        with renaming():
             within.append(None)
             yield
             within.clear()
@@ -67,7 +67,7 @@ def child(number):
             if len(calls) == number:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    replace._taking_places = window
+    replace._renaming = window
     sys.addaudithook(count)
     sys.stdout = open(os.devnull, "w")
     status = 99

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded
-from riskcore.assessment.figures import of_model
+from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.data.cells import Cells

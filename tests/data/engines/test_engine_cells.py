@@ -14,7 +14,7 @@ import riskcore
 from riskcore.data.engine_cells import _Sum, _with_sizes
 from riskcore.data.engines import base, lazy
 from riskcore.data.engines.counting import Question
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.page import page, public_page
 from tests import needs
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from riskcore.data.engines.groups import Groups
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.engines.sums import WholeSums
-from riskcore.data.engines.which import engine_of
 
 ENGINE = engine_of(pl.LazyFrame({"a": [1]}))
 

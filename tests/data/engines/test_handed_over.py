@@ -16,7 +16,7 @@ import pytest
 import riskcore
 from riskcore import Recoding
 from riskcore.assessment.cell_risk import RECORD_COLUMNS
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from tests import needs
 
 from .test_door import CASES

@@ -13,7 +13,7 @@ import pytest
 import riskcore
 from riskcore import Recoding
 from riskcore.data.engines.lazy import Lazy
-from riskcore.data.engines.which import engine_of
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
 from riskcore.protection.result import SuppressedValueShows

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from riskcore.core import published_forms as forms
 from riskcore.core.risk.individual import individual_risk_from_frequencies
+from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.blank import blank
 from riskcore.data.cells import tabulate
 from riskcore.data.files.argus import reader
-from riskcore.data.grc import read_recoding
 from riskcore.data.recode import recode
 from riskcore.protection.suppression.plan_record import (
     Margins,

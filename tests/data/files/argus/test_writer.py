@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.files import formats
 from riskcore.data.files.argus import reader, writer
 from riskcore.data.files.argus.metadata import (
@@ -15,7 +16,6 @@ from riskcore.data.files.argus.metadata import (
     metadata_of,
     read_metadata,
 )
-from riskcore.data.grc import read_recoding
 from riskcore.data.recode import Recoding, recode
 from tests import needs
 

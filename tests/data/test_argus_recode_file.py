@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from riskcore import assess
+from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.files.argus import reader
 from riskcore.data.files.argus.metadata import Variable, read_metadata
-from riskcore.data.grc import read_recoding
 from riskcore.data.recode import DoubtfulRules, Recoding, recode
 from tests import needs
 

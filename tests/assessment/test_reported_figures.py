@@ -9,9 +9,9 @@ import pytest
 
 import riskcore
 from riskcore import assess, page, protect, simulate
-from riskcore.assessment import figures
+from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.cell_risk import PopulationBelowSample
-from riskcore.assessment.figures import FIGURES, Figure, Place, rows, table
+from riskcore.assessment.reported_figures import FIGURES, Figure, Place, rows, table
 from riskcore.common.html import digits
 from riskcore.report.summary import summary
 from riskcore.report.text import protection_text, text

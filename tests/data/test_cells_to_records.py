@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from riskcore.data.cells_to_records import spread
 from riskcore.data.count import THREADED
-from riskcore.data.spread import spread
 
 
 @pytest.mark.parametrize("n", [1, 7, THREADED - 1, THREADED + 3])

@@ -9,7 +9,8 @@ from scipy import optimize, sparse
 
 from riskcore import protect, simulate
 from riskcore.core.risk.individual import individual_risk_from_frequencies
-from riskcore.protection.suppression import plan_exact, restore
+from riskcore.protection.suppression import plan_exact
+from riskcore.protection.suppression import plan_restore as restore
 from riskcore.protection.suppression.certificate import (
     Certificate,
     CountsOnOthers,
