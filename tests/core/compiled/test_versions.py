@@ -18,5 +18,5 @@ def test_the_compiler_is_one_that_was_tried(name):
     assert numbers(version(name)) < numbers(ceiling), (
         f"{name} {version(name)} is newer than any that was tried. riskcore uses parts "
         "of it that may change: if all other tests pass, raise the ceiling as "
-        'CONTRIBUTING.md says under "A newer Numba"; if not, mend riskcore/core/compiled'
+        'CONTRIBUTING.md says under "A newer Numba"; otherwise mend core/compiled'
     )
