@@ -23,12 +23,17 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs, refuse_inputs
-from riskcore.cli.settings import add_settings, arguments_of, options_of
+from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
 from riskcore.cli.terminal import Progress, tell
 from riskcore.cli.words import whole
+from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
-from riskcore.protection.settings_table import ProtectSettings, SafetySettings
+from riskcore.protection.settings_table import (
+    ProtectSettings,
+    SafetySettings,
+    WriteSettings,
+)
 
 _PROTECT = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
@@ -154,67 +159,33 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--output", type=Path, metavar="FILE", help="the safe file to write"
     )
-    group.add_argument(
-        "--record",
-        type=Path,
-        metavar="JSON",
-        help="private record of the protection to write (default: the name of --output "
-        "with .private.json added)",
-    )
-    group.add_argument(
-        "--record-public",
-        type=Path,
-        metavar="JSON",
-        help="also write a record for publication: methods and counts only",
-    )
+    known = settings_of(WriteSettings)
+    for name in ("record", "public_record"):
+        one = known[name]
+        option = "--" + option_of(name, one).replace("_", "-")
+        group.add_argument(option, type=Path, metavar=one.metavar, help=one.help)
     add_report(group)
-    group.add_argument(
-        "--drop",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns to leave out of the safe file, such as names and addresses",
-    )
+    add_settings(group, WriteSettings, "drop")
     group.add_argument(
         "--shuffle",
         nargs="?",
         type=_seed,
         const=True,
         metavar="SEED",
-        help="write the records in a random order, with households together; only the "
-        "private record holds the order. In a sorted file, neighbors reveal what was "
-        "suppressed. A SEED gives a fixed order, for tests only: others can try seeds",
+        help=known["shuffle"].help,
     )
     ids = group.add_mutually_exclusive_group()
-    ids.add_argument(
-        "--renumber",
-        nargs="+",
-        metavar="COLUMN",
-        help="columns that get new ids in random order (default: the --household "
-        "column or the one declared by mu-Argus metadata)",
-    )
+    add_settings(ids, WriteSettings, "renumber")
     ids.add_argument(
         "--keep-ids", action="store_true", help="keep the household ids unchanged"
     )
-    group.add_argument(
-        "--guard-formulas",
-        action="store_true",
-        help="in CSV, write an apostrophe before text that a spreadsheet would run as "
-        "a formula: text that begins with = + - or @ and is not a number",
-    )
+    add_settings(group, WriteSettings, "guard_formulas")
     group.add_argument(
         "--no-read-back",
         action="store_true",
         help="do not read the safe file back to compare and assess it",
     )
-    group.add_argument(
-        "--overwrite", action="store_true", help="replace existing files"
-    )
-    group.add_argument(
-        "--allow-unsafe",
-        action="store_true",
-        help="write the file even if records remain unsafe",
-    )
+    add_settings(group, WriteSettings, "overwrite", "allow_unsafe")
     group.add_argument(
         "--replay",
         type=Path,

@@ -11,6 +11,7 @@ from typing import Any
 from riskcore.cli.words import fraction, gathered, number, pair, recoding, whole
 from riskcore.common.settings import (
     COST,
+    FLAG,
     FRACTION,
     GOALS,
     NAMES,
@@ -67,6 +68,11 @@ def add_setting(
     command: Any, name: str, setting: Setting, *, required: bool = False
 ) -> None:
     """Add the option of a setting."""
+    option = "--" + option_of(name, setting).replace("_", "-")
+    text = setting.help.replace("%", "%%")
+    if setting.kind is FLAG:
+        command.add_argument(option, action="store_true", help=text)
+        return
     several = setting.kind in _SEVERAL
     default = setting.default
     if setting.kind is YES:
@@ -74,14 +80,14 @@ def add_setting(
     elif setting.kind in (RECODINGS, TREES):
         default = []
     command.add_argument(
-        "--" + option_of(name, setting).replace("_", "-"),
+        option,
         default=default,
         required=required,
         nargs="+" if several else None,
         type=_READ.get(setting.kind),
         choices=setting.choices or None,
         metavar=setting.metavar or None,
-        help=setting.help.replace("%", "%%"),
+        help=text,
     )
 
 

@@ -58,6 +58,8 @@ NAME_SETS = Kind(list_of(NAMES.fits), "a list of lists of names")
 # A model of the population by its name; one that was fitted is in no record.
 MODEL = Kind(WORD.fits, "text")
 MODEL_OR_FILE = Kind(WORD.fits, "text")
+# On or off: an option without a value.
+FLAG = Kind(lambda value: isinstance(value, bool), "true or false")
 YES = Kind(lambda value: isinstance(value, bool), "true or false")
 NUMBER = Kind(_is_number, "a number")
 FRACTION = Kind(_is_number, "a number")

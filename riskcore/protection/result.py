@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from riskcore.assessment.reported_figures import table
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines
 from riskcore.common.results import Summary, reports
+from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted, printable
 from riskcore.comparison.result import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
@@ -31,6 +32,7 @@ from riskcore.protection.release.writing import (
     OrderCanBeFound,
     UnsafeError,
 )
+from riskcore.protection.settings_table import WriteSettings
 from riskcore.protection.suppression.key_sets import KeySet
 from riskcore.protection.verdict import verdict_of
 from riskcore.protection.with_original import comparison_of
@@ -221,24 +223,14 @@ class Protected(ProtectedRecords):
         """
         return facts_of(self, self.shown if shown is None else shown)
 
+    @takes(WriteSettings)
     def write(
         self,
         path: str | Path,
         *,
-        overwrite: bool = False,
-        allow_unsafe: bool = False,
-        drop: Iterable[str] = (),
-        shuffle: bool | int = False,
-        renumber: Iterable[str] | None = None,
-        guard_formulas: bool = False,
-        secret: str | None = None,
-        verify: bool = True,
-        record: str | Path | None = None,
-        public_record: str | Path | None = None,
-        also: Mapping[Any, str | Callable[[Any], str]] | None = None,
-        public: Mapping[Any, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
         steps: Lines | None = None,
+        **options: Unpack[WriteSettings],
     ) -> dict[str, Any]:
         """Write the protected file and the private record of its protection.
 
@@ -337,21 +329,8 @@ class Protected(ProtectedRecords):
             renumbered, others can read the user's key, or formulas are to be guarded
             in a file that is not CSV or in the name of a column.
         """
-        options = writing.Options(
-            overwrite=overwrite,
-            allow_unsafe=allow_unsafe,
-            drop=drop,
-            shuffle=shuffle,
-            renumber=renumber,
-            guard_formulas=guard_formulas,
-            secret=secret,
-            verify=verify,
-            record=record,
-            public_record=public_record,
-            also=also,
-            public=public,
-        )
-        return writing.write(self, path, options, progress, steps)
+        asked = complete(WriteSettings, options)
+        return writing.write(self, path, asked, progress, steps)
 
     def summary(self) -> Summary:
         """Return the summary that ``riskcore protect`` prints, for internal use.

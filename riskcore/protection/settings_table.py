@@ -4,7 +4,8 @@ Types that take time to load are in quotes: nobody needs them to parse a command
 """
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from riskcore.assessment.settings_table import (
@@ -20,6 +21,7 @@ from riskcore.assessment.settings_table import (
 )
 from riskcore.common.settings import (
     COST,
+    FLAG,
     FRACTION,
     NAME,
     NAME_SETS,
@@ -182,6 +184,96 @@ class ProtectSettings(SafetySettings, total=False):
     rounds: Annotated[
         int | None,
         Setting(kind=WHOLE, metavar="N", help="stop after N rounds of suppression"),
+    ]
+
+
+class WriteSettings(TypedDict, total=False):
+    """The settings of `Protected.write`."""
+
+    overwrite: Annotated[
+        bool, Setting(default=False, kind=FLAG, help="replace existing files")
+    ]
+    allow_unsafe: Annotated[
+        bool,
+        Setting(
+            default=False,
+            kind=FLAG,
+            help="write the file even if records remain unsafe",
+        ),
+    ]
+    drop: Annotated[
+        Iterable[str],
+        Setting(
+            default=(),
+            kind=NAMES,
+            metavar="COLUMN",
+            help="columns to leave out of the safe file, such as names and addresses",
+        ),
+    ]
+    shuffle: Annotated[
+        bool | int,
+        Setting(
+            default=False,
+            kind=FLAG,
+            metavar="SEED",
+            help="write the records in a random order, with households together; only "
+            "the private record holds the order. In a sorted file, neighbors reveal "
+            "what was suppressed. A SEED gives a fixed order, for tests only: others "
+            "can try seeds",
+        ),
+    ]
+    renumber: Annotated[
+        Iterable[str] | None,
+        Setting(
+            kind=NAMES,
+            metavar="COLUMN",
+            help="columns that get new ids in random order (default: the --household "
+            "column or the one declared by mu-Argus metadata)",
+        ),
+    ]
+    guard_formulas: Annotated[
+        bool,
+        Setting(
+            default=False,
+            kind=FLAG,
+            help="in CSV, write an apostrophe before text that a spreadsheet would run "
+            "as a formula: text that begins with = + - or @ and is not a number",
+        ),
+    ]
+    secret: Annotated[
+        str | None, Setting(help="the secret of an earlier record, for the same order")
+    ]
+    verify: Annotated[
+        bool,
+        Setting(
+            default=True,
+            kind=FLAG,
+            help="read the safe file back to compare and assess it",
+        ),
+    ]
+    record: Annotated[
+        str | Path | None,
+        Setting(
+            metavar="JSON",
+            help="private record of the protection to write (default: the name of "
+            "--output with .private.json added)",
+        ),
+    ]
+    public_record: Annotated[
+        str | Path | None,
+        Setting(
+            option="record_public",
+            metavar="JSON",
+            help="also write a record for publication: methods and counts only",
+        ),
+    ]
+    also: Annotated[
+        Mapping[Any, str | Callable[[Any], str]] | None,
+        Setting(help="further texts to write, which only their owner can read"),
+    ]
+    public: Annotated[
+        Mapping[Any, str] | None,
+        Setting(help="further texts to write, which everybody can read"),
     ]
 
 

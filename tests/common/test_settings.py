@@ -13,7 +13,7 @@ from riskcore.cli import assess, check, protect
 from riskcore.cli.settings import options_of
 from riskcore.common.settings import FRACTION, Setting, complete, settings_of, takes
 from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import RECORDED, ProtectSettings
+from riskcore.protection.settings_table import RECORDED, ProtectSettings, WriteSettings
 
 TABLES = {
     riskcore.assess: (AssessSettings, assess),
@@ -67,13 +67,28 @@ def test_a_function_its_help_and_its_command_have_the_settings_of_its_table(call
     for name, setting in settings_of(table).items():
         assert named[name].default == setting.default, name
         assert named[name].kind is named[name].KEYWORD_ONLY
-    shown = re.search(r"Parameters\n-+\n(.*?)\n\nReturns", inspect.getdoc(call), re.S)
-    lines = re.findall(r"^(\w[\w, ]*?)(?: : .*)?$", shown[1], re.M)
-    documented = {name for line in lines for name in line.split(", ")}
-    assert documented == set(named)
+    assert documented(call) == set(named)
     parser = command.add(argparse.ArgumentParser().add_subparsers())
     options = {action.dest for action in parser._actions}
     assert options_of(table) <= options
+
+
+def documented(call):
+    """Return the names of the parameters that a docstring describes."""
+    shown = re.search(r"Parameters\n-+\n(.*?)\n\nReturns", inspect.getdoc(call), re.S)
+    lines = re.findall(r"^(\w[\w, ]*?)(?: : .*)?$", shown[1], re.M)
+    return {name for line in lines for name in line.split(", ")}
+
+
+def test_writing_has_the_settings_of_its_table():
+    write = riskcore.Protected.write
+    named = inspect.signature(write).parameters
+    assert documented(write) | {"self"} == set(named)
+    for name, setting in settings_of(WriteSettings).items():
+        assert named[name].default == setting.default, name
+    options = protect.add(argparse.ArgumentParser().add_subparsers())._actions
+    in_python = {"secret", "verify", "also", "public"}
+    assert options_of(WriteSettings) - in_python <= {one.dest for one in options}
 
 
 def test_a_record_holds_the_resolved_settings():

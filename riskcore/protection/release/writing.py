@@ -43,6 +43,7 @@ from riskcore.protection.release.secret import (
     user_key,
 )
 from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import WriteSettings
 from riskcore.protection.suppression.by_household import assess_again
 from riskcore.protection.suppression.key_sets import (
     assess_key_sets,
@@ -63,52 +64,34 @@ class UnsafeError(ValueError):
     """A file is not written because records in it are not safe."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of `Protected.write`."""
-
-    overwrite: bool
-    allow_unsafe: bool
-    drop: Iterable[str]
-    shuffle: bool | int
-    renumber: Iterable[str] | None
-    guard_formulas: bool
-    secret: str | None
-    verify: bool
-    record: str | Path | None
-    public_record: str | Path | None
-    also: Mapping[Any, str | Callable[[Any], str]] | None
-    public: Mapping[Any, str] | None
-
-
 def write(
     result: ProtectedRecords,
     path: str | Path,
-    options: Options,
+    options: WriteSettings,
     progress: Callable[[int, int], None] | None,
     steps: Lines | None,
 ) -> dict[str, Any]:
     """Do what `Protected.write` does."""
-    _refuse_write(result, allow_unsafe=options.allow_unsafe)
+    _refuse_write(result, allow_unsafe=options["allow_unsafe"])
     result.source.refuse_changed()
     figures = facts_of(result, ())
     path = result.source.check_writable(
-        arguments.file_path("path", path), overwrite=options.overwrite
+        arguments.file_path("path", path), overwrite=options["overwrite"]
     )
-    dropped = tuple(arguments.names("drop", options.drop))
+    dropped = tuple(arguments.names("drop", options["drop"]))
     result.source.check(dropped)
     if set(dropped) >= set(result.source.names):
         raise ValueError("drop: no column would be left")
     renumbered = columns_renumbered(
-        result.source, result.settings, options.renumber, dropped
+        result.source, result.settings, options["renumber"], dropped
     )
     texts = _Texts.of(path, options)
     inputs = [*result.source.paths, *result.settings.rule_files]
     written = formats.files_written(path, result.source.format)
     refuse_sources([*written, *texts.paths], inputs)
-    shuffle = _as_bool_or_seed(options.shuffle)
+    shuffle = _as_bool_or_seed(options["shuffle"])
     source = _source_of(result)
-    secret = _secret_of(result, shuffle, options.secret, renumbered=bool(renumbered))
+    secret = _secret_of(result, shuffle, options["secret"], renumbered=bool(renumbered))
     shuffled = shuffle is not False
     layout = Layout.of(
         result.source,
@@ -117,29 +100,29 @@ def write(
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
         order=_random_order(result, secret) if shuffled else None,
-        guard_formulas=options.guard_formulas,
+        guard_formulas=options["guard_formulas"],
     )
     say = steps or silent
     say("looking for what the columns tell of suppressed values")
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
     shown_dicts = shown_as_dicts(result, shown, shuffled=shuffled)
-    with replacing_all(options.overwrite, inputs) as create:
+    with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
-        again = _read_back(result, layout, parts, say) if options.verify else result
-        if not (again.safe or options.allow_unsafe):
+        again = _read_back(result, layout, parts, say) if options["verify"] else result
+        if not (again.safe or options["allow_unsafe"]):
             raise UnsafeError(f"As read back: {verdict_of(again)} {_NOT_WRITTEN}")
         result.source.refuse_changed()  # else the digest is that of another file
         figures |= {"safe": again.safe, "verdict": verdict_of(again)}
         output = {
             "file": path.name,
             "sha256": digest(parts[0]),
-            "read_back": options.verify,
+            "read_back": options["verify"],
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
             "renumbered": list(renumbered),
-            "formulas_guarded": options.guard_formulas,
+            "formulas_guarded": options["guard_formulas"],
             "secret": secret,
         }
         record = records.private(
@@ -172,18 +155,18 @@ class _Texts:
     public: dict[Path, str]
 
     @classmethod
-    def of(cls, path: Path, options: Options) -> _Texts:
+    def of(cls, path: Path, options: WriteSettings) -> _Texts:
         """Return the files that the options ask for."""
-        record = options.record
+        record = options["record"]
         record = f"{path}.private.json" if record is None else record
-        public_record = options.public_record
+        public_record = options["public_record"]
         return cls(
             arguments.file_path("record", record),
             None
             if public_record is None
             else arguments.file_path("public_record", public_record),
-            {Path(target): text for target, text in (options.also or {}).items()},
-            {Path(target): text for target, text in (options.public or {}).items()},
+            {Path(target): text for target, text in (options["also"] or {}).items()},
+            {Path(target): text for target, text in (options["public"] or {}).items()},
         )
 
     @property
