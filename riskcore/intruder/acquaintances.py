@@ -303,7 +303,7 @@ def _leave_out(
             probability[k] = after if after >= _DROPPED else 0.0
 
 
-# From bench/intruder.py; a test evaluates the witnesses again.
+# From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
     Contract("expected_acquaintances", ulps=3, worst=2.44, witness=(
         "0x1.fp+4", "0x1.281cc9cfa5341p-20", "0x1.aeep+11",

@@ -86,7 +86,7 @@ def total_risk(
     return ufunc_of(one_or_more)(n, hazard)
 
 
-# From bench/intruder.py; a test evaluates the witnesses again.
+# From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
     Contract("total_risk, disjoint", ulps=4, worst=3.54, witness=(
         "0x1.ep+3", "0x1.6831c60bd83fp-13", "0x1.00d79756a3263p-13",

@@ -180,7 +180,7 @@ def maximal_sampling_fraction(
     return np.where(uniques == 0.0, math.inf, size)[()]
 
 
-# From bench/intruder.py; a test evaluates the witnesses again.
+# From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
     Contract("disclosure_risk, hypergeometric", ulps=4, worst=2.98, witness=(
         "0x1.08a880ff161f7p+26", "0x1.d155e44p+26", "0x1.2p+4",

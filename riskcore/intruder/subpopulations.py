@@ -223,7 +223,7 @@ def _minimal_subpopulation(limit: float, beta: float, K: float) -> float:
     return (high + (low + correction)) / beta
 
 
-# From bench/intruder.py; a test evaluates the witnesses again.
+# From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
     Contract("maximal_unique_fraction", ulps=3, worst=2.13, witness=(
         "0x1.10c33bfdfd0e6p-8", "0x1.e4p+6", "0x1.2620c36699eaep-10",

@@ -526,9 +526,14 @@ nan, inf = math.nan, math.inf
             {"individual_risk": [1] * 3},
             {"keys": ["individual_risk"]},
             ValueError,
-            "like",
+            "name of a result",
         ),
-        ({"Household_Risk": [1] * 3}, {"keys": ["Household_Risk"]}, ValueError, "like"),
+        (
+            {"Household_Risk": [1] * 3},
+            {"keys": ["Household_Risk"]},
+            ValueError,
+            "result of",
+        ),
     ],
 )
 def test_refused(change, roles, error, message):
