@@ -113,7 +113,7 @@ def test_of_many_sets_the_worst_have_pages(unsafe, tmp_path):
     assert [row[-1] for row in rows[1:]] == [
         "this", *map(str, range(2, MOST_PAGES + 1)), *[""] * 5,
     ]  # fmt: skip
-    assert "the 5 sets below the worst have none" in first
+    assert "the last 5 sets have no report" in first
     last = table_of((tmp_path / f"r-{MOST_PAGES}.html").read_text(), "All sets of keys")
     assert last[MOST_PAGES][-1] == "this"
 

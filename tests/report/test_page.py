@@ -502,7 +502,7 @@ def test_what_shows_is_in_the_office_page():
     made = protection_page(result, title="T")
     (said,) = (one for one in result.to_dict()["shown"] if one["column"] == "BORN")
     assert [said["text"], said["advice"]] in rows_of(made)
-    assert "What shows" not in protection_page(result, title="T", shown=[])
+    assert "What it reveals" not in protection_page(result, title="T", shown=[])
     assert "BORN" not in public_protection_page(result)
 
 

@@ -65,7 +65,7 @@ def test_of_many_categories_those_that_have_changed_most():
     safe = {"code": np.ma.MaskedArray(original["code"], original["code"] < 3)}
     one = riskcore.compare(original, safe, ["code"])
     page = comparison_page(one, title="Many")
-    assert f"The {MOST_CATEGORIES} categories that have changed most, of 201" in page
+    assert f"The {MOST_CATEGORIES} of 201 categories that changed most" in page
     title = chart.comparison_figure(one).axes[0].get_title(loc="left")
     assert "25 most changed of 201" in title
 
