@@ -36,7 +36,6 @@ html_show_copyright = False
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the sections of the docstrings have the types
-autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
