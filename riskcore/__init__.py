@@ -23,6 +23,10 @@ if TYPE_CHECKING:
         Checked as Checked,
         check as check,
     )
+    from riskcore.assessment.describe import (  # isort: skip
+        Description as Description,
+        describe as describe,
+    )
     from riskcore.assessment.diversity import (  # isort: skip
         diversity as diversity,
     )
@@ -99,6 +103,7 @@ _HOMES = {
     "Cells": "riskcore.data.cells",
     "Checked": "riskcore.assessment.check",
     "Comparison": "riskcore.comparison.compare",
+    "Description": "riskcore.assessment.describe",
     "Hierarchy": "riskcore.data.hierarchy",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.data.files.reading",
@@ -106,6 +111,7 @@ _HOMES = {
     "Trials": "riskcore.protection.trials",
     "assess": "riskcore.assessment.assess",
     "check": "riskcore.assessment.check",
+    "describe": "riskcore.assessment.describe",
     "diversity": "riskcore.assessment.diversity",
     "compare": "riskcore.comparison.compare",
     "estimate_simulated": "riskcore.assessment.uniques",

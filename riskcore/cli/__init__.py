@@ -20,6 +20,7 @@ from riskcore.cli import (
     compare,
     completion,
     demo,
+    describe,
     diversity,
     error_table,
     protect,
@@ -251,6 +252,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Command
     )
+    describe.add(commands)
     assess.add(commands)
     protect.add(commands)
     check.add(commands)

@@ -1,0 +1,301 @@
+"""Describe the columns of a file: what they hold, and which role they seem to have."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from riskcore.assessment.roles import (
+    Proposal,
+    Role,
+    check_roles_given,
+    own_values,
+    propose,
+    singles_out,
+)
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.words import counted, printable, shortened
+from riskcore.data.columns import Records, household_codes
+from riskcore.data.engines.registry import engine_of
+from riskcore.data.files.reading import Reading
+from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
+from riskcore.data.source import Source
+
+# A name, a label or a value of more characters is cut in text.
+_NAME, _LABEL, _VALUE = 24, 30, 14
+_HEAD = (
+    "column",
+    "label",
+    "type",
+    "distinct",
+    "missing",
+    "own value",
+    "smallest",
+    "largest",
+    "role",
+    "why",
+)
+_SIDES = "<<<>>>>><<"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedColumn:
+    """A column with its role.
+
+    Attributes
+    ----------
+    profile : ColumnProfile
+        What the column holds.
+    role : str or None
+        The role that was given.
+    proposed : Proposal
+        The role it seems to have, and why.
+    """
+
+    profile: ColumnProfile
+    role: Role | None
+    proposed: Proposal
+
+    @property
+    def name(self) -> Hashable:
+        """The name of the column."""
+        return self.profile.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain data for JSON."""
+        of = self.profile
+        return {
+            "column": str(of.name),
+            "label": of.label,
+            "type": of.type,
+            "distinct": of.distinct,
+            "missing": of.missing,
+            "own_value": of.single,
+            "smallest": _plain(of.smallest),
+            "largest": _plain(of.largest),
+            "constant_in_households": of.constant,
+            "role": self.role,
+            "proposed_role": self.proposed.role,
+            "reason": self.proposed.reason,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Description(OnASheet):
+    """The columns of a file, as `describe` found them.
+
+    Attributes
+    ----------
+    records : int
+        Number of records.
+    columns : tuple of DescribedColumn
+        In the order of the file.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("fmfm"), "name": ["Ann", "Bob", "Eve", "Dan"]}
+    >>> found = riskcore.describe(data)
+    >>> [(one.name, one.proposed.role) for one in found.columns]
+    [('sex', 'key'), ('name', 'identifier')]
+    >>> found.unexamined
+    ('sex', 'name')
+    """
+
+    records: int
+    columns: tuple[DescribedColumn, ...]
+
+    @property
+    def unexamined(self) -> tuple[Hashable, ...]:
+        """The columns that were given no role."""
+        return tuple(one.name for one in self.columns if one.role is None)
+
+    @property
+    def proposed_roles(self) -> dict[Hashable, Role]:
+        """The proposed role of each column for which there is a proposal."""
+        return {
+            one.name: one.proposed.role for one in self.columns if one.proposed.role
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns as plain data for JSON."""
+        return {
+            "records": self.records,
+            "columns": [one.to_dict() for one in self.columns],
+        }
+
+    def text(self, title: str = "columns") -> str:
+        """Return the columns as text.
+
+        Parameters
+        ----------
+        title : str
+            The first line.
+        """
+        return self._sheet().text(title)
+
+    def _sheet(self) -> Sheet:
+        rows = [_HEAD, *map(_row, self.columns)]
+        used = [i for i in range(len(_HEAD)) if any(row[i] for row in rows[1:])]
+        kept = [[row[i] for i in used] for row in rows]
+        facts = [
+            ("records", f"{self.records:,}"),
+            ("columns", f"{len(self.columns):,}"),
+        ]
+        sides = "".join(_SIDES[i] for i in used)
+        said = ["A role with a question mark is a proposal; you decide."]
+        return Sheet(
+            "Columns", facts, [Part("", rows=kept, sides=sides), Part(sentences=said)]
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Description: {counted(len(self.columns), 'column')} of "
+            f"{counted(self.records, 'record')}>"
+        )
+
+
+def describe(
+    data: Any,
+    keys: Iterable[Hashable] = (),
+    weight: Hashable | None = None,
+    household: Hashable | None = None,
+    *,
+    roles: Mapping[Hashable, str] | None = None,
+    reading: Reading | None = None,
+    progress: Lines | None = None,
+) -> Description:
+    """Describe each column of a file: type, values, and the role it seems to have.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Records, one per row, as for `assess`. Data on an engine get no extremes.
+    keys : iterable of column names, optional
+        The key variables.
+    weight, household : column name, optional
+        The sampling weights, and the household of each record. With households, a
+        value is "own" if no other household has it.
+    roles : mapping of column names to str, optional
+        Roles of further columns: "numeric" (known to an intruder as a number, to some
+        precision), "sensitive" (not known to an intruder), "identifier" (to be
+        dropped) or "harmless".
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    KeyError
+        If a column does not exist.
+    TypeError, ValueError
+        If a role does not exist, a column gets two roles, or there are no records.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"id": [1, 2, 3, 4], "income": [1.5, 2.5, 2.5, 9.0]}
+    >>> found = riskcore.describe(data, roles={"income": "numeric"})
+    >>> found.columns[0].proposed
+    Proposal(role='identifier', reason='its name, and nearly all values are unique')
+    >>> found.columns[1].role, found.columns[1].profile.single
+    ('numeric', 2)
+    """
+    say = progress or silent
+    source = Source.of(data, reading)
+    names = arguments.names("keys", keys)
+    arguments.column_name("weight", weight)
+    arguments.column_name("household", household)
+    weight = source.weight if weight is None else weight
+    given = roles_of(names, weight, household, roles or {})
+    source.check(given)
+    say("looking at the columns")
+    found = profiles_of(source, source.names, household)
+    return described(found, given)
+
+
+def roles_of(
+    keys: Iterable[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+    roles: Mapping[Hashable, str],
+    household_keys: Iterable[Hashable] = (),
+) -> dict[Hashable, Role]:
+    """Return the role of each column that has one; refuse a second role."""
+    taken: dict[Hashable, Role] = dict.fromkeys(keys, "key")
+    taken |= dict.fromkeys(household_keys, "household key")
+    for name, role in ((weight, "weight"), (household, "household")):
+        if name is not None:
+            taken[name] = role  # type: ignore[assignment]
+    check_roles_given(roles, taken)
+    return taken | dict(roles)  # type: ignore[arg-type,return-value]
+
+
+def profiles_of(
+    source: Source, names: Iterable[Hashable], household: Hashable | None
+) -> list[ColumnProfile]:
+    """Return the profiles of some columns of a source."""
+    engine = None if source.path is not None else engine_of(source.given)
+    if engine is not None:
+        return profile_on_engine(engine, names)
+    codes = None
+    if household is not None:
+        codes = household_codes(Records.of(source.data), household)
+    return profile(
+        source.data,
+        names,
+        codes,
+        decimal=source.reading.decimal,
+        labels=source.labels,
+    )
+
+
+def described(
+    profiles: Iterable[ColumnProfile], roles: Mapping[Hashable, Role]
+) -> Description:
+    """Return the description of columns with given roles."""
+    columns = tuple(
+        DescribedColumn(one, roles.get(one.name), propose(one)) for one in profiles
+    )
+    return Description(columns[0].profile.records, columns)
+
+
+def _row(one: DescribedColumn) -> tuple[str, ...]:
+    of, proposed = one.profile, one.proposed
+    role = one.role or (f"{proposed.role}?" if proposed.role else "-")
+    why = "given" if one.role else proposed.reason
+    if one.role is None and singles_out(of) and not why:
+        why = own_values(of)
+    return (
+        shortened(of.name, _NAME),
+        shortened(of.label or "", _LABEL),
+        of.type,
+        f"{of.distinct:,}",
+        f"{of.missing:,}" if of.missing else "",
+        f"{of.single:,}",
+        _shown(of.smallest),
+        _shown(of.largest),
+        role,
+        printable(why),
+    )
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else shortened(value, _VALUE)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -1,0 +1,176 @@
+"""The role of each column of a file: given by the user, or proposed with a reason.
+
+A proposal is a hint from the name, the label and the values. It never stands for the
+user's word: a column without a given role has not been examined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from riskcore.data.profile import ColumnProfile
+
+Role: TypeAlias = Literal[
+    "key",
+    "household key",
+    "household",
+    "weight",
+    "numeric",
+    "sensitive",
+    "identifier",
+    "harmless",
+]
+# The roles that a user gives by name; keys, weight and household have arguments.
+GIVEN_ROLES = ("numeric", "sensitive", "identifier", "harmless")
+# From this share of records with a value of their own, a column singles out records.
+UNIQUE_SHARE = 0.01
+# From this share on, it is like an identifier.
+_MOSTLY = 0.95
+# Numbers with more distinct values are amounts, not categories.
+_CATEGORIES = 50
+# Text of this length is written by hand, or is an address.
+_LONG = 40
+# Households have fewer members on average.
+_LARGE_HOUSEHOLD = 10
+
+
+class Proposal(NamedTuple):
+    """A proposed role, None for no proposal, and the reason."""
+
+    role: Role | None
+    reason: str
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words of names and labels, in English, German and French.
+_IDENTIFIER = _words(
+    "id ids pid hid hhid uid uuid guid caseid personid respid recid rowid indid userid "
+    "identifier ident name names surname firstname lastname forename address street "
+    "phone telephone mobile email mail ssn nino passport iban licence license plate "
+    "serial latitude longitude lat lon gps coordinates vorname nachname anschrift "
+    "adresse strasse telefon persnr nom prenom rue courriel"
+)
+_HOUSEHOLD = _words(
+    "household households hid hhid hh hhnr householdid family haushalt menage"
+)
+_WEIGHT = _words(
+    "weight weights wt wgt wght pweight fweight pwt perwt hhwt gewicht "
+    "hochrechnungsfaktor poids ponderation"
+)
+_KEY = _words(
+    "sex gender age birth yearbirth birthyear region area province district county "
+    "canton state municipality country citizenship nationality marital marstat "
+    "education educ school occupation profession job industry employment ethnic "
+    "ethnicity race language urban rural urbrur size relation religion hhsize "
+    "geschlecht alter kanton gemeinde bildung beruf sexe naissance pays metier"
+)
+_SENSITIVE = _words(
+    "health disease illness diagnosis disability hiv drug alcohol crime conviction "
+    "abortion violence vote party union sexual suicide gesundheit krankheit sante "
+    "maladie"
+)
+_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W\d_]+")
+
+
+def words_of(column: ColumnProfile) -> frozenset[str]:
+    """Return the words of the name and the label of a column, in lower case."""
+    text = f"{column.name} {column.label or ''}"
+    return frozenset(one.lower() for one in _BREAK.split(text) if one)
+
+
+def singles_out(column: ColumnProfile) -> bool:
+    """Return whether many records have a value of a column that nobody else has."""
+    return column.single >= UNIQUE_SHARE * column.records and column.single > 0
+
+
+def own_values(column: ColumnProfile) -> str:
+    """Return in words how many records have a value of their own."""
+    unit = "record" if column.constant is None else "household"
+    return (
+        f"{column.single:,} of {column.records:,} records have a value that no other "
+        f"{unit} has"
+    )
+
+
+def propose(column: ColumnProfile) -> Proposal:
+    """Return the role that a column seems to have, and why."""
+    words = words_of(column)
+    if column.distinct <= 1:
+        return Proposal("harmless", "one value for all records")
+    if words & _WEIGHT and column.is_number and _positive(column):
+        return Proposal("weight", "its name")
+    return _identifier(column, words) or _variable(column, words)
+
+
+def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
+    """Return what kind of variable a column seems to be."""
+    amount = column.is_number and singles_out(column)
+    if words & _KEY and not amount:
+        return Proposal("key", "its name")
+    if amount or (column.is_number and column.distinct > _CATEGORIES):
+        return Proposal("numeric", f"{column.distinct:,} different numbers")
+    if words & _SENSITIVE:
+        return Proposal("sensitive", "its name")
+    return Proposal(None, own_values(column) if singles_out(column) else "")
+
+
+def _positive(column: ColumnProfile) -> bool:
+    return column.smallest is None or column.smallest > 0
+
+
+def _identifier(column: ColumnProfile, words: frozenset[str]) -> Proposal | None:
+    """Return that a column is an identifier of records or households, or None."""
+    mostly = column.single >= _MOSTLY * (column.records - column.missing)
+    if words & _HOUSEHOLD and _is_grouping(column):
+        return Proposal("household", "its name, and few records share a value")
+    if mostly and words & _IDENTIFIER:
+        return Proposal("identifier", "its name, and nearly all values are unique")
+    if column.type == "text" and (mostly or column.longest > _LONG):
+        reason = "nearly all values are unique" if mostly else "free text"
+        return Proposal("identifier", f"text, {reason}")
+    if mostly and column.type == "whole number" and _is_running(column):
+        return Proposal("identifier", "a running number")
+    return None
+
+
+def _is_grouping(column: ColumnProfile) -> bool:
+    """Return whether values stand for small groups of records."""
+    return (
+        column.missing == 0
+        and column.records <= _LARGE_HOUSEHOLD * column.distinct
+        and column.type in ("whole number", "text")
+        and column.distinct > _CATEGORIES
+    )
+
+
+def _is_running(column: ColumnProfile) -> bool:
+    """Return whether whole numbers count the records."""
+    if column.smallest is None:
+        return True
+    span = int(column.largest) - int(column.smallest) + 1
+    return span <= 2 * column.distinct
+
+
+def check_roles_given(
+    roles: Mapping[Hashable, str], taken: Mapping[Hashable, str]
+) -> None:
+    """Refuse roles that do not exist, and columns that have another role.
+
+    ``taken`` are the roles of columns that arguments give, by column.
+    """
+    for name, role in roles.items():
+        if role not in GIVEN_ROLES:
+            known = ", ".join(map(repr, GIVEN_ROLES))
+            raise ValueError(
+                f"roles: {role!r} of column {name!r} is not a role that can be given; "
+                f"give {known}, or name the column by keys=, weight= or household="
+            )
+        if name in taken:
+            raise ValueError(
+                f"roles: column {name!r} is {taken[name]} already; give it one role"
+            )

@@ -1,0 +1,103 @@
+"""``riskcore describe``: what each column of a file holds, and its likely role."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from riskcore.cli.options import add_file, add_quiet, add_reading, add_roles, source_of
+from riskcore.cli.paths import inputs
+from riskcore.cli.results import (
+    add_sheet_report,
+    check_files,
+    print_files,
+    print_json,
+    report_text,
+    write_files,
+)
+from riskcore.cli.terminal import Progress
+from riskcore.cli.words import gathered, pair
+from riskcore.common.version import __version__
+
+_DESCRIBE = """\
+Describe each column of a file: its type, label, distinct and missing values, extremes,
+how many records have a value that no other record has, and the role the column seems to
+have. This is the first look at a file, before riskcore protect.
+
+The roles are: key (known to an intruder), household and weight; numeric (known to an
+intruder as a number, to some precision); sensitive (what the intruder wants to learn);
+identifier (to be dropped); harmless. A role with a question mark is a proposal, from
+the name, the label and the values of the column. You decide.
+"""
+
+_DESCRIBE_EXAMPLES = """\
+examples:
+  riskcore describe survey.csv
+  riskcore describe survey.sav --keys REGION SEX AGE --weight W --household HH
+  riskcore describe survey.csv --role INCOME=numeric HEALTH=sensitive NAME=identifier
+
+Extremes are values of single records: keep the result to yourself, and the --report.
+
+The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
+"""
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its subparser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "describe",
+        usage="riskcore describe FILE [options]",
+        help="describe the columns of a file and propose their roles",
+        description=_DESCRIBE,
+        epilog=_DESCRIBE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    add_file(parser)
+    parser.add_argument(
+        "--keys",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="key variables: what an intruder may know about a person",
+    )
+    add_roles(parser)
+    parser.add_argument(
+        "--role",
+        nargs="+",
+        type=pair,
+        default=[],
+        metavar="COLUMN=ROLE",
+        help="roles of further columns: numeric, sensitive, identifier or harmless",
+    )
+    add_sheet_report(parser)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_reading(parser)
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from riskcore.assessment.describe import describe
+
+    progress = Progress(quiet=options.quiet)
+    source = source_of(options, progress)
+    check_files(options, source, {})
+    found = describe(
+        source,
+        options.keys,
+        options.weight,
+        options.household,
+        roles=gathered("--role", options.role),
+        progress=progress,
+    )
+    made = {options.report: lambda: report_text(options, found)}
+    write_files(options, inputs(options, source), made)
+    progress.done()
+    if options.json:
+        print_json({"file": str(options.file), **found.to_dict()})
+        return
+    print(found.text(f"riskcore {__version__}: {options.file}"))
+    print_files({"report": options.report})

@@ -1,0 +1,242 @@
+"""Profiles of columns: type, extremes, and the values that only one unit has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.threads import in_threads, usual_threads
+from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.engines.base import Engine
+from riskcore.data.engines.counting import Question
+from riskcore.data.files.reading import is_number
+
+Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
+
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnProfile:
+    """What one column of a file holds.
+
+    Attributes
+    ----------
+    name : column name
+    label : str or None
+        The label that a file of SPSS, Stata or SAS has for the column.
+    type : str
+        "whole number", "number", "text", "time", "true or false" or "other". Text is
+        a number if all its values are.
+    records, missing, distinct : int
+        Numbers of records, of missing values and of distinct values.
+    single : int
+        Number of records with a value that no other record has; with households, that
+        no other household has.
+    smallest, largest : value or None
+        The extremes; None for data on an engine.
+    longest : int
+        Length of the longest text; 0 for other types.
+    constant : bool or None
+        Whether all members of each household have the same value; None without
+        households.
+    """
+
+    name: Hashable
+    label: str | None = None
+    type: Type
+    records: int
+    missing: int
+    distinct: int
+    single: int
+    smallest: Any = None
+    largest: Any = None
+    longest: int = 0
+    constant: bool | None = None
+
+    @property
+    def single_share(self) -> float:
+        """The share of records with a value that no other unit has."""
+        return self.single / self.records
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers."""
+        return self.type in ("whole number", "number")
+
+
+def profile(
+    data: Any,
+    names: Iterable[Hashable],
+    household: NDArray[np.int64] | None = None,
+    *,
+    decimal: str = ".",
+    labels: Any = None,
+) -> list[ColumnProfile]:
+    """Return the profiles of columns of a frame or mapping.
+
+    ``household`` is the household of each record, ``decimal`` the decimal mark of
+    numbers in text, ``labels`` the labels of a file.
+    """
+    records = Records.of(data)
+    variables = {} if labels is None else labels.variables
+    asked = [
+        (records, name, household, decimal, variables.get(str(name))) for name in names
+    ]
+    return in_threads(usual_threads(), _profile, asked)
+
+
+def _profile(
+    records: Records,
+    name: Hashable,
+    household: NDArray[np.int64] | None,
+    decimal: str,
+    label: str | None,
+) -> ColumnProfile:
+    try:
+        column = code_column(records, name)
+    except TypeError:  # values without an order, such as lists: nothing is known
+        return ColumnProfile(
+            name=name,
+            label=label,
+            type="other",
+            records=records.n,
+            missing=0,
+            distinct=records.n,
+            single=records.n,
+        )
+    values = column.labels.tolist()
+    found = _type(column.labels, values, decimal)
+    smallest, largest = _extremes(column.labels, values, found, decimal)
+    return ColumnProfile(
+        name=name,
+        label=label,
+        type=found,
+        records=records.n,
+        missing=column.missing,
+        distinct=len(values),
+        single=_single(column, household),
+        smallest=smallest,
+        largest=largest,
+        longest=max(map(len, values), default=0) if found == "text" else 0,
+        constant=None if household is None else _is_constant(column, household),
+    )
+
+
+def profile_on_engine(engine: Engine, names: Iterable[Hashable]) -> list[ColumnProfile]:
+    """Return the profiles of columns that an engine holds, without extremes."""
+    return [_on_engine(engine, name) for name in names]
+
+
+def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
+    kind = engine.schema[name]  # type: ignore[index]
+    if kind.is_nested():
+        n = engine.weigh(None).n
+        return ColumnProfile(
+            name=name, type="other", records=n, missing=0, distinct=n, single=n
+        )
+    weighed = engine.weigh(None, [name])
+    missing = weighed.missing_keys[0]
+    distinct = single = 0
+    for records, _ in engine.numbers(Question((name,))):
+        distinct += len(records)
+        single += int(np.count_nonzero(records == 1))
+    found: Type = "text"
+    if kind.is_integer():
+        found = "whole number"
+    elif kind.is_numeric():
+        found = "number"
+    elif kind.is_temporal():
+        found = "time"
+    elif str(kind) == "Boolean":
+        found = "true or false"
+    # Missing is one of the cells.
+    return ColumnProfile(
+        name=name,
+        type=found,
+        records=weighed.n,
+        missing=missing,
+        distinct=distinct - (missing > 0),
+        single=single - (missing == 1),
+    )
+
+
+def _type(labels: NDArray[Any], values: list[Any], decimal: str) -> Type:
+    """Return the type of distinct values."""
+    known: dict[str, Type] = {
+        "b": "true or false",
+        "i": "whole number",
+        "u": "whole number",
+        "m": "time",
+        "M": "time",
+    }
+    if labels.dtype.kind in known:
+        return known[labels.dtype.kind]
+    if all(isinstance(one, str) for one in values):
+        return _type_of_text(values, decimal)
+    return _type_of_objects(values)
+
+
+def _type_of_objects(values: list[Any]) -> Type:
+    """Return the type of values that are objects or doubles."""
+    if all(isinstance(one, bool) for one in values):
+        return "true or false"
+    if all(isinstance(one, Integral) for one in values):
+        return "whole number"
+    if all(isinstance(one, Real) for one in values):
+        whole = all(float(one).is_integer() for one in values)
+        return "whole number" if whole else "number"
+    return "time" if all(hasattr(one, "year") for one in values) else "other"
+
+
+def _type_of_text(values: list[str], decimal: str) -> Type:
+    """Return the type of text, which is a number if all its values are."""
+    if values and all(map(_WHOLE.fullmatch, values)):
+        return "whole number"
+    numbers = (one.strip().replace(decimal, ".") for one in values)
+    return "number" if values and all(map(is_number, numbers)) else "text"
+
+
+def _extremes(
+    labels: NDArray[Any], values: list[Any], found: Type, decimal: str
+) -> tuple[Any, Any]:
+    """Return the smallest and the largest value; text of numbers as numbers."""
+    if not values or found == "other":
+        return None, None
+    if isinstance(values[0], str) and found != "text":
+        read = int if found == "whole number" else float
+        numbers = [read(one.strip().replace(decimal, ".")) for one in values]
+        return min(numbers), max(numbers)
+    return plain_value(labels[0]), plain_value(labels[-1])
+
+
+def _single(column: CodedColumn, household: NDArray[np.int64] | None) -> int:
+    """Return the number of records whose value only one record or household has."""
+    counts = np.bincount(column.codes, minlength=column.levels)[: len(column.labels)]
+    if household is None:
+        return int(np.count_nonzero(counts == 1))
+    shared = _differs(column.codes, household, column.levels)[: len(counts)]
+    return int(counts[~shared].sum())
+
+
+def _is_constant(column: CodedColumn, household: NDArray[np.int64]) -> bool:
+    """Return whether the members of each household have equal values."""
+    households = int(household.max(initial=0)) + 1
+    return not _differs(household, column.codes, households).any()
+
+
+def _differs(
+    group: NDArray[Any], value: NDArray[Any], groups: int
+) -> NDArray[np.bool_]:
+    """Return for each group whether its records differ in a value."""
+    last = np.zeros(groups, value.dtype)
+    last[group] = value
+    differs = np.zeros(groups, bool)
+    differs[group[value != last[group]]] = True
+    return differs
