@@ -164,7 +164,7 @@ def describe(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
-    roles: Mapping[Hashable, str] | None = None,
+    roles: Mapping[Any, str] | None = None,
     reading: Reading | None = None,
     progress: Lines | None = None,
 ) -> Description:
@@ -238,7 +238,7 @@ def roles_of(
         if name is not None:
             taken[name] = role  # type: ignore[assignment]
     check_roles_given(roles, taken)
-    return taken | dict(roles)  # type: ignore[arg-type,return-value]
+    return taken | dict(roles)  # type: ignore[return-value]
 
 
 def profiles_of(

@@ -30,6 +30,7 @@ from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings_table import (
+    ColumnSettings,
     ProtectSettings,
     SafetySettings,
     WriteSettings,
@@ -146,8 +147,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_roles(parser)
     safe = parser.add_argument_group("what is safe")
     add_settings(safe, SafetySettings)
+    columns = parser.add_argument_group("columns and leaks")
+    add_settings(columns, ColumnSettings)
     means = parser.add_argument_group("how the file is made safe")
-    add_settings(means, ProtectSettings, without=SafetySettings)
+    left_out = (SafetySettings, ColumnSettings)
+    add_settings(means, ProtectSettings, without=left_out)
     _add_files(parser)
     add_reading(parser)
     add_quiet(parser)
@@ -203,6 +207,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from riskcore.protection.facts import facts_of
+    from riskcore.protection.leaks.examination import Examination
     from riskcore.protection.protect import protect
     from riskcore.protection.release.record import read_record
     from riskcore.protection.result import UnsafeError
@@ -219,9 +225,9 @@ def run(options: argparse.Namespace) -> int:
     checked = None if before is None else _checked_input(source, before, options)
     secret = None if before is None else before.secret
     result = protect(source, settings, secret=secret, progress=progress)
-    writes = options.output is not None and (result.safe or options.allow_unsafe)
-    # If a file is written, its writer finds out what shows in it.
-    figures = result.to_dict(() if writes else None)
+    writes = options.output is not None and (result.goals_met or options.allow_unsafe)
+    # If a file is written, its writer examines it.
+    figures = facts_of(result, Examination() if writes else result.examination)
     pages = _pages(result, reports, options, progress)
     public = _public_page(result, options)
     record, reports_written = None, True
@@ -240,16 +246,17 @@ def run(options: argparse.Namespace) -> int:
                 steps=progress,
                 **means,
             )
-        except UnsafeError as error:  # found on reading back
-            figures |= {"safe": False, "verdict": str(error)}
-            reports, reports_written = [], False
+        except UnsafeError as error:
+            figures |= error.figures
+            if figures["goals_met"]:
+                _write_pages(pages, public, source, options, error.figures)
+            else:  # only found on reading back: the reports tell of another file
+                reports, reports_written = [], False
     else:
         _write_pages(pages, public, source, options)
     progress.done()
     if record is not None:
-        if record["safe"] != result.safe:  # found on reading back
-            figures |= {name: record[name] for name in ("safe", "verdict")}
-        figures["shown"] = record["shown"]
+        figures |= record["examined"]
         figures["output"] = _names_written(options, record)
     lines, same = _outcome(options, before, record, checked)
     lines += [f"The report is in {path}." for path in reports]
@@ -408,12 +415,14 @@ def _write_pages(
     public: dict[Path, str],
     source: Any,
     options: argparse.Namespace,
+    examined: Any = None,
 ) -> None:
+    """Write the reports of a file that is not written."""
     from riskcore.data.files import replace
 
     with replace.replacing_all(options.overwrite, inputs(options, source)) as create:
         for path, text_of in pages.items():
-            create(path, private=True).write(text_of(None).encode())
+            create(path, private=True).write(text_of(examined).encode())
         for path, text in public.items():
             create(path).write(text.encode())
 
@@ -430,7 +439,7 @@ def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
 def _pages(
     result: Any, reports: list[Path], options: argparse.Namespace, progress: Progress
 ) -> dict[Path, Callable[[Any], str]]:
-    """Return a function for each report that makes its text from what shows."""
+    """Return a function for each report that makes its text from an examination."""
     if not reports:
         return {}
     from riskcore.report.key_sets import sets_with_pages
@@ -444,12 +453,12 @@ def _pages(
     utility = utility_of(result, progress)
 
     def maker(position: int) -> Callable[[Any], str]:
-        return lambda shown: protection_page(
+        return lambda examined: protection_page(
             result,
             title=title,
             keys=position,
             riskiest=options.report_top,
-            shown=shown,
+            examined=examined,
             utility=utility,
             provenance=made,
         )

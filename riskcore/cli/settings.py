@@ -21,6 +21,7 @@ from riskcore.common.settings import (
     RELATED,
     TREES,
     WHOLE,
+    WORDS,
     YES,
     Kind,
     Setting,
@@ -36,8 +37,9 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     RECODINGS: recoding,
     RELATED: pair,
     TREES: pair,
+    WORDS: pair,
 }
-_SEVERAL = (GOALS, NAMES, RECODINGS, RELATED, TREES, COST)
+_SEVERAL = (GOALS, NAMES, RECODINGS, RELATED, TREES, WORDS, COST)
 _COSTS = ("fewest", "equal", "entropy")
 
 
@@ -52,14 +54,14 @@ def options_of(table: type) -> set[str]:
 
 
 def add_settings(
-    command: Any, table: type, *names: str, without: type | None = None
+    command: Any, table: type, *names: str, without: Iterable[type] = ()
 ) -> None:
     """Add the options of a table of settings: all, or only ``names``.
 
-    ``without`` is a table whose settings are left out.
+    ``without`` are tables whose settings are left out.
     """
     known = settings_of(table)
-    left_out = {} if without is None else settings_of(without)
+    left_out = {name for other in without for name in settings_of(other)}
     for name in names or [name for name in known if name not in left_out]:
         add_setting(command, name, known[name])
 
@@ -77,7 +79,7 @@ def add_setting(
     default = setting.default
     if setting.kind is YES:
         default = setting.choices[0]
-    elif setting.kind in (RECODINGS, TREES):
+    elif setting.kind in (RECODINGS, TREES, WORDS):
         default = []
     command.add_argument(
         option,
@@ -109,7 +111,7 @@ def _value(words: Any, name: str, setting: Setting) -> Any:
     option = f"--{option_of(name, setting)}"
     if setting.kind is YES:
         return words == setting.choices[0]
-    if setting.kind is RECODINGS:
+    if setting.kind in (RECODINGS, WORDS):
         return gathered(option, words) or None
     if setting.kind is RELATED:
         return _grouped(words)

@@ -58,7 +58,7 @@ class Sheet:
     """The figures of a result: facts of the whole file, and parts.
 
     A page and a notebook begin with the name and the verdict, if there is one. Text has
-    a title of its own, and the sentences below the facts.
+    a title of its own, the parts of ``head`` above the facts, and the sentences below.
     """
 
     name: str
@@ -66,10 +66,14 @@ class Sheet:
     parts: Sequence[Part]
     verdict: str = ""
     sentences: Sequence[str] = ()
+    head: Sequence[Part] = ()
 
     def text(self, title: str) -> str:
         """Return the figures as text."""
-        lines = [printable(title), *aligned(self.facts, "<")]
+        lines = [printable(title)]
+        for part in self.head:
+            lines += part.lines()
+        lines += [""] * bool(self.head) + aligned(self.facts, "<")
         lines += _indented(self.sentences, 2)
         for part in self.parts:
             lines += part.lines()

@@ -8,7 +8,14 @@ None, NaN, NaT, a masked element.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -274,6 +281,19 @@ def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
         for name, new in columns.items()
     ]
     return frame.with_columns(*series).to_native()
+
+
+def without_columns(data: Any, names: Sequence[Hashable]) -> Any:
+    """Return data, also lazy data, without some columns."""
+    if not names:
+        return data
+    if is_dataset(data):
+        return data.drop_vars(names)
+    if isinstance(data, Mapping):
+        return {name: one for name, one in data.items() if name not in names}
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(data).drop(*names).to_native()
 
 
 class _FrameColumns(Mapping[Hashable, Any]):

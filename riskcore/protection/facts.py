@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from riskcore.protection.leaks.disclosure import Shown
-from riskcore.protection.leaks.showing import shown_as_dicts
+from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.protected_records import ProtectedRecords, finite
 from riskcore.protection.verdict import verdict_of
 
 
-def facts_of(result: ProtectedRecords, shown: Iterable[Shown]) -> dict[str, Any]:
-    """Return the plain data of `Protected.to_dict`, with the values that show."""
+def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
+    """Return the plain data of `Protected.to_dict`."""
     intake, engine = result.source.intake, result.on_engine
     plan = result.certificate
     return {
@@ -26,8 +24,7 @@ def facts_of(result: ProtectedRecords, shown: Iterable[Shown]) -> dict[str, Any]
                 one.keys, one.original.cells.missing_values, strict=True
             )
         },
-        "safe": result.safe,
-        "verdict": verdict_of(result),
+        **verdict_facts(result, examined),
         "sets": [
             {
                 "keys": list(one.keys),
@@ -42,10 +39,19 @@ def facts_of(result: ProtectedRecords, shown: Iterable[Shown]) -> dict[str, Any]
         "suppressed": result.suppressed,
         "plan": None if plan is None else plan.to_dict(),
         "blanked_share": result.blanked_share,
-        "shown": shown_as_dicts(result, shown),
         **({} if engine is None else {"not_checked": list(result.not_checked)}),
         "rounds": [
             {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
             for each in result.rounds
         ],
+    }
+
+
+def verdict_facts(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
+    """Return the verdict on the file, its leaks, and what was not examined."""
+    return {
+        "goals_met": result.goals_met,
+        "safe": result.goals_met and not examined.open,
+        "verdict": verdict_of(result, examined),
+        **examined.to_dict(),
     }

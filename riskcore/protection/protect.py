@@ -256,6 +256,7 @@ def _protect(
     source: Source, settings: Settings, say: Lines, secret: str | None
 ) -> Protected:
     """Protect a file by settings that are resolved; warn of what shows."""
+    source.check(settings.named)
     engine = None if source.path is not None else engine_of(source.given)
     if engine is not None:
         if settings.plan != "record":
@@ -264,15 +265,13 @@ def _protect(
                 f"{engine.name} holds them; collect the data, or use plan='record'"
             )
         return _protect_on_engine(source, engine, settings, say, secret)
-    source.check(settings.columns)
     if source.path is not None:
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
     if settings.level == "household":
         result = _protect_households(source, coded, settings, say, secret)
-        if source.path is None:
-            warn_of_what_shows(result, result.shown)
+        _warn_of_what_shows(result)
         return result
     safe = _make_safe(data, coded, settings, settings.recodings, say, secret=secret)
     # A file is read back when it is written.
@@ -290,9 +289,14 @@ def _protect(
     )
     _warn_of_households(result)
     warn_of_leaning(safe.certificate)
-    if source.path is None:
-        warn_of_what_shows(result, result.shown)  # of a file, when it is written
+    _warn_of_what_shows(result)
     return result
+
+
+def _warn_of_what_shows(result: Protected) -> None:
+    """Warn of columns that reveal hidden values; of a file, when it is written."""
+    if result.source.path is None:
+        warn_of_what_shows(result, result.shown)
 
 
 def _protect_households(

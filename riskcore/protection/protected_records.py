@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.result import Assessment
 from riskcore.data.coded import count_records
+from riskcore.data.columns import without_columns
 from riskcore.data.files.labels import Labels
+from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 from riskcore.protection.on_engine import OnEngine
 from riskcore.protection.settings import Settings
@@ -79,12 +81,14 @@ class ProtectedRecords:
 
     @property
     def data(self) -> Any:
-        """The protected records, of the type of the input; for a path, all columns.
+        """The protected records, of the type of the input, without identifiers.
 
-        They keep the order of the input. For data on an engine they are as lazy as the
-        input, in an order that the engine chooses.
+        For a path they have all other columns. They keep the order of the input. For
+        data on an engine they are as lazy as the input, in an order that the engine
+        chooses.
         """
-        return self.rows if self.on_engine is None else self.on_engine.given
+        whole = self.rows if self.on_engine is None else self.on_engine.given
+        return without_columns(whole, self.settings.with_role("identifier"))
 
     @property
     def before(self) -> Any:
@@ -138,9 +142,24 @@ class ProtectedRecords:
         return either if self.units is None else either[self.units.of]
 
     @property
-    def safe(self) -> bool:
+    def goals_met(self) -> bool:
         """Whether no risk reaches its threshold, from any set of keys."""
         return all(one.safe for one in self.sets)
+
+    @cached_property
+    def profiles(self) -> list[ColumnProfile]:
+        """The profiles of the weight and of all columns that have no role."""
+        roles, weight = self.settings.roles_of_columns, self.settings.weight
+        names = [one for one in self.source.names if one not in roles or one == weight]
+        if self.on_engine is not None:
+            return profile_on_engine(self.on_engine.engine, names)
+        return profile(
+            self.rows,
+            names,
+            self.household_of,
+            decimal=self.source.reading.decimal,
+            labels=self.source.labels,
+        )
 
     @property
     def hidden(self) -> bool:

@@ -20,6 +20,7 @@ from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.data.columns import Records
 from riskcore.protection.facts import facts_of
 from riskcore.protection.leaks.disclosure import Shown
+from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import (
     SuppressedValueShows,
     shown_by,
@@ -146,6 +147,29 @@ class Protected(ProtectedRecords):
                 found += shown_on_engine(self, name)
         return tuple(found)
 
+    @cached_property
+    def examination(self) -> Examination:
+        """The leaks of the file, and the columns without a role.
+
+        `write` examines what it writes; this is the file that it makes by default,
+        with new household ids and the records in their order. For data in memory, the
+        order of the old ids counts.
+        """
+        new_ids = writing.columns_renumbered(self.source, self.settings)
+        shown = self.shown
+        if self.source.path is not None:  # new ids tell only who belongs together
+            shown = tuple(
+                one
+                for one in shown
+                if one.column not in new_ids or one.rule in ("equal", "code")
+            )
+        return examine(self, shown, renumbered=new_ids)
+
+    @property
+    def safe(self) -> bool:
+        """Whether the goals are met, see `goals_met`, and no leak is open."""
+        return self.goals_met and not self.examination.open
+
     @property
     def verdict(self) -> str:
         """Whether the file is safe, in words, from risks computed after protection.
@@ -154,12 +178,12 @@ class Protected(ProtectedRecords):
         The verdict names the price of safety: keys blanked in more than half of the
         records that had a value, and the number of records that lost all keys.
         """
-        return verdict_of(self)
+        return verdict_of(self, self.examination)
 
     @property
     def _public_verdict(self) -> str:
         """The verdict without figures of the original or the recoded file."""
-        return verdict_of(self, public=True)
+        return verdict_of(self, None)
 
     def compare(
         self,
@@ -203,13 +227,8 @@ class Protected(ProtectedRecords):
             self, columns, strata, interactions=interactions, progress=progress
         )
 
-    def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the settings, the suppressions and the risks as plain data for JSON.
-
-        Parameters
-        ----------
-        shown : iterable of Shown, optional
-            The values that the file reveals; by default ``self.shown``.
 
         Returns
         -------
@@ -221,7 +240,7 @@ class Protected(ProtectedRecords):
         TypeError
             If the name of a column is not text.
         """
-        return facts_of(self, self.shown if shown is None else shown)
+        return facts_of(self, self.examination)
 
     @takes(WriteSettings)
     def write(
@@ -283,7 +302,7 @@ class Protected(ProtectedRecords):
             A record for publication: methods and counts only. By default none.
         also : mapping of paths to str, optional
             Further texts to write, such as a report, which only their owner can read.
-            A callable gets ``"shown"`` of the returned dict and returns its text.
+            A callable gets ``"examined"`` of the returned dict and returns its text.
         public : mapping of paths to str, optional
             Further texts that everybody can read, such as a report for publication.
         progress : callable, optional
@@ -297,8 +316,8 @@ class Protected(ProtectedRecords):
             The private record: the settings, the suppressions, a keyed digest of the
             input (see `riskcore.protection.release.secret`) and the versions of all
             libraries. `riskcore protect --replay` makes the same file again from it.
-            ``"shown"``, which is not in the record, holds the suppressed and recoded
-            values that the file reveals.
+            ``"examined"``, which is not in the record, holds the verdict on the file
+            for internal use, its leaks, and the columns that were not examined.
 
         Warns
         -----

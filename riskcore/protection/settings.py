@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 from riskcore.assessment.assess import check_population, check_roles
+from riskcore.assessment.describe import roles_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
+from riskcore.assessment.roles import Role
 from riskcore.assessment.settings_table import WEIGHTS, Level, Method
 from riskcore.common import arguments
 from riskcore.common.settings import (
@@ -34,6 +36,8 @@ from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.recode import Recoding, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
+    ANY,
+    ORDER,
     RECORDED,
     Costs,
     Plan,
@@ -80,6 +84,10 @@ class Settings:
     rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
+    roles : dict of column name to str
+        The roles of columns that are not keys, the weight or the household.
+    accept : dict of column name to str
+        The columns whose leaks are accepted, with the reasons.
     rule_files : tuple of pathlib.Path
         The files that recodings were read from; no record holds them.
 
@@ -112,12 +120,15 @@ class Settings:
     alpha: float
     rounds: int | None
     ties: Ties = "rule"
+    roles: dict[Any, str] = field(default_factory=dict)
+    accept: dict[Any, str] = field(default_factory=dict)
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for keys in self.keys:
             check_roles(keys, self.weight, self.household)
         self._check_rules()
+        self._check_leaks()
         self._check_level()
         self._check_goals()
         self._check_thresholds()
@@ -145,6 +156,28 @@ class Settings:
         """The columns that are counted or may be blanked, and the weight."""
         weight = () if self.weight is None else (self.weight,)
         return (*self.suppressible, *weight)
+
+    @property
+    def named(self) -> Names:
+        """All columns that the settings name."""
+        accepted = (name for name in self.accept if name not in (ANY, ORDER))
+        return tuple(dict.fromkeys([*self.columns, *self.roles, *accepted]))
+
+    @property
+    def roles_of_columns(self) -> dict[Hashable, Role]:
+        """The role of each column that has one."""
+        return roles_of(
+            self.variables, self.weight, self.household, self.roles, self.household_keys
+        )
+
+    def accepted(self, column: Hashable | None) -> str | None:
+        """Return why leaks of a column may stay open; None stands for the order."""
+        name = ORDER if column is None else column
+        return self.accept.get(name, self.accept.get(ANY))
+
+    def with_role(self, role: Role) -> Names:
+        """Return the columns that were given a role."""
+        return tuple(name for name, one in self.roles.items() if one == role)
 
     def of_rows(self) -> Settings:
         """Return the settings for a file with one row for each household."""
@@ -205,6 +238,21 @@ class Settings:
                 f"within_households={arguments.shown(self.within_households)}: need "
                 "True or False"
             )
+
+    def _check_leaks(self) -> None:
+        """Refuse roles that cannot be given, and leaks accepted without a reason."""
+        _ = self.roles_of_columns
+        for name in self.with_role("identifier"):
+            if name in self.columns:
+                raise ValueError(
+                    f"roles: {name!r} is an identifier, which is left out of the safe "
+                    "file, but it is recoded or related to a key"
+                )
+        for name, reason in self.accept.items():
+            if not (isinstance(reason, str) and reason.strip()):
+                raise ValueError(
+                    f"accept: {name!r} has no reason; say why its leaks may stay open"
+                )
 
     def _check_plan(self) -> None:
         """Refuse settings that need plan='record'."""
@@ -362,6 +410,8 @@ class Settings:
             "cost": cost
             if isinstance(cost, str)
             else {key: float(one) for key, one in cost.items()},
+            "roles": dict(asked["roles"] or {}),
+            "accept": dict(asked["accept"] or {}),
             "rule_files": tuple(path for path in rules if path is not None),
         }
         others = {
@@ -373,7 +423,7 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data: what JSON holds comes back the same."""
-        for name in self.columns:
+        for name in self.named:
             if not isinstance(name, str):
                 raise TypeError(f"column {name!r}: a record needs names that are text")
         plain = {
@@ -505,6 +555,8 @@ def _check_kinds(
     recodings: Any,
     household_keys: Any,
     related: Any,
+    roles: Any,
+    accept: Any,
     cost: Any,
     **_: Any,
 ) -> None:
@@ -513,7 +565,13 @@ def _check_kinds(
     arguments.column_name("household", household)
     if household_keys is not None:
         arguments.names("household_keys", household_keys)
-    for argument, value in (("recodings", recodings), ("related", related)):
+    mappings = {
+        "recodings": recodings,
+        "related": related,
+        "roles": roles,
+        "accept": accept,
+    }
+    for argument, value in mappings.items():
         if value is not None and not isinstance(value, Mapping):
             raise TypeError(
                 f"{argument}={arguments.shown(value)}: need a mapping by column"

@@ -29,6 +29,7 @@ from riskcore.common.settings import (
     RECODINGS,
     RELATED,
     WHOLE,
+    WORDS,
     YES,
     Kind,
     Setting,
@@ -43,6 +44,11 @@ Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Plan: TypeAlias = Literal["record", "restore"]
 Suppression: TypeAlias = Literal["exact", "argus"]
 Ties: TypeAlias = Literal["rule", "secret"]
+
+
+# How the order of the records is called among columns, and any column.
+ORDER = "(order)"
+ANY = "*"
 
 
 def _risk(what: str) -> Setting:
@@ -110,7 +116,34 @@ class SafetySettings(TypedDict, total=False):
     method: Annotated[Method, METHOD]
 
 
-class ProtectSettings(SafetySettings, total=False):
+class ColumnSettings(TypedDict, total=False):
+    """The roles of columns, and the leaks that are accepted."""
+
+    roles: Annotated[
+        Mapping[Any, str] | None,
+        Setting(
+            kind=WORDS,
+            option="role",
+            metavar="COLUMN=ROLE",
+            help="roles of columns that are not keys. numeric: known to an intruder as "
+            "a number, to some precision. sensitive: not known to an intruder. "
+            "identifier: left out of the safe file. harmless: of no use to an intruder",
+        ),
+    ]
+    accept: Annotated[
+        Mapping[Any, str] | None,
+        Setting(
+            kind=WORDS,
+            metavar="COLUMN=REASON",
+            help="leaks that may stay open, with the reason: "
+            "INCOME='the register is not public'. *=REASON accepts all columns, "
+            f"{ORDER}=REASON what the order of the records reveals. The reasons stand "
+            "in the private record and the internal report",
+        ),
+    ]
+
+
+class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     """The settings of `protect`: what is safe, and how the file is made safe."""
 
     recodings: Annotated[

@@ -468,8 +468,8 @@ def _tried(
     return Trial(
         name,
         settings,
-        result.safe,
-        "" if result.safe else result.verdict,
+        result.goals_met,
+        "" if result.goals_met else result.verdict,
         unsafe_before=max(_unsafe(one, one.original) for one in sets),
         unsafe_after=max(_unsafe(one, one.protected) for one in sets),
         expected_before=max(one.original.expected_reidentifications for one in sets),

@@ -1,5 +1,6 @@
-"""The verdict on a protected file: safe or not, by which keys, and at what price.
+"""The verdict on a protected file: safe or not, with which keys, and at what price.
 
+Safe is said of a file whose goals are met and in which no leak is open.
 Each set of keys gets a sentence; with many sets, sets with the same verdict share one,
 and the sets with the most unsafe records come first.
 """
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from riskcore.common.words import counted, listed
+from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.on_engine import unchecked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import record
@@ -27,12 +29,21 @@ _RULES = {
 }
 
 
-def verdict_of(result: ProtectedRecords, *, public: bool = False) -> str:
+def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     """Return in words whether the file is safe, at what price, and what is unknown.
 
-    With ``public``, figures of the original and the recoded file are left out.
+    Without an examination the verdict may be published: it says whether the goals are
+    met, and leaves out leaks and figures of the original and the recoded file.
     """
-    said = [_of_sets(result, public=public)]
+    public = examined is None
+    leaks = 0 if examined is None else len(examined.open)
+    met = "Goals met" if public or leaks else "Safe"
+    said = [_of_sets(result, met, public=public)]
+    if result.goals_met and leaks:
+        open_ = "1 leak is" if leaks == 1 else f"{leaks} leaks are"
+        said.insert(0, f"NOT SAFE: the goals are met, but {open_} open.")
+    if public:
+        said.append(_claims_nothing(result))
     plan = result.certificate
     if not public and plan is not None and plan.leaning:
         said.append(
@@ -44,14 +55,28 @@ def verdict_of(result: ProtectedRecords, *, public: bool = False) -> str:
     return " ".join(said)
 
 
-def _of_sets(result: ProtectedRecords, *, public: bool) -> str:
-    """Return whether the file is safe from each set of keys, and why not."""
+def _claims_nothing(result: ProtectedRecords) -> str:
+    """Return which columns an intruder is taken to know, for publication."""
+    known = [str(name) for name in result.settings.with_role("numeric")]
+    more = f" and, to some precision, {listed(known)}" if known else ""
+    return (
+        f"The intruder is taken to know these keys{more}; nothing is claimed about "
+        "other columns."
+    )
+
+
+def _of_sets(result: ProtectedRecords, met: str, *, public: bool) -> str:
+    """Return whether the goals are met with each set of keys, and why not.
+
+    ``met`` is the word for that.
+    """
     if len(result.sets) > MANY:
-        return _of_many(result, public=public)
+        return _of_many(result, met, public=public)
     return " ".join(
         _sentence(
+            met,
             _said(result, one, public=public),
-            " x ".join(map(str, one.keys)),
+            f"the keys {' x '.join(map(str, one.keys))}",
             _price(result, [one], public=public) if one.safe else [],
         )
         for one in result.sets
@@ -71,13 +96,16 @@ def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, 
     return max(count, 1), _unsafe(result, one)
 
 
-def _sentence(said: tuple[int, str], name: str, price: Sequence[str] = ()) -> str:
+def _sentence(
+    met: str, said: tuple[int, str], name: str, price: Sequence[str] = ()
+) -> str:
+    """Return the sentence on some sets of keys; ``met`` is the word if none fails."""
     unsafe, text = said
     but = f"; but {', '.join(price)}" if price else ""
-    return f"{'NOT SAFE' if unsafe else 'Safe'}: by {name}, {text}{but}."
+    return f"{'NOT SAFE' if unsafe else met} with {name}: {text}{but}."
 
 
-def _of_many(result: ProtectedRecords, *, public: bool) -> str:
+def _of_many(result: ProtectedRecords, met: str, *, public: bool) -> str:
     """Return one sentence for sets of keys with the same verdict, the worst first."""
     alike: dict[tuple[int, str], list[KeySet]] = {}
     for one in result.sets:
@@ -87,15 +115,17 @@ def _of_many(result: ProtectedRecords, *, public: bool) -> str:
     parts = []
     for what in [*unsafe[:MANY], *ranked[len(unsafe) :]]:
         which = alike[what]
-        name = ", by ".join(" x ".join(map(str, one.keys)) for one in which)
+        name = ", with ".join(
+            f"the keys {' x '.join(map(str, one.keys))}" for one in which
+        )
         if len(which) > MANY:
             other = "" if len(which) == len(result.sets) else "other "
             name = f"each of {len(which)} {other}sets of keys"
         price = [] if what[0] else _price(result, which, public=public)
-        parts.append(_sentence(what, name, price))
+        parts.append(_sentence(met, what, name, price))
     left = sum(len(alike[what]) for what in unsafe[MANY:])
     if left:
-        parts.append(f"NOT SAFE: by {counted(left, 'more set')} of keys.")
+        parts.append(f"NOT SAFE with {counted(left, 'more set')} of keys.")
     return " ".join(parts)
 
 

@@ -18,7 +18,8 @@ from riskcore.common.settings import Setting, complete, takes
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
-from riskcore.protection.leaks.showing import shown_as_dicts
+from riskcore.protection.facts import verdict_facts
+from riskcore.protection.leaks.examination import not_examined_text
 from riskcore.protection.protected_records import finite
 from riskcore.protection.result import Protected
 from riskcore.protection.suppression.certificate import certificate_facts
@@ -66,7 +67,8 @@ class PageSettings(TypedDict, total=False):
     verdict: Annotated[str, Setting(help="see `page`", default="")]
     unsafe: Annotated[Mapping[str, int] | None, _OPTIONAL]
     k: Annotated[int | None, _OPTIONAL]
-    shown: Annotated[Sequence[Mapping[str, Any]], _NO_ROWS]
+    leaks: Annotated[Sequence[Mapping[str, Any]], _NO_ROWS]
+    not_examined: Annotated[Sequence[str], _NO_ROWS]
     utility: Annotated[Comparison | str | None, _OPTIONAL]
     labels: Annotated[Labels | None, _OPTIONAL]
     provenance: Annotated[Provenance | None, _OPTIONAL]
@@ -89,7 +91,7 @@ def write_page(
         HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, k, shown, utility, labels, provenance
+    verdict, unsafe, k, leaks, not_examined, utility, labels, provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -154,9 +156,9 @@ def page(
         record or of its household, or by k.
     k : int, optional
         Smallest sample frequency allowed; records below it are counted.
-    shown : sequence of mappings, optional
-        What the file still reveals of suppressed, recoded or shuffled values, each with
-        "text" and "advice", as in `riskcore.Protected.to_dict`.
+    leaks, not_examined : sequence of mappings, of str, optional
+        The leaks of the file and the columns without a role, as in
+        `riskcore.Protected.to_dict`.
     utility : Comparison or str, optional
         The cost of the protection, or why it is unknown, for a section of the page.
     labels : Labels, optional
@@ -231,7 +233,9 @@ def page(
         key_variables=_key_variables(stages),
         suppression=_suppression(suppression) if suppression else None,
         utility=None if utility is None else section_view(utility),
-        shown=given["shown"],
+        open=[one for one in given["leaks"] if one["accepted"] is None],
+        accepted=[one for one in given["leaks"] if one["accepted"] is not None],
+        not_examined=not_examined_text(given["not_examined"]),
         riskiest=_riskiest(riskiest, labels) if riskiest else None,
         facts=[(name, str(x)) for name, x in [*provenance.facts(), *given["facts"]]],
         command=provenance.shown_command,
@@ -294,7 +298,7 @@ def protection_page(
     title: str,
     keys: int = 0,
     riskiest: int = 0,
-    shown: Sequence[Mapping[str, Any]] | None = None,
+    examined: Mapping[str, Any] | None = None,
     utility: Comparison | str | None = None,
     provenance: Provenance | None = None,
 ) -> str:
@@ -309,9 +313,10 @@ def protection_page(
         Position of the set of keys.
     riskiest : int
         Number of the riskiest combinations of the protected file to list.
-    shown : sequence of mappings, optional
-        What the written file still reveals: "shown" of the record that
-        `riskcore.Protected.write` returns. By default what the data in memory reveal.
+    examined : mapping, optional
+        The verdict on the written file, its leaks, and the columns that were not
+        examined: "examined" of the record that `riskcore.Protected.write` returns. By
+        default those of the data in memory.
     utility : Comparison or str, optional
         The result of `riskcore.Protected.compare`, or why it is missing, for a section
         on the cost of protection; by default the page has no such section.
@@ -341,6 +346,8 @@ def protection_page(
     True
     """
     one = protected.sets[keys]
+    if examined is None:
+        examined = verdict_facts(protected, protected.examination)
     if len(protected.sets) > 1:
         title = f"{title}, set of keys {keys + 1} of {len(protected.sets)}"
     unsafe = None
@@ -355,10 +362,11 @@ def protection_page(
         suppression=_suppressed(protected),
         riskiest=one.protected.riskiest(riskiest) or None,
         facts=_protection_facts(protected),
-        verdict=protected.verdict,
+        verdict=examined["verdict"],
         unsafe=unsafe,
         k=one.aim.k,
-        shown=shown_as_dicts(protected, protected.shown) if shown is None else shown,
+        leaks=examined["leaks"],
+        not_examined=examined["not_examined"],
         utility=utility,
         labels=protected.labels,
         sets=sets_view(protected, keys),

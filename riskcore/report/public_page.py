@@ -146,7 +146,11 @@ def public_protection_page(
     household_threshold = _shown(settings.household_threshold)
     sets = [
         _KeySet(
-            one.protected, threshold, household_threshold, protected.safe, one.aim.k
+            one.protected,
+            threshold,
+            household_threshold,
+            protected.goals_met,
+            one.aim.k,
         )
         for one in protected.sets
     ]

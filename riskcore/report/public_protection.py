@@ -44,13 +44,13 @@ def _share(count: int, rounded: int, n: int) -> str:
 
 
 def public_verdict(protected: Protected) -> str:
-    """Return whether the file is safe and, if it is, against what."""
+    """Return whether the goals are met and, if they are, against what."""
     unit = protected.settings.level
-    if not protected.safe:
+    if not protected.goals_met:
         reach = ["too low a frequency f"] if any(protected.settings.k) else []
         if any(_goals(protected.settings)):
             reach.append("a risk at or above the threshold")
-        return f"Not safe: some {unit}s still have {' or '.join(reach)}."
+        return f"Goals not met: some {unit}s still have {' or '.join(reach)}."
     asked = sorted({k for k in protected.settings.k if k is not None})
     # Which k belongs to which set of keys is among the settings.
     least = " or ".join(map(str, asked))
@@ -64,7 +64,12 @@ def public_verdict(protected: Protected) -> str:
     )
     if len(protected.sets) > MANY:
         known = f"any of {len(protected.sets)} sets of keys"
-    return f"Safe: to an intruder who knows {known}, {listed(said)}."
+    numeric = [printable(str(n)) for n in protected.settings.with_role("numeric")]
+    more = f" and, to some precision, {listed(numeric)}" if numeric else ""
+    return (
+        f"To an intruder who knows {known}{more}, {listed(said)}. Nothing is claimed "
+        "about other columns."
+    )
 
 
 def _goals(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -15,8 +15,9 @@ from riskcore.assessment.reported_figures import (
 )
 from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.sheet import Part, Sheet
-from riskcore.common.words import counted
+from riskcore.common.words import counted, printable
 from riskcore.data.files.labels import Labels, labels_of_plain
+from riskcore.protection.leaks.examination import not_examined_text
 from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
@@ -130,7 +131,8 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         facts.append(("level", "one row for each household"))
     facts.append(("recoded", _recoded(settings["recodings"])))
     facts.append(("costs of suppression", cost_text(settings["cost"])))
-    return Sheet("Protection", facts, list(_protection_parts(record))).text(title)
+    parts = list(_protection_parts(record))
+    return Sheet("Protection", facts, parts, head=[*_verdict(record)]).text(title)
 
 
 def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
@@ -144,10 +146,33 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
         yield Part("Plan of the file", certificate_facts(record["plan"]))
     if len(rounds) > 1:
         yield Part(rows=_rounds(rounds), sides="<>")
-    if record["shown"]:
-        said = [f"{one['text']}; {one['advice']}" for one in record["shown"]]
-        yield Part("What still shows", sentences=said)
-    yield Part(sentences=[record["verdict"]], indents=_UNTITLED)
+
+
+def _verdict(record: dict[str, Any]) -> Iterator[Part]:
+    """Yield the verdict, the leaks, and the columns that were not examined."""
+    yield Part(sentences=_wrapped(record["verdict"]), indents=_UNTITLED)
+    leaks: dict[bool, list[str]] = {True: [], False: []}
+    for one in record["leaks"]:
+        open_ = one["accepted"] is None
+        more = f"-> {one['advice']}" if open_ else f"-> accepted: {one['accepted']}"
+        leaks[open_] += [*_wrapped(one["text"]), *_wrapped(more, "   ")]
+    for open_, title in ((True, "Open leaks"), (False, "Accepted leaks")):
+        if leaks[open_]:
+            yield Part(title, sentences=leaks[open_])
+    if record["not_examined"]:
+        said = not_examined_text(record["not_examined"])
+        yield Part(sentences=_wrapped(said), indents=_UNTITLED)
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Return a text as lines; later lines are indented."""
+    return textwrap.wrap(
+        printable(text),
+        _WIDE,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+    )
 
 
 def _recoded(recodings: dict[str, Any]) -> str:

@@ -118,26 +118,17 @@ def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
-def shown_as_dicts(
-    result: ProtectedRecords, shown: Iterable[Shown], *, shuffled: bool = False
-) -> list[dict[str, Any]]:
-    """Return what is shown as plain data, each with its text and advice."""
-    return [
-        {**one.to_dict(), "text": str(one), "advice": _advice(result, one, shuffled)}
-        for one in shown
-    ]
-
-
 def warn_of_what_shows(
     result: ProtectedRecords, shown: Iterable[Shown], *, shuffled: bool = False
 ) -> None:
-    """Warn of each column that shows hidden values, with advice."""
+    """Warn of each column that reveals hidden values, unless that is accepted."""
     for one in shown:
-        message = f"{one}; {_advice(result, one, shuffled)}"
-        warn(message, SuppressedValueShows)
+        if result.settings.accepted(one.column) is None:
+            message = f"{one}; {advice_on(result, one, shuffled=shuffled)}"
+            warn(message, SuppressedValueShows)
 
 
-def _advice(result: ProtectedRecords, shown: Shown, shuffled: bool) -> str:
+def advice_on(result: ProtectedRecords, shown: Shown, *, shuffled: bool) -> str:
     """Return what can be done so that the values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
     of_household = None

@@ -22,9 +22,10 @@ from riskcore.common.version import __version__
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.secret import check_secret
 from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ORDER
 
 # The version of the layout of the private record.
-FORMAT = 2
+FORMAT = 3
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "
     "can be put back in the order of the original file, which may tell suppressed "
@@ -86,6 +87,7 @@ def private(
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the private record, from which the same file can be made again."""
+    leaks = figures["leaks"]
     return {
         "private": _PRIVATE,
         "format": FORMAT,
@@ -96,6 +98,13 @@ def private(
         "records": figures["records"],
         "safe": figures["safe"],
         "verdict": verdict,
+        "leaks": {
+            "open": sorted({_leak_name(one) for one in leaks if not one["accepted"]}),
+            "accepted": {
+                _leak_name(one): one["accepted"] for one in leaks if one["accepted"]
+            },
+        },
+        "not_examined": figures["not_examined"],
         "sets": [
             {
                 "keys": one["keys"],
@@ -128,7 +137,7 @@ def public(
         "public": _PUBLIC,
         "riskcore": __version__,
         "records": figures["records"],
-        "safe": figures["safe"],
+        "goals_met": figures["goals_met"],
         "verdict": verdict,
         "sets": [one["keys"] for one in figures["sets"]],
         **thresholds(settings),
@@ -146,6 +155,11 @@ def public(
         "renumbered": list(renumbered),
         "formulas_guarded": formulas_guarded,
     }
+
+
+def _leak_name(leak: Mapping[str, Any]) -> str:
+    """Return the column of a leak, as the settings call it."""
+    return ORDER if leak["column"] is None else str(leak["column"])
 
 
 def method_of(recoding: Recoding) -> dict[str, Any]:

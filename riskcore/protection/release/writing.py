@@ -23,12 +23,9 @@ from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
-from riskcore.protection.facts import facts_of
-from riskcore.protection.leaks.showing import (
-    shown_as_dicts,
-    shown_by,
-    warn_of_what_shows,
-)
+from riskcore.protection.facts import facts_of, verdict_facts
+from riskcore.protection.leaks.examination import Examination, examine
+from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
@@ -61,7 +58,21 @@ class InputCannotBeChecked(UserWarning):
 
 
 class UnsafeError(ValueError):
-    """A file is not written because records in it are not safe."""
+    """A file is not written because it is not safe.
+
+    Attributes
+    ----------
+    figures : dict
+        The verdict on the file, its leaks, and the columns that were not examined.
+    """
+
+    def __init__(self, message: str, figures: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.figures = figures
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make the error again in another process."""
+        return type(self), (*self.args, self.figures)
 
 
 def write(
@@ -74,12 +85,13 @@ def write(
     """Do what `Protected.write` does."""
     _refuse_write(result, allow_unsafe=options["allow_unsafe"])
     result.source.refuse_changed()
-    figures = facts_of(result, ())
     path = result.source.check_writable(
         arguments.file_path("path", path), overwrite=options["overwrite"]
     )
-    dropped = tuple(arguments.names("drop", options["drop"]))
-    result.source.check(dropped)
+    named = arguments.names("drop", options["drop"])
+    result.source.check(named)
+    identifiers = result.settings.with_role("identifier")
+    dropped = tuple(dict.fromkeys([*named, *identifiers]))
     if set(dropped) >= set(result.source.names):
         raise ValueError("drop: no column would be left")
     renumbered = columns_renumbered(
@@ -106,15 +118,21 @@ def write(
     say("looking for what the columns tell of suppressed values")
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
-    shown_dicts = shown_as_dicts(result, shown, shuffled=shuffled)
+    examined = examine(
+        result, shown, dropped=dropped, renumbered=renumbered, shuffled=shuffled
+    )
+    if not options["allow_unsafe"]:
+        _refuse_unsafe(result, examined)
+    figures = facts_of(result, examined)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
         again = _read_back(result, layout, parts, say) if options["verify"] else result
-        if not (again.safe or options["allow_unsafe"]):
-            raise UnsafeError(f"As read back: {verdict_of(again)} {_NOT_WRITTEN}")
+        if not options["allow_unsafe"]:
+            _refuse_unsafe(again, examined, "As read back: ")
         result.source.refuse_changed()  # else the digest is that of another file
-        figures |= {"safe": again.safe, "verdict": verdict_of(again)}
+        found = verdict_facts(again, examined)
+        figures |= found
         output = {
             "file": path.name,
             "sha256": digest(parts[0]),
@@ -128,7 +146,7 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(again, public=True),
+            verdict=verdict_of(again, None),
             versions=versions(),
             source=source,
             output=output,
@@ -140,9 +158,9 @@ def write(
         for target, text in texts.public.items():
             create(target).write(text.encode())
         for target, given in texts.private.items():
-            text = given if isinstance(given, str) else given(shown_dicts)
+            text = given if isinstance(given, str) else given(found)
             create(target, private=True).write(text.encode())
-    return {**record, "shown": shown_dicts}
+    return {**record, "examined": found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +200,29 @@ _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
 def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
     if result.on_engine is not None:
         raise result.on_engine.refuse_write()
-    if not (result.safe or allow_unsafe):
-        raise UnsafeError(f"{verdict_of(result)} {_NOT_WRITTEN}")
+    if not (result.goals_met or allow_unsafe):
+        _refuse_unsafe(result, Examination())
+
+
+def _refuse_unsafe(
+    result: ProtectedRecords, examined: Examination, when: str = ""
+) -> None:
+    """Refuse a file whose goals are not met, or in which a leak is open."""
+    figures = verdict_facts(result, examined)
+    if figures["safe"]:
+        return
+    said = [f"{when}{figures['verdict']}"]
+    said += [f"{one.text}; {one.advice}." for one in examined.open]
+    raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)
 
 
 def _public_record(
     result: ProtectedRecords, again: ProtectedRecords, output: Mapping[str, Any]
 ) -> dict[str, Any]:
     return records.public(
-        {**facts_of(result, ()), "safe": again.safe},
+        {**facts_of(result, Examination()), "goals_met": again.goals_met},
         result.settings,
-        verdict=verdict_of(again, public=True),
+        verdict=verdict_of(again, None),
         shuffled=output["shuffled"],
         renumbered=output["renumbered"],
         formulas_guarded=output["formulas_guarded"],

@@ -1,0 +1,197 @@
+"""Examine every column of a protected file: leaks, and columns that have no role.
+
+A file is safe if its goals are met and no leak is open. A leak is a column that singles
+out records (an identifier, a column nobody gave a role whose values are unique, weights
+that name households, household ids that were kept), or a column or an order that
+reveals suppressed or recoded values. Each leak is mended, or accepted by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from riskcore.assessment.roles import own_values, propose, singles_out
+from riskcore.common.words import counted, listed, printable
+from riskcore.data.profile import ColumnProfile
+from riskcore.protection.leaks.disclosure import Shown
+from riskcore.protection.leaks.showing import advice_on
+from riskcore.protection.protected_records import ProtectedRecords
+from riskcore.protection.settings import Settings
+
+Kind: TypeAlias = Literal["identifier", "unique", "weight", "ids", "reveals"]
+
+# Columns that are named in a sentence; more are counted.
+_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A column, or the order of the records, by which the file gives something away.
+
+    Attributes
+    ----------
+    column : column name or None
+        None stands for the order of the records.
+    kind : {"identifier", "unique", "weight", "ids", "reveals"}
+        What the column is or does: an identifier by its name and values; values that
+        only one record or household has; weights of that kind; household ids that were
+        kept; or it reveals suppressed or recoded values.
+    text, advice : str
+        What leaks, and what can be done.
+    accepted : str or None
+        Why the leak may stay open; None if it was not accepted.
+    shown : Shown or None
+        The values that the column reveals.
+    """
+
+    column: Hashable | None
+    kind: Kind
+    text: str
+    advice: str
+    accepted: str | None = None
+    shown: Shown | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the leak as plain data for JSON."""
+        return {
+            "column": None if self.column is None else str(self.column),
+            "kind": self.kind,
+            "text": self.text,
+            "advice": self.advice,
+            "accepted": self.accepted,
+            "shown": None if self.shown is None else asdict(self.shown),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What was found about the columns of a protected file.
+
+    Attributes
+    ----------
+    leaks : tuple of Leak
+        Open leaks first.
+    not_examined : tuple of column names
+        The columns that stay in the file without a role, and without a leak.
+    """
+
+    leaks: tuple[Leak, ...] = ()
+    not_examined: tuple[Hashable, ...] = ()
+
+    @property
+    def open(self) -> tuple[Leak, ...]:
+        """The leaks that were not accepted."""
+        return tuple(one for one in self.leaks if one.accepted is None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the examination as plain data for JSON."""
+        return {
+            "leaks": [one.to_dict() for one in self.leaks],
+            "not_examined": [str(name) for name in self.not_examined],
+        }
+
+
+def examine(
+    result: ProtectedRecords,
+    shown: Iterable[Shown],
+    *,
+    dropped: Collection[Hashable] = (),
+    renumbered: Collection[Hashable] = (),
+    shuffled: bool = False,
+) -> Examination:
+    """Return the leaks of a protected file, and the columns without a role.
+
+    ``shown`` are the values that its columns and its order reveal, ``renumbered`` the
+    columns that get new ids.
+    """
+    settings = result.settings
+    identifiers = settings.with_role("identifier")
+    gone = {str(name) for name in (*dropped, *renumbered, *identifiers)}
+    profiles = [one for one in result.profiles if str(one.name) not in gone]
+    found = [*_of_columns(profiles, settings)]
+    household = settings.household
+    if household is not None and str(household) not in gone:
+        found.append(_kept_ids(household, settings.accepted(household)))
+    found += [
+        Leak(
+            one.column,
+            "reveals",
+            str(one),
+            advice_on(result, one, shuffled=shuffled),
+            settings.accepted(one.column),
+            one,
+        )
+        for one in shown
+    ]
+    known = {*settings.roles_of_columns, *(one.column for one in found)}
+    return Examination(
+        tuple(sorted(found, key=lambda leak: leak.accepted is not None)),
+        tuple(
+            name
+            for name in result.source.names
+            if name not in known and str(name) not in gone
+        ),
+    )
+
+
+def _of_columns(
+    profiles: Iterable[ColumnProfile], settings: Settings
+) -> Iterator[Leak]:
+    """Yield the weights and the columns without a role that single out records."""
+    for one in profiles:
+        if not singles_out(one):
+            continue
+        accepted = settings.accepted(one.name)
+        if one.name == settings.weight:
+            yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
+            continue
+        proposed = propose(one)
+        kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
+        like = f"seems to be an identifier ({proposed.reason}): " * (
+            kind == "identifier"
+        )
+        text, advice = _text(one, like), _advice(proposed.role)
+        yield Leak(one.name, kind, text, advice, accepted)
+
+
+def _text(column: ColumnProfile, like: str = "") -> str:
+    return f"{printable(str(column.name))!r}: {like}{own_values(column)}"
+
+
+_WEIGHT_ADVICE = (
+    "make the weights coarser or drop them; or accept this with a reason, such as that "
+    "nobody else has the weights"
+)
+
+
+def _advice(proposed: str | None) -> str:
+    """Return what can be done about a column that has no role."""
+    mend = {
+        "identifier": "give it the role of an identifier, or new ids",
+        "household": "name it as the household, give it new ids, or drop it",
+        "numeric": "round it, code its top, or drop it",
+    }.get(str(proposed), "recode it, make it a key, or drop it")
+    return f"{mend}; or give it a role, or accept this with a reason"
+
+
+def _kept_ids(household: Hashable, accepted: str | None) -> Leak:
+    """Return the leak of household ids that are those of the original."""
+    name = printable(str(household))
+    text = f"{name!r}: the original household ids are kept"
+    return Leak(household, "ids", text, "give them new ids", accepted)
+
+
+def not_examined_text(names: Collection[Hashable]) -> str:
+    """Return the sentence on columns that have no role, empty if all have one."""
+    if not names:
+        return ""
+    shown = [printable(str(name)) for name in names]
+    if len(shown) > _NAMED:
+        shown = [*shown[:_NAMED], counted(len(shown) - _NAMED, "more")]
+    return (
+        f"Not examined, as they have no role: {listed(shown)}."
+        if len(names) > 1
+        else f"Not examined, as it has no role: {shown[0]}."
+    )
