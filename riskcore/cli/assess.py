@@ -165,6 +165,8 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
+    if assessment.cells.counted is None:
+        figures["not_examined"] = _not_examined(source, weight, options, progress)
     if options.output is not None:
         progress(f"writing {options.output}")
     files = {
@@ -199,6 +201,16 @@ def _in_batches(
         return found
     target = formats.written_as(options.output)
     return found if target.streams(found.arrow_schema) else None
+
+
+def _not_examined(
+    source: Any, weight: Any, options: argparse.Namespace, progress: Progress
+) -> list[dict[str, Any]]:
+    """Return the columns that have no role, and the roles that they seem to have."""
+    from riskcore.assessment.describe import describe
+
+    found = describe(source, options.keys, weight, options.household, progress=progress)
+    return [one.to_dict() for one in found.columns if one.role is None]
 
 
 def _population(given: str) -> Any:

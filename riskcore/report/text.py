@@ -59,8 +59,21 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
         yield _households(figures)
         if "for_rate" in figures["households"]:
             yield _target(figures["households"]["for_rate"], "households")
+    if figures.get("not_examined"):
+        yield _not_examined(figures["not_examined"])
     if figures["riskiest"]:
         yield _riskiest(figures["riskiest"], labels_of_plain(figures.get("labels")))
+
+
+def _not_examined(columns: list[dict[str, Any]]) -> Part:
+    """Return the columns without a role: what they may be, and how many are unique."""
+    rows = [["column", "type", "own value", "role", "why"]]
+    for one in columns:
+        role = "-" if one["proposed_role"] is None else f"{one['proposed_role']}?"
+        own = f"{one['own_value']:,}"
+        rows.append([label(one["column"]), one["type"], own, role, one["reason"]])
+    title = "Not examined, as they have no role: records with a value of their own"
+    return Part(title, rows=rows, sides="<<><<")
 
 
 def _target(target: dict[str, Any], units: str) -> Part:
