@@ -1,0 +1,1 @@
+"""Treatments: columns whose values change, and weights."""
