@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Given,
+    Names,
+    Treatment,
+    checked_names,
+    checked_number,
+    enter,
+    flag,
+    number_of,
+    options_of,
+    shown_number,
+    shown_strata,
+    strata_of,
+)
 
 Counts = NDArray[np.int64]
 Matrix = NDArray[np.float64]  # row i: the probabilities of what category i becomes
@@ -20,6 +35,88 @@ KEEP = 0.8
 MOST_CATEGORIES = 2000
 # Largest distance from 1 at which the sum of a row is taken as rounded.
 _ROUNDED = 1e-9
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class PostRandomization(Treatment):
+    """Categories change at random, by a transition matrix.
+
+    Attributes
+    ----------
+    keep : float
+        Probability that a record keeps its category in the first step.
+    invariant : bool
+        Whether a second step restores the expected frequencies, see
+        `transition_matrix`.
+    within : tuple of str
+        The columns of the strata, which have matrices of their own.
+    """
+
+    keep: float = KEEP
+    invariant: bool = False
+    within: Names = ()
+
+    kind = "pram"
+    categorical = True
+
+    def __post_init__(self) -> None:
+        keep = checked_number("keep", self.keep)
+        if not 0.0 <= keep < 1.0:
+            raise ValueError(f"{shown_number(keep)}: need a probability in [0, 1)")
+        object.__setattr__(self, "keep", keep)
+        if not isinstance(self.invariant, bool):
+            raise ValueError("invariant: need true or false")
+        checked_names(self.within)
+
+    @property
+    def alters(self) -> bool:
+        """A record may get any category."""
+        return True
+
+    @property
+    def random(self) -> bool:
+        """Categories are drawn."""
+        return True
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``0.8`` or ``0.8:invariant:within=REGION``."""
+        argument, options = options_of(words, ("invariant", "within"))
+        keep = number_of(argument, "a probability such as 0.8")
+        return cls(keep, flag(options, "invariant"), strata_of(options))
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        invariant = ":invariant" if self.invariant else ""
+        return f"{shown_number(self.keep)}{invariant}{shown_strata(self.within)}"
+
+    def describe(self, public: bool) -> str:
+        """Return "post-randomized"; the public phrase tells nothing of the matrix."""
+        if public:
+            return "post-randomized"
+        kind = " in two steps" if self.invariant else ""
+        within = f" within {', '.join(self.within)}" if self.within else ""
+        return f"post-randomized{kind}, kept with {shown_number(self.keep)}{within}"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the categories that were drawn."""
+        (x,) = values
+        labels, codes = np.unique(x, return_inverse=True)
+        labels = labels[~np.isnan(labels)]
+        stratum = given.stratum
+        if stratum is not None:
+            stratum = np.unique(stratum, return_inverse=True)[1]
+        found = post_randomize(
+            codes,
+            len(labels),
+            given.numbers(x.size),
+            keep=self.keep,
+            invariant=self.invariant,
+            strata=stratum,
+        )
+        given.tell(found.to_dict(labels.tolist()))
+        return [np.append(labels, np.nan)[np.minimum(found.codes, len(labels))]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

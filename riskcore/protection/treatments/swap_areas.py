@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,98 @@ from riskcore.common import arguments
 from riskcore.common.words import counted, listed
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.protection.treatments.pram import total_variation
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Given,
+    Names,
+    Treatment,
+    checked_names,
+    checked_share,
+    enter,
+    options_of,
+    percent_of,
+    shown_percent,
+    shown_strata,
+    strata_of,
+)
 
 Positions = NDArray[np.int64]
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class AreaSwap(Treatment):
+    """Pairs of households in different areas exchange all area columns.
+
+    Attributes
+    ----------
+    share : float
+        Share of the households to swap.
+    within : tuple of str
+        The matching variables, in which the two households agree.
+    """
+
+    share: float
+    within: Names = ()
+
+    kind = "swap-areas"
+    columns = (1, math.inf)
+    categorical = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", checked_share("share", self.share))
+        checked_names(self.within)
+
+    @property
+    def alters(self) -> bool:
+        """A household gets the area of another."""
+        return True
+
+    @property
+    def random(self) -> bool:
+        """Households are drawn."""
+        return True
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``2%`` or ``2%:within=SIZE``."""
+        argument, options = options_of(words, ("within",))
+        return cls(percent_of(argument), strata_of(options))
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        return f"{shown_percent(self.share)}{shown_strata(self.within)}"
+
+    def describe(self, public: bool) -> str:
+        """Return "swapped between households"; the public phrase tells no share."""
+        share = "" if public else f", {shown_percent(self.share)} of them"
+        same = f" that agree in {', '.join(self.within)}" if self.within else ""
+        return f"swapped between some households{same}{share}"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the area columns after the swaps."""
+        if given.household is None:
+            raise ValueError(
+                f"{given.label}: households are swapped, name their column"
+            )
+        found = swap_areas(
+            _joined(values, len(values[0])),
+            given.household,
+            self.share,
+            given.numbers(len(values[0])),
+            matching=_matching(self.within, given.stratum),
+            risk=given.risk,
+            weights=given.weights,
+        )
+        given.tell(found.to_dict())
+        return [column[found.source] for column in values]
+
+
+def _matching(
+    names: Names, stratum: NDArray[Any] | None
+) -> dict[Hashable, NDArray[Any]]:
+    """Return the matching variables as one column."""
+    return {} if stratum is None else {" x ".join(names): stratum}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +214,7 @@ def swap_areas(
     matching = matching or {}
     rows = HouseholdRows.agreeing(household, {})
     _refuse_differing(rows, {"the area": area, **matching})
-    groups = _groups([column[rows.first] for column in matching.values()], rows)
+    groups = _joined(matching.values(), len(area))[rows.first]
     number = len(rows.first)
     pairs = round(share * number / 2)
     random = np.argsort(numbers[rows.first], kind="stable")
@@ -156,9 +247,9 @@ def _refuse_differing(rows: HouseholdRows, columns: Mapping[Any, NDArray[Any]]) 
         )
 
 
-def _groups(columns: Iterable[NDArray[Any]], rows: HouseholdRows) -> Positions:
-    """Return a code of the matching variables of each household."""
-    found = np.zeros(len(rows.first), np.int64)
+def _joined(columns: Iterable[NDArray[Any]], n: int) -> Positions:
+    """Return one code for each combination of the values of columns."""
+    found = np.zeros(n, np.int64)
     for column in columns:
         _, codes = np.unique(column, return_inverse=True)
         pairs = found * (int(codes.max(initial=0)) + 1) + codes.reshape(-1)

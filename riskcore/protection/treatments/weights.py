@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Given,
+    Names,
+    Treatment,
+    checked_names,
+    checked_number,
+    checked_whole,
+    enter,
+    number_of,
+    options_of,
+    shown_number,
+    shown_strata,
+    strata_of,
+    whole_of,
+)
 
 Weights = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -21,6 +37,133 @@ TOLERANCE = 1e-9
 MOST_ROUNDS = 1000
 # Steps to the root of one category: the brackets halve at least.
 _STEPS = 200
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class WeightRounding(Treatment):
+    """Weights become multiples of a base at random, and keep their sum.
+
+    Attributes
+    ----------
+    base : float
+    within : tuple of str
+        The columns of strata whose sums are kept, too.
+    """
+
+    base: float
+    within: Names = ()
+
+    kind = "round-weights"
+
+    def __post_init__(self) -> None:
+        base = checked_number("base", self.base)
+        if not base > 0.0:
+            raise ValueError(f"base={shown_number(base)}: need a number above 0")
+        object.__setattr__(self, "base", base)
+        checked_names(self.within)
+
+    @property
+    def alters(self) -> bool:
+        """A multiple that is not the nearest may be taken."""
+        return True
+
+    @property
+    def random(self) -> bool:
+        """The multiple above or below is drawn."""
+        return True
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``10`` or ``10:within=REGION``."""
+        argument, options = options_of(words, ("within",))
+        return cls(number_of(argument, "a base such as 10"), strata_of(options))
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        return f"{shown_number(self.base)}{shown_strata(self.within)}"
+
+    def describe(self, public: bool) -> str:
+        """Return "rounded to multiples of 10, keeping the sum"."""
+        return f"rounded to multiples of {shown_number(self.base)}, keeping the sum"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the rounded weights."""
+        (weights,) = values
+        _refuse_missing(weights, given.label)
+        numbers = given.numbers(len(weights) + 1)
+        return [round_weights(weights, self.base, numbers, given.stratum)]
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class WeightSharing(Treatment):
+    """Records of a class of weights, or of a stratum, share the mean of their weights.
+
+    Attributes
+    ----------
+    classes : int
+        Number of classes of about as many records each; 1: the mean of the stratum.
+    within : tuple of str
+        The columns of strata, each with classes of its own.
+    """
+
+    classes: int = 1
+    within: Names = ()
+
+    kind = "share-weights"
+
+    def __post_init__(self) -> None:
+        checked_whole("classes", self.classes, 1)
+        checked_names(self.within)
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``5`` or ``1:within=REGION``."""
+        argument, options = options_of(words, ("within",))
+        return cls(whole_of(argument, "a number of classes"), strata_of(options))
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        return f"{self.classes}{shown_strata(self.within)}"
+
+    def describe(self, public: bool) -> str:
+        """Return "replaced by the means of 5 classes"."""
+        within = f" within {', '.join(self.within)}" if self.within else ""
+        of = "the mean" if self.classes == 1 else f"the means of {self.classes} classes"
+        return f"replaced by {of}{within}"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the shared weights."""
+        (weights,) = values
+        _refuse_missing(weights, given.label)
+        groups = np.zeros(len(weights), np.int64)
+        if given.stratum is not None:
+            groups = np.unique(given.stratum, return_inverse=True)[1].reshape(-1)
+        if self.classes > 1:
+            groups = _classes_within(weights, self.classes, groups)
+        sizes = np.bincount(groups)
+        given.tell({"groups": len(sizes), "smallest_group": int(sizes.min())})
+        return [share_weights(weights, groups)]
+
+
+def _refuse_missing(weights: Weights, label: str) -> None:
+    """Refuse missing weights."""
+    missing = int(np.count_nonzero(np.isnan(weights)))
+    if missing:
+        raise ValueError(f"{label}: {counted(missing, 'weight')} missing")
+
+
+def _classes_within(
+    weights: Weights, classes: int, strata: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes of the weights of each stratum, from 0 on."""
+    found, start = np.empty(len(weights), np.int64), 0
+    order = np.argsort(strata, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(strata[order])) + 1):
+        found[rows] = start + weight_classes(weights[rows], classes)
+        start = int(found[rows].max()) + 1
+    return found
 
 
 def round_weights(

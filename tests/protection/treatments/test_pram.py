@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from riskcore.protection.release.secret import secret_of_seed
+from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.pram import (
     MOST_CATEGORIES,
     check_matrix,
@@ -15,6 +17,7 @@ from riskcore.protection.treatments.pram import (
     total_variation,
     transition_matrix,
 )
+from riskcore.protection.treatments.rules import Treatment
 
 COUNTS = np.array([600, 300, 90, 10])
 CODES = np.repeat(np.arange(4), COUNTS)
@@ -201,3 +204,55 @@ def test_probabilities_that_are_refused(keep):
 def test_too_many_categories():
     with pytest.raises(ValueError, match=f"more than {MOST_CATEGORIES:,}; recode"):
         post_randomize(np.array([0]), MOST_CATEGORIES + 1, numbers(1))
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    "words", ["pram:0.8", "pram:0:invariant", "pram:0.25:invariant:within=AREA+SEX"]
+)
+def test_words(words):
+    rule = Treatment.of("edu", words)
+    assert str(rule) == words
+    assert Treatment.from_dict(rule.to_dict()) == rule
+    assert rule.alters
+    assert rule.random
+    assert rule.categorical
+    # Who knows the matrix can undo it on average.
+    assert rule.describe(public=True) == "post-randomized"
+    assert f"kept with {rule.keep:g}" in rule.describe(public=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("pram", "is not a probability such as 0.8"),
+        ("pram:1", r"1: need a probability in \[0, 1\)"),
+        ("pram:-0.1", "need a probability"),
+        ("pram:0.8:invariant=yes", "takes no value"),
+        ("pram:0.8:alpha=0.5", "use invariant or within"),
+    ],
+)
+def test_words_that_are_refused(words, message):
+    with pytest.raises(ValueError, match=message):
+        Treatment.of("edu", words)
+
+
+def test_a_column_of_numbers():
+    column = np.array([10.0, np.nan, 20.0, 20.0, 30.0, 10.0] * 50)
+    area = np.tile([3, 3, 3, 9, 9, 9], 50)
+    rule = Treatment.of("edu", "pram:0.2:within=AREA")
+    told = []
+    found = treated_columns(
+        {"edu": column}, {("edu",): rule}, strata={"AREA": area},
+        secret=secret_of_seed(1), tell=lambda *one: told.append(one),
+    )["edu"]  # fmt: skip
+    assert (np.isnan(found) == np.isnan(column)).all()
+    assert set(found[(area == 3) & ~np.isnan(column)]) == {10.0, 20.0}
+    assert set(found[area == 9]) == {10.0, 20.0, 30.0}
+    ((label, effects),) = told
+    assert label == "treat edu=pram:0.2:within=AREA"
+    assert effects["categories"] == [10.0, 20.0, 30.0]
+    assert effects["changed"] == np.count_nonzero((found != column) & (found == found))
+    assert effects["matrices"][0][2] == [0.0, 0.0, 1.0]

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from riskcore.protection.release.secret import secret_of_seed
+from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.swap_areas import swap_areas
 
 H = 600
@@ -157,3 +160,55 @@ def test_many_households_of_one_area_are_quick():
     area[:10] = 1
     found = swap_areas(area, np.arange(n), 1.0, numbers(n))
     assert found.swapped == 20
+
+
+# Words
+
+
+@pytest.mark.parametrize("words", ["swap-areas:2%", "swap-areas:0.5%:within=SIZE+AGE"])
+def test_words(words):
+    rule = Treatment.of("area", words)
+    assert str(rule) == words
+    assert Treatment.from_dict(rule.to_dict()) == rule
+    assert rule.random
+    assert rule.alters
+    assert "%" not in rule.describe(public=True)
+    assert words[11:].split("%")[0] + "%" in rule.describe(public=False)
+
+
+@pytest.mark.parametrize("words", ["swap-areas", "swap-areas:2", "swap-areas:0%"])
+def test_words_that_are_refused(words):
+    with pytest.raises(ValueError, match="share"):
+        Treatment.of("area", words)
+
+
+def test_area_columns_go_together(file):
+    household, area, size, _ = file
+    area = np.where(area == 4, np.nan, area)  # a missing area is an area
+    district = area * 10 + 1
+    rule = Treatment.of("area+district", "swap-areas:20%:within=SIZE")
+    told = []
+    found = treated_columns(
+        {"area": area, "district": district}, {("area", "district"): rule},
+        strata={"SIZE": size}, household=household, secret=secret_of_seed(3),
+        tell=lambda *one: told.append(one),
+    )  # fmt: skip
+    assert np.array_equal(found["area"] * 10 + 1, found["district"], equal_nan=True)
+    for values in (0.0, 1.0, 2.0, 3.0, np.nan):
+        for one in range(1, 5):
+            before, after = (
+                np.isclose(column, values, equal_nan=True) & (size == one)
+                for column in (area, found["area"])
+            )
+            assert before.sum() == after.sum()
+    ((label, effects),) = told
+    assert label == "treat area+district=swap-areas:20%:within=SIZE"
+    assert effects["swapped"] == effects["wanted"] == 120
+
+
+def test_households_are_needed():
+    rule = Treatment.of("area", "swap-areas:2%")
+    with pytest.raises(ValueError, match="households are swapped, name their column"):
+        treated_columns(
+            {"area": np.zeros(3)}, {("area",): rule}, secret=secret_of_seed(1)
+        )

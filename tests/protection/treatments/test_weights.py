@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from riskcore.protection.release.secret import secret_of_seed
+from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.weights import (
     Margin,
     margins_of,
@@ -231,3 +234,66 @@ def test_missing_categories():
     missing = (np.array([0, 1, 2]), np.array(["f", "m"]))
     with pytest.raises(ValueError, match="'sex': missing in 1 record"):
         margins_of({"sex": missing}, {"sex": {"f": 1, "m": 2}})
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("round-weights:10", "rounded to multiples of 10, keeping the sum"),
+        (
+            "round-weights:0.5:within=A+B",
+            "rounded to multiples of 0.5, keeping the sum",
+        ),
+        ("share-weights:5", "replaced by the means of 5 classes"),
+        ("share-weights:1:within=A", "replaced by the mean within A"),
+    ],
+)
+def test_words(words, told):
+    rule = Treatment.of("w", words)
+    assert str(rule) == words
+    assert Treatment.from_dict(rule.to_dict()) == rule
+    assert rule.describe(public=True) == rule.describe(public=False) == told
+    assert rule.random == rule.alters == words.startswith("round")
+
+
+@pytest.mark.parametrize(
+    "words", ["round-weights:0", "round-weights", "share-weights:0", "share-weights:a"]
+)
+def test_words_that_are_refused(words):
+    with pytest.raises(ValueError, match=r"treat w=.*(need|is not)"):
+        Treatment.of("w", words)
+
+
+def treat(words, weights, **more):
+    rule = Treatment.of("w", words)
+    columns = {"w": weights}
+    return treated_columns(
+        columns, {("w",): rule}, secret=secret_of_seed(5), **more
+    )["w"]  # fmt: skip
+
+
+def test_columns_of_weights():
+    area = np.arange(500) % 4
+    rounded = treat("round-weights:5:within=A", WEIGHTS, strata={"A": area})
+    shared = treat("share-weights:1:within=A", WEIGHTS, strata={"A": area})
+    told = []
+    classes = treat(
+        "share-weights:3:within=A", WEIGHTS, strata={"A": area},
+        tell=lambda _, effects: told.append(effects),
+    )  # fmt: skip
+    for one in range(4):
+        sums = [math.fsum(w[area == one]) for w in (WEIGHTS, rounded, shared, classes)]
+        assert abs(sums[1] - sums[0]) < 5
+        assert sums[2:] == pytest.approx([sums[0]] * 2, rel=1e-14)
+        assert len(set(shared[area == one])) == 1
+        assert len(set(classes[area == one])) == 3
+    assert told == [{"groups": 12, "smallest_group": 41}]
+
+
+def test_missing_weights():
+    for words in ("round-weights:1", "share-weights:2"):
+        with pytest.raises(ValueError, match="1 weight missing"):
+            treat(words, np.array([2.0, np.nan]))
