@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
 from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
 from riskcore.assessment.settings_table import WEIGHTS, AssessSettings, Method
+from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted
@@ -18,6 +19,7 @@ from riskcore.core.risk.household import households
 from riskcore.data.cells import check_missing, check_names, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import key_names
+from riskcore.data.engines.base import Counted
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
@@ -54,8 +56,9 @@ def assess(
         The key variables, known to an intruder.
     weight : column name, optional
         Sampling weights, > 0. By default the weight that the metadata of a mu-Argus
-        file declare; otherwise every weight is 1: the file is taken to be the whole
-        population and the risk of a record is 1/f.
+        file declare; otherwise those of ``sampling_fraction``; otherwise every weight
+        is 1: the file is taken to be the whole population and the risk of a record is
+        1/f.
     household : column name, optional
         Household of each record, of any type and in any order, for household risks.
     level : {"record", "household"}
@@ -71,6 +74,10 @@ def assess(
         `riskcore.models.LogLinear`. A model that has been fitted. Or a frame of the
         population itself, with the keys and a column ``population_frequency``, see
         `riskcore.models.KnownPopulation`.
+    sampling_fraction : float, optional
+        The share of the population that was sampled, in (0, 1]. Without weights each
+        record, with ``level="household"`` each household, gets the weight
+        1/``sampling_fraction``. With weights the two are compared in the summary.
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk: exactly (default), or with the formula of
         mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.
@@ -141,6 +148,7 @@ def assess(
     asked = complete(AssessSettings, settings)
     level, population = asked["level"], asked["population"]
     method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
+    fraction = asked["sampling_fraction"]
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
     check_missing(missing, alpha)
@@ -154,19 +162,25 @@ def assess(
     data, intake = source.read([*keys, weight, household], weight)
     engine = engine_of(data)
     by_cell = (
-        missing in WILDCARDS or household is not None or not _is_weights(population)
+        missing in WILDCARDS
+        or household is not None
+        or not _is_weights(population)
+        or (fraction is not None and weight is None)
     )
     if engine is not None and not by_cell:
         say(f"counting cells on {engine.name}")
         counted = engine.count(keys, weight)
-        return HeldAssessment.of(data, counted, method, missing)
+        held = HeldAssessment.of(data, counted, method, missing)
+        return replace(held, **_about_weights(held, weight, counted, fraction))
     if household is not None:
         say("finding households")
     coded = CodedRecords.of(data, keys, weight, household)
     how = _Counting(population, method, missing, alpha, intake, say)
     if level == "record":
-        return assess_coded(data, coded, keys, *how)
-    return _assess_households(data, coded, keys, weight, how)
+        coded = coded.sampled(fraction)
+        found = assess_coded(data, coded, keys, *how)
+        return replace(found, **_about_weights(found, weight, coded, fraction))
+    return _assess_households(data, coded, keys, weight, fraction, how)
 
 
 class _Counting(NamedTuple):
@@ -197,6 +211,7 @@ def _assess_households(
     coded: CodedRecords,
     keys: Sequence[Hashable],
     weight: Hashable | None,
+    fraction: float | None,
     how: _Counting,
 ) -> HouseholdAssessment:
     """Assess a file in which each household counts as one record."""
@@ -210,13 +225,33 @@ def _assess_households(
     rows = members.rows(data, keys)
     if coded.weights is not None:
         rows[weight] = coded.weights[members.first]
-    coded_rows = CodedRecords.of(rows, keys, weight)
+    coded_rows = CodedRecords.of(rows, keys, weight).sampled(fraction)
     found = assess_coded(rows, coded_rows, keys, *how)
+    known = {each.name: getattr(found, each.name) for each in fields(found)}
     return HouseholdAssessment(
-        **{each.name: getattr(found, each.name) for each in fields(found)},
+        **known | _about_weights(found, weight, coded_rows, fraction),
         members=members,
         given=data,
     )
+
+
+def _about_weights(
+    found: Assessment,
+    weight: Hashable | None,
+    coded: CodedRecords | Counted,
+    fraction: float | None,
+) -> dict[str, Any]:
+    """Return what an assessment tells of its weights."""
+    figures = None
+    counted = coded if isinstance(coded, Counted) else coded.counted
+    if weight is not None and isinstance(counted, Counted):
+        total = (found.cells_by_weights or found.cells).totals.population
+        figures = WeightFigures.on_engine(counted.weighed, total)
+    elif weight is not None:
+        assert isinstance(coded, CodedRecords)
+        assert coded.weights is not None
+        figures = WeightFigures.of(coded.weights)
+    return {"weights": figures, "sampling_fraction": fraction}
 
 
 def assess_coded(

@@ -57,6 +57,14 @@ ALPHA = Setting(
     help="with --missing wildcard: how much a record with missing keys counts in the "
     "cells of other records, 0 to 1 (default 1)",
 )
+SAMPLING_FRACTION = Setting(
+    kind=FRACTION,
+    within="(0, 1]",
+    unit="a share of the population",
+    metavar="SHARE",
+    help="the share of the population that was sampled, such as 0.1%. Without weights, "
+    "each record counts for 1/SHARE people; with weights, the two are compared",
+)
 K = Setting(
     kind=GOALS,
     metavar="K",
@@ -127,6 +135,7 @@ class AssessSettings(TypedDict, total=False):
         Level, level("--output gives each record the results of its household")
     ]
     population: Annotated[Any, population(file=True)]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     method: Annotated[Method, METHOD]
     missing: Annotated[str, MISSING]
     alpha: Annotated[float, ALPHA]

@@ -48,7 +48,8 @@ examples:
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
 Without --weight, the weight that mu-Argus metadata declare is used. A file without
-weights is taken to be the whole population (risk 1/f). Cells whose weights add up to
+weights is taken to be the whole population (risk 1/f), unless --sampling-fraction is
+given. Cells whose weights add up to
 less than the number of their records (F < f) get the risk 1/f, with a warning.
 --output adds these columns to each record, in the order of the file: sample_frequency
 (f), population_frequency (F), sampling_fraction (f/F), individual_risk and, with
@@ -151,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
         source = source.with_all_columns()
     weight = source.weight if options.weight is None else options.weight
     assessment = assess(
-        _in_batches(source, weight, asked["population"], options) or source,
+        _in_batches(source, weight, asked, options) or source,
         options.keys,
         weight,
         options.household,
@@ -183,16 +184,19 @@ def run(options: argparse.Namespace) -> None:
 def _in_batches(
     source: Any,
     weight: Any,
-    population: Any,
+    asked: AssessSettings,
     options: argparse.Namespace,
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.
 
-    Households, models and reports need single records.
+    Households, models and reports need single records, and the file has no weights by
+    a sampling fraction.
     """
     from riskcore.data.files import formats
 
-    if options.household or population != WEIGHTS:
+    if options.household or asked["population"] != WEIGHTS:
+        return None
+    if asked["sampling_fraction"] is not None and weight is None:
         return None
     if options.report or options.report_public:
         return None

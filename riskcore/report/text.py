@@ -33,6 +33,10 @@ _UNTITLED = (2, 2)
 def text(figures: dict[str, Any], title: str) -> str:
     """Return the figures of `riskcore.report.summary.summary` as text."""
     sentences = []
+    for remark in figures["weight_remarks"]:
+        # A number stays with its sign.
+        lines = textwrap.wrap(remark.replace(" %", "\0%"), _WIDE)
+        sentences += [line.replace("\0", " ") for line in lines]
     if figures["cells_below_sample"]:
         sentences.append(
             "The weights add to less than the records (F < f) in "
