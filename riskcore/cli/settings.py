@@ -19,6 +19,7 @@ from riskcore.common.settings import (
     NUMBER,
     RECODINGS,
     RELATED,
+    TREATMENTS,
     TREES,
     WHOLE,
     WORDS,
@@ -36,10 +37,11 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     GOALS: whole,
     RECODINGS: recoding,
     RELATED: pair,
+    TREATMENTS: pair,
     TREES: pair,
     WORDS: pair,
 }
-_SEVERAL = (GOALS, NAMES, RECODINGS, RELATED, TREES, WORDS, COST)
+_SEVERAL = (GOALS, NAMES, RECODINGS, RELATED, TREATMENTS, TREES, WORDS, COST)
 _COSTS = ("fewest", "equal", "entropy")
 
 
@@ -113,7 +115,7 @@ def _value(words: Any, name: str, setting: Setting) -> Any:
         return words == setting.choices[0]
     if setting.kind in (RECODINGS, WORDS):
         return gathered(option, words) or None
-    if setting.kind is RELATED:
+    if setting.kind in (RELATED, TREATMENTS):
         return _grouped(words)
     if setting.kind is COST:
         return _cost(words)

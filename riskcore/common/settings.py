@@ -68,6 +68,7 @@ GOALS = Kind(list_of(WHOLE.or_null().fits), "a list of whole numbers or null")
 RECODINGS = Kind(object_of(lambda _: True), "an object of recodings")
 WORDS = Kind(object_of(WORD.fits), "an object of words")
 RELATED = Kind(object_of(NAMES.fits), "an object of lists of names")
+TREATMENTS = Kind(list_of(lambda one: isinstance(one, dict)), "a list of treatments")
 TREES = Kind(object_of(lambda _: True), "an object of hierarchies")
 # JSON has no infinity: the cost of a key that may not be blanked.
 NEVER = "never"

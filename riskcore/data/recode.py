@@ -637,14 +637,29 @@ def _recoded(
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
         table = _of_one_type(codes, column.labels)
-        original = records.column(name)
-        if isinstance(given, list | tuple):
-            return type(given)(np.array(table, object)[column.codes].tolist())
-        if isinstance(original, np.ndarray):
-            return _as_array(table, column, original)
-        return _as_series(table, column, original)
+        return column_like(records, name, table, column, given)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
+
+
+def column_like(
+    records: Records,
+    name: Hashable,
+    table: list[Any],
+    column: CodedColumn,
+    given: Any = None,
+) -> Any:
+    """Return a column of the same holder and type as the original one.
+
+    ``table`` are its values by the codes of ``column``; ``given`` is the original
+    column in a mapping.
+    """
+    original = records.column(name)
+    if isinstance(given, list | tuple):
+        return type(given)(np.array(table, object)[column.codes].tolist())
+    if isinstance(original, np.ndarray):
+        return _as_array(table, column, original)
+    return _as_series(table, column, original)
 
 
 def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:

@@ -37,6 +37,7 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
             for one in result.sets
         ],
         "suppressed": result.suppressed,
+        "treated": _treatments(result),
         "plan": None if plan is None else plan.to_dict(),
         "blanked_share": result.blanked_share,
         **({} if engine is None else {"not_checked": list(result.not_checked)}),
@@ -44,6 +45,28 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
             {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
             for each in result.rounds
         ],
+    }
+
+
+def _treatments(result: ProtectedRecords) -> dict[str, Any] | None:
+    """Return what became of the treated columns, None if no column was treated."""
+    treated = result.treated
+    if treated is None:
+        return None
+    return {
+        "rules": [
+            {
+                "columns": list(map(str, names)),
+                "rules": [rule.describe(public=False) for rule in rules],
+                "alters": any(rule.alters for rule in rules),
+            }
+            for names, rules in result.settings.treat.items()
+        ],
+        "altered": {
+            str(name): int(treated.altered(name).sum()) for name in treated.after
+        },
+        **treated.effects().to_dict(),
+        "told": treated.told,
     }
 
 

@@ -24,7 +24,7 @@ from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import with_columns
+from riskcore.data.columns import Records, real_numbers, with_columns
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
@@ -59,6 +59,7 @@ from riskcore.protection.suppression.rounds import (
     costs_of_keys,
     suppress,
 )
+from riskcore.protection.treatments.records import Treated, treat_records
 
 
 class HouseholdKeyDiffers(UserWarning):
@@ -245,7 +246,7 @@ def protect(
         asked = keys
     else:
         asked = Settings.resolve(source, keys, weight, household, **settings)
-    if asked.ties == "rule":
+    if asked.ties == "rule" and not asked.is_random:
         secret = None
     elif secret is None:
         secret = new_secret()
@@ -264,16 +265,25 @@ def _protect(
                 f"plan={settings.plan!r}: this plan needs single records, but "
                 f"{engine.name} holds them; collect the data, or use plan='record'"
             )
+        if settings.treat:
+            raise TypeError(
+                f"treat: treatments need single records, but {engine.name} holds "
+                "them; collect the data first"
+            )
         return _protect_on_engine(source, engine, settings, say, secret)
     if source.path is not None:
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
+    treated = _treated(source, coded, settings, say, secret)
     if settings.level == "household":
-        result = _protect_households(source, coded, settings, say, secret)
+        result = _protect_households(source, coded, settings, say, secret, treated)
         _warn_of_what_shows(result)
         return result
-    safe = _make_safe(data, coded, settings, settings.recodings, say, secret=secret)
+    recodings = settings.recodings
+    safe = _make_safe(
+        data, coded, settings, recodings, say, secret=secret, treated=treated
+    )
     # A file is read back when it is written.
     if safe.rounds and source.path is None:
         _refuse_other_keys(safe.data, safe.coded, settings)
@@ -286,6 +296,7 @@ def _protect(
         safe.rounds,
         certificate=safe.certificate,
         secret=secret,
+        treated=treated,
     )
     _warn_of_households(result)
     warn_of_leaning(safe.certificate)
@@ -299,12 +310,48 @@ def _warn_of_what_shows(result: Protected) -> None:
         warn_of_what_shows(result, result.shown)
 
 
+def _treated(
+    source: Source,
+    coded: CodedRecords,
+    settings: Settings,
+    say: Lines,
+    secret: str | None,
+) -> Treated | None:
+    """Return the treated columns of a file, None if no column is treated."""
+    if not settings.treat:
+        return None
+    say("treating columns")
+    data = source.data
+
+    def numbers_of(name: Hashable) -> NDArray[np.float64]:
+        numbers = source.numbers(name)
+        given = data if numbers is None else {name: numbers}
+        return real_numbers(Records.of(given), name)
+
+    rules = [rule for each in settings.treat.values() for rule in each]
+    risk = None
+    if any(rule.by_risk for rule in rules):
+        found = assess_key_sets(data, coded, settings)
+        risk = np.maximum.reduce([one.individual_risk for one in found])
+    return treat_records(
+        data,
+        settings.treat,
+        numbers_of,
+        decimal=source.reading.decimal,
+        weights=coded.weights,
+        household=coded.households,
+        risk=risk,
+        secret=secret if settings.is_random else None,
+    )
+
+
 def _protect_households(
     source: Source,
     coded: CodedRecords,
     settings: Settings,
     say: Lines,
     secret: str | None,
+    treated: Treated | None,
 ) -> Protected:
     """Protect one row of each household, and blank the same keys for all members."""
     say("finding households")
@@ -316,6 +363,8 @@ def _protect_households(
     safe = _make_safe(
         rows, coded_records(rows, inner), inner, of_rows, say, units.size, secret=secret
     )
+    if treated is not None:
+        data = without_notes(with_columns(data, treated.columns))
     say("blanking keys of all members")
     if settings.recodings:
         with warnings.catch_warnings():
@@ -346,6 +395,7 @@ def _protect_households(
         certificate=safe.certificate,
         units=units,
         secret=secret,
+        treated=treated,
     )
 
 
@@ -415,6 +465,7 @@ def _make_safe(
     sizes: NDArray[np.int64] | None = None,
     *,
     secret: str | None = None,
+    treated: Treated | None = None,
 ) -> _SafeRows:
     """Recode rows, then suppress and verify in rounds; a row may stand for records.
 
@@ -428,6 +479,13 @@ def _make_safe(
         # Warned of already, for the original file.
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
+        if treated is not None:
+            data = without_notes(with_columns(data, treated.columns))
+            coded = treated.recoded(coded, settings.weight)
+            if settings.weight in treated.after or any(
+                name in treated.after for name in settings.variables
+            ):
+                recoded = assess_key_sets(data, coded, settings)
         if settings.recodings:
             say("recoding")
             columns = recoded_columns(data, recodings, coded.columns)
@@ -442,7 +500,7 @@ def _make_safe(
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
         rounds: list[Round] = []
         proven = True
-        draw = None if secret is None else Draw(secret)
+        draw = Draw(secret) if secret and settings.ties == "secret" else None
         while len(rounds) != settings.rounds:
             say(f"round {len(rounds) + 1}: suppressing")
             new, least = suppress(protected, aims, costs, settings, say, draw)

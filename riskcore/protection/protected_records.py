@@ -22,6 +22,7 @@ from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.certificate import Certificate
 from riskcore.protection.suppression.key_sets import KeySet, present
 from riskcore.protection.suppression.rounds import Aim, Mask, Masks
+from riskcore.protection.treatments.records import Treated
 
 # What columns tell is counted in 32 bits.
 MOST_SHOWN = 1 << 31
@@ -78,6 +79,7 @@ class ProtectedRecords:
     units: Units | None = None
     certificate: Certificate | None = None
     secret: str | None = None
+    treated: Treated | None = None
 
     @property
     def data(self) -> Any:

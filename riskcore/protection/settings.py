@@ -45,6 +45,11 @@ from riskcore.protection.settings_table import (
     Suppression,
     Ties,
 )
+from riskcore.protection.treatments.rules import (
+    Treatment,
+    check_treatments,
+    parsed_treatments,
+)
 
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
@@ -88,6 +93,8 @@ class Settings:
         The roles of columns that are not keys, the weight or the household.
     accept : dict of column name to str
         The columns whose leaks are accepted, with the reasons.
+    treat : dict of tuple of column names to tuple of Treatment
+        The rules by the columns that they treat together.
     rule_files : tuple of pathlib.Path
         The files that recodings were read from; no record holds them.
 
@@ -122,6 +129,7 @@ class Settings:
     ties: Ties = "rule"
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
+    treat: dict[Names, tuple[Treatment, ...]] = field(default_factory=dict)
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -133,6 +141,7 @@ class Settings:
         self._check_goals()
         self._check_thresholds()
         self._check_columns()
+        self._check_treatments()
 
     @property
     def variables(self) -> Names:
@@ -161,7 +170,32 @@ class Settings:
     def named(self) -> Names:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
-        return tuple(dict.fromkeys([*self.columns, *self.roles, *accepted]))
+        rules = (rule for each in self.treat.values() for rule in each)
+        strata = (name for rule in rules for name in getattr(rule, "within", ()))
+        return tuple(
+            dict.fromkeys(
+                [*self.columns, *self.roles, *accepted, *self.treated, *strata]
+            )
+        )
+
+    @property
+    def treated(self) -> Names:
+        """The columns that are treated."""
+        return tuple(name for names in self.treat for name in names)
+
+    @property
+    def altered(self) -> dict[Names, tuple[Treatment, ...]]:
+        """The treatments by which records get values that theirs do not imply."""
+        return {
+            names: altering
+            for names, rules in self.treat.items()
+            if (altering := tuple(rule for rule in rules if rule.alters))
+        }
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a treatment needs a secret."""
+        return any(rule.random for rules in self.treat.values() for rule in rules)
 
     @property
     def roles_of_columns(self) -> dict[Hashable, Role]:
@@ -253,6 +287,24 @@ class Settings:
                 raise ValueError(
                     f"accept: {name!r} has no reason; say why its leaks may stay open"
                 )
+
+    def _check_treatments(self) -> None:
+        """Refuse treatments of columns that are treated otherwise."""
+        related = {other for others in self.related.values() for other in others}
+        identifiers = self.with_role("identifier")
+        of_rows = () if self.level == "record" else (*self.variables, self.weight)
+        parts: dict[str, Iterable[Any]] = {
+            "the household": (self.household,),
+            "recoded, too; give one rule": self.recodings,
+            "related to a key and blanked with it": related,
+            "an identifier, which is left out": identifiers,
+            "a key or the weight of the households; treat it in a pass over "
+            "persons": of_rows,
+        }
+        for name in self.treated:
+            for what, columns in parts.items():
+                if name in columns:
+                    raise ValueError(f"treat: {name!r} is {what}")
 
     def _check_plan(self) -> None:
         """Refuse settings that need plan='record'."""
@@ -410,6 +462,7 @@ class Settings:
             "cost": cost
             if isinstance(cost, str)
             else {key: float(one) for key, one in cost.items()},
+            "treat": parsed_treatments(asked["treat"] or {}, source.names),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
             "rule_files": tuple(path for path in rules if path is not None),
@@ -443,6 +496,10 @@ class Settings:
             },
             "household_keys": list(self.household_keys),
             "related": {name: list(others) for name, others in self.related.items()},
+            "treat": [
+                {"columns": list(names), "rules": [rule.to_dict() for rule in rules]}
+                for names, rules in self.treat.items()
+            ],
             "cost": self.cost
             if isinstance(self.cost, str)
             else {k: NEVER if math.isinf(c) else c for k, c in self.cost.items()},
@@ -474,6 +531,7 @@ class Settings:
                         for name, rules in plain["recodings"].items()
                     },
                     "household_keys": tuple(plain["household_keys"]),
+                    "treat": _treatments(plain["treat"]),
                     "related": {k: tuple(v) for k, v in plain["related"].items()},
                     "cost": cost
                     if isinstance(cost, str)
@@ -484,6 +542,23 @@ class Settings:
             )
         except OverflowError as error:
             raise ValueError(f"settings: {error}") from None
+
+
+def _treatments(plain: list[dict[str, Any]]) -> dict[Names, tuple[Treatment, ...]]:
+    """Return treatments from plain data, which may hold anything."""
+    found = {}
+    for i, one in enumerate(plain):
+        member = f"settings.treat[{i}]"
+        if set(one) != {"columns", "rules"} or not isinstance(one["rules"], list):
+            raise ValueError(f"{member}: need columns and a list of rules")
+        _refuse_unfit(f"{member}.columns", one["columns"], NAMES)
+        try:
+            rules = tuple(map(Treatment.from_dict, one["rules"]))
+        except ValueError as error:
+            raise ValueError(f"{member}: {error}") from None
+        found[tuple(one["columns"])] = rules
+    check_treatments(found)
+    return found
 
 
 def _recoding(member: str, plain: Any) -> Recoding:

@@ -28,6 +28,7 @@ from riskcore.common.settings import (
     NAMES,
     RECODINGS,
     RELATED,
+    TREATMENTS,
     WHOLE,
     WORDS,
     YES,
@@ -153,6 +154,15 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             option="recode",
             metavar="VARIABLE=RULE",
             help="recode variables before suppression, see below",
+        ),
+    ]
+    treat: Annotated[
+        Mapping[Any, Any] | None,
+        Setting(
+            kind=TREATMENTS,
+            metavar="COLUMN=RULE",
+            help="treat numbers, weights and categories before suppression, see below; "
+            "a column with several rules gets them one after the other",
         ),
     ]
     cost: Annotated[

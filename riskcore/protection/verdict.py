@@ -42,6 +42,8 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     if result.goals_met and leaks:
         open_ = "1 leak is" if leaks == 1 else f"{leaks} leaks are"
         said.insert(0, f"NOT SAFE: the goals are met, but {open_} open.")
+    if altered := _altered(result, public=public):
+        said.append(f"Values were altered: {altered}.")
     if public:
         said.append(_claims_nothing(result))
     plan = result.certificate
@@ -53,6 +55,15 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     if not public and result.on_engine is not None and result.hidden:
         said.append(f"But {unchecked(result.not_checked)}.")
     return " ".join(said)
+
+
+def _altered(result: ProtectedRecords, *, public: bool) -> str:
+    """Return which columns have values that the original does not imply, and how."""
+    return "; ".join(
+        f"{listed(map(str, names))} "
+        f"({'; '.join(rule.describe(public=public) for rule in rules)})"
+        for names, rules in result.settings.altered.items()
+    )
 
 
 def _claims_nothing(result: ProtectedRecords) -> str:

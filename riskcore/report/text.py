@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -159,6 +160,8 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     else:
         yield from (_key_set(one, settings) for one in sets)
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
+    if record["treated"] is not None:
+        yield from _treated(record["treated"], record["records"])
     if settings["plan"] != "record":
         yield Part("Plan of the file", certificate_facts(record["plan"]))
     if len(rounds) > 1:
@@ -190,6 +193,38 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
         subsequent_indent=indent + "  ",
         break_on_hyphens=False,
     )
+
+
+def _treated(treated: dict[str, Any], records: int) -> Iterator[Part]:
+    """Yield what became of the treated columns."""
+    rules = {
+        name: "; ".join(one["rules"])
+        for one in treated["rules"]
+        for name in one["columns"]
+    }
+    rows = [["column", "treatment", "altered"]]
+    for name, count in treated["altered"].items():
+        share = f"{100 * count / records:.3g} %"
+        rows.append([label(name), printable(rules[name]), share])
+    yield Part("Treated columns", rows=rows, sides="<<>")
+    if treated["columns"]:
+        yield Part(rows=_effects(treated["columns"]), sides="<>")
+
+
+def _effects(columns: dict[str, Any]) -> list[list[str]]:
+    """Return moments and quantiles of columns before and after treatment."""
+    head = ["", "", "mean", "sd", "5 %", "25 %", "median", "75 %", "95 %", "zero"]
+    rows = [head]
+    for name, one in columns.items():
+        for when in ("before", "after"):
+            of = one[when]
+            if of is None:
+                continue
+            numbers = [of["mean"], math.sqrt(of["variance"]), *of["quantiles"]]
+            written = [f"{number:.6g}" for number in numbers]
+            title = label(name) if when == "before" else ""
+            rows.append([title, when, *written, f"{100 * of['zeros']:.3g} %"])
+    return rows
 
 
 def _recoded(recodings: dict[str, Any]) -> str:

@@ -147,6 +147,10 @@ def public(
         "recodings": {
             name: method_of(recoding) for name, recoding in settings.recodings.items()
         },
+        "treated": {
+            " + ".join(names): [rule.describe(public=True) for rule in rules]
+            for names, rules in settings.treat.items()
+        },
         "suppressed": {
             name: about(count) if 0 < count < COARSE else coarse(count)
             for name, count in figures["suppressed"].items()
@@ -309,9 +313,11 @@ def _record(path: Path, content: Any) -> Record:
         key=_hex(digest, "key", where),
         sha256=_hex(output, "sha256", "output") or "",
     )
-    ties = record.settings.ties == "secret"
-    if secret is None and (record.shuffled or record.renumbered or ties):
-        raise ValueError("output.secret: missing; the order, new ids or ties need it")
+    needed = record.settings.ties == "secret" or record.settings.is_random
+    if secret is None and (record.shuffled or record.renumbered or needed):
+        raise ValueError(
+            "output.secret: missing; the order, new ids, ties or treatments need it"
+        )
     return record
 
 

@@ -280,13 +280,13 @@ def _secret_of(
     if result.secret is not None:
         if not isinstance(shuffle, bool):
             raise ValueError(
-                f"shuffle={shuffle}: a secret decides the ties and must decide the "
-                "order too; give shuffle=True, or protect with ties='rule'"
+                f"shuffle={shuffle}: a secret decides ties or treatments, and must "
+                "decide the order too; give shuffle=True"
             )
         if secret not in (None, result.secret):
             raise ValueError(
-                "secret: another secret decided the ties; take the settings and the "
-                "secret from one record"
+                "secret: another secret decided the ties or treatments; take the "
+                "settings and the secret from one record"
             )
         return result.secret
     needed = renumbered or shuffle is not False
@@ -354,7 +354,12 @@ def _read_back(
     codes = [str(name) for name in roles if name in layout.columns]
     weight = settings.weight if settings.weight in layout.columns else None
     # Columns that were not changed are as in the source.
-    touched = {*settings.suppressible, *settings.recodings, *layout.renumbered}
+    touched = {
+        *settings.suppressible,
+        *settings.recodings,
+        *settings.treated,
+        *layout.renumbered,
+    }
     original = Records.of(result.source.data).columns
     found = readback.read_back(
         layout.path,
@@ -416,6 +421,8 @@ def _in_order(
     column = Records.of(result.data).column(name)
     if name == result.settings.weight:
         numbers = result.source.numbers(name)
+        if result.treated is not None and name in result.treated.after:
+            numbers = result.treated.after[name]
         if numbers is not None:
             column = Records.of({name: numbers}).column(name)
     return column if order is None else in_order(column, order)

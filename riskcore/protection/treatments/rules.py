@@ -84,6 +84,7 @@ class Treatment(ABC):
 
     kind: ClassVar[str]
     categorical: ClassVar[bool] = False
+    by_risk: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[int, float]:
@@ -283,15 +284,26 @@ def parsed_treatments(
         label = "+".join(names)
         each = rules if isinstance(rules, list | tuple) else [rules]
         found[names] = tuple(Treatment.of(label, rule) for rule in each)
-        _check(names, found[names], known)
-    every = [name for names in found for name in names]
+    check_treatments(found, known)
+    return found
+
+
+def check_treatments(
+    treat: Mapping[Names, Sequence[Treatment]], known: set[str] | None = None
+) -> None:
+    """Refuse rules that do not fit their columns, and columns in two keys.
+
+    ``known`` are the columns of the file.
+    """
+    for names, rules in treat.items():
+        _check(names, rules, known)
+    every = [name for names in treat for name in names]
     twice = sorted({name for name in every if every.count(name) > 1})
     if twice:
         raise ValueError(
             f"treat: {', '.join(twice)} stands in two keys; give one key with a list "
             "of rules"
         )
-    return found
 
 
 def _names(key: Any, known: set[str]) -> Names:
@@ -304,7 +316,7 @@ def _names(key: Any, known: set[str]) -> Names:
     return tuple(key.split("+"))
 
 
-def _check(names: Names, rules: Sequence[Treatment], known: set[str]) -> None:
+def _check(names: Names, rules: Sequence[Treatment], known: set[str] | None) -> None:
     """Refuse rules that do not fit their columns."""
     label = "+".join(map(str, names))
     for rule in rules:
@@ -320,7 +332,7 @@ def _check(names: Names, rules: Sequence[Treatment], known: set[str]) -> None:
         unknown = [
             str(name)
             for name in (*names, *getattr(rule, "within", ()))
-            if name not in known
+            if known is not None and name not in known
         ]
         if unknown:
             raise ValueError(

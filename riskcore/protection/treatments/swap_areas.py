@@ -52,6 +52,7 @@ class AreaSwap(Treatment):
     kind = "swap-areas"
     columns = (1, math.inf)
     categorical = True
+    by_risk = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", checked_share("share", self.share))
