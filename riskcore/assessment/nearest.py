@@ -131,9 +131,10 @@ def middle(a: float, b: float, c: float) -> float:
 def select(
     point: Any, number: Any, d: int, j: int, low: int, high: int, k: int
 ) -> None:
-    """Order points so that none before ``k`` is above it in column ``j``, none after below.
+    """Put the point of rank ``k`` by column ``j`` in its place, and parts around it.
 
-    Quickselect (Hoare 1961); ``high`` is the last point.
+    Quickselect (Hoare 1961): no point before it is above it, none after it below.
+    ``high`` is the last point.
     """
     while low < high:
         pivot = middle(
@@ -222,9 +223,7 @@ def build_trees(
 
 
 @kernel
-def point_distance(
-    point: Any, i: int, query: Any, q: int, d: int, scale: Any
-) -> float:
+def point_distance(point: Any, i: int, query: Any, q: int, d: int, scale: Any) -> float:
     """Return the squared distance of a point from a query."""
     total = 0.0
     for j in range(d):
@@ -234,9 +233,7 @@ def point_distance(
 
 
 @kernel
-def box_distance(
-    box: Any, node: int, query: Any, q: int, d: int, scale: Any
-) -> float:
+def box_distance(box: Any, node: int, query: Any, q: int, d: int, scale: Any) -> float:
     """Return the squared distance of a box from a query, 0 inside."""
     total = 0.0
     for j in range(d):
