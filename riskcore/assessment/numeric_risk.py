@@ -337,8 +337,13 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
         rows += [[printable(n), _percent(x)] for n, x in one["shares"].items()]
         rows.append(["mean", _percent(one["mean_share"])])
         rows.append(["records with all inside", _percent(one["disclosed_rate"])])
-        unit = "of the records" if one["measure"] == RANK else "standard deviations"
-        title = f"Original numbers within {one['width']:g} {unit} of the released ones"
+        by_rank = one["measure"] == RANK
+        width = (
+            f"{100 * one['width']:g} % of the ranks"
+            if by_rank
+            else (f"{one['width']:g} standard deviations")
+        )
+        title = f"Original numbers within {width} of the released ones"
         yield Part(title, rows=rows, sides="<>")
 
 

@@ -39,6 +39,7 @@ from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.wildcard import WILDCARDS
 
 if TYPE_CHECKING:
+    from riskcore.assessment.numeric_risk import NumericRisk
     from riskcore.models.cell_model import CellModel
 
 # From this many cells on, the engine itself looks for the riskiest.
@@ -68,6 +69,8 @@ class Assessment:
     cells_by_weights : Cells or None
         With a model, the cells with the F of the weights; in ``cells``, F is the
         population frequency where the model knows it.
+    numeric : NumericRisk or None
+        The risk from numbers, if columns of numbers were named; by the weights.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Assessment:
     model: CellModel | None = None
     unique: Risks | None = None
     cells_by_weights: Cells | None = None
+    numeric: NumericRisk | None = None
 
     @cached_property
     def cell_risk(self) -> Risks:

@@ -186,11 +186,11 @@ def _in_batches(
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.
 
-    Households, models and reports need single records.
+    Households, numbers, models and reports need single records.
     """
     from riskcore.data.files import formats
 
-    if options.household or population != WEIGHTS:
+    if options.household or options.numeric or population != WEIGHTS:
         return None
     if options.report or options.report_public:
         return None

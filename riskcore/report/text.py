@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.reported_figures import (
     CELL_FIGURES,
     label,
@@ -58,6 +59,8 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
         yield _households(figures)
         if "for_rate" in figures["households"]:
             yield _target(figures["households"]["for_rate"], "households")
+    if "numeric" in figures:
+        yield from numeric_parts(figures["numeric"])
     if figures["riskiest"]:
         yield _riskiest(figures["riskiest"], labels_of_plain(figures.get("labels")))
 
