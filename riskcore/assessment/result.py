@@ -40,6 +40,7 @@ from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.wildcard import WILDCARDS
 
 if TYPE_CHECKING:
+    from riskcore.assessment.numeric_risk import NumericRisk
     from riskcore.models.cell_model import CellModel
 
 # From this many cells on, the engine itself looks for the riskiest.
@@ -73,6 +74,8 @@ class Assessment:
         How much the weights differ; None if there are none.
     sampling_fraction : float or None
         The share of the population that was sampled, as it was given.
+    numeric : NumericRisk or None
+        The risk from numbers, if columns of numbers were named; by the weights.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class Assessment:
     cells_by_weights: Cells | None = None
     weights: WeightFigures | None = None
     sampling_fraction: float | None = None
+    numeric: NumericRisk | None = None
 
     @cached_property
     def cell_risk(self) -> Risks:

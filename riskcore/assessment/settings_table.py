@@ -103,6 +103,13 @@ MISSING_SENSITIVE = Setting(
     help="how to treat missing values of sensitive variables: refuse the file "
     "(default), as one more value (category), or leave out these records (ignore)",
 )
+NUMERIC = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="columns of numbers that an intruder may know: count the records that are "
+    "unique by each, by all, and by all with the keys",
+)
 KIND_OF_L = Setting(
     default="distinct",
     choices=("distinct", "entropy", "recursive"),
@@ -139,6 +146,7 @@ class AssessSettings(TypedDict, total=False):
     method: Annotated[Method, METHOD]
     missing: Annotated[str, MISSING]
     alpha: Annotated[float, ALPHA]
+    numeric: Annotated[Iterable[Hashable], NUMERIC]
 
 
 class CheckSettings(TypedDict, total=False):

@@ -189,12 +189,12 @@ def _in_batches(
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.
 
-    Households, models and reports need single records, and the file has no weights by
-    a sampling fraction.
+    Households, numbers, models and reports need single records, and the file has no
+    weights by a sampling fraction.
     """
     from riskcore.data.files import formats
 
-    if options.household or asked["population"] != WEIGHTS:
+    if options.household or options.numeric or asked["population"] != WEIGHTS:
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.reported_figures import (
     CELL_FIGURES,
     label,
@@ -66,6 +67,8 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
             yield _target(figures["households"]["for_rate"], "households")
     if figures.get("not_examined"):
         yield _not_examined(figures["not_examined"])
+    if "numeric" in figures:
+        yield from numeric_parts(figures["numeric"])
     if figures["riskiest"]:
         yield _riskiest(figures["riskiest"], labels_of_plain(figures.get("labels")))
 
