@@ -148,11 +148,28 @@ class ProtectedRecords:
         """Whether no risk reaches its threshold, from any set of keys."""
         return all(one.safe for one in self.sets)
 
+    @property
+    def numbers_known(self) -> tuple[Hashable, ...]:
+        """Columns of numbers that an intruder is taken to know.
+
+        They have the role "numeric", or are treated and have no role.
+        """
+        settings = self.settings
+        roles = settings.roles_of_columns
+        treated = () if self.treated is None else self.treated.after
+        others = (
+            name
+            for name in treated
+            if name not in roles and name not in self.treated.categorical
+        )
+        return (*settings.with_role("numeric"), *others)
+
     @cached_property
     def profiles(self) -> list[ColumnProfile]:
         """The profiles of the weight and of all columns that have no role."""
         roles, weight = self.settings.roles_of_columns, self.settings.weight
-        names = [one for one in self.source.names if one not in roles or one == weight]
+        known = {name for name in roles if name != weight} | {*self.numbers_known}
+        names = [one for one in self.source.names if one not in known]
         if self.on_engine is not None:
             return profile_on_engine(self.on_engine.engine, names)
         return profile(

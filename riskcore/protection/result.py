@@ -26,6 +26,7 @@ from riskcore.protection.leaks.showing import (
     shown_by,
     shown_on_engine,
 )
+from riskcore.protection.numbers import NumericRisks, numeric_risks
 from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords, Round
 from riskcore.protection.release import writing
 from riskcore.protection.release.writing import (
@@ -163,7 +164,16 @@ class Protected(ProtectedRecords):
                 for one in shown
                 if one.column not in new_ids or one.rule in ("equal", "code")
             )
-        return examine(self, shown, renumbered=new_ids)
+        return examine(self, shown, self.numeric, renumbered=new_ids)
+
+    @cached_property
+    def numeric(self) -> NumericRisks | None:
+        """The risk from numbers that an intruder knows, before and after protection.
+
+        Of the columns with the role "numeric" and of treated columns without a role;
+        None if there are none, or for data on an engine.
+        """
+        return numeric_risks(self)
 
     @property
     def safe(self) -> bool:
@@ -240,7 +250,7 @@ class Protected(ProtectedRecords):
         TypeError
             If the name of a column is not text.
         """
-        return facts_of(self, self.examination)
+        return facts_of(self, self.examination, self.numeric)
 
     @takes(WriteSettings)
     def write(

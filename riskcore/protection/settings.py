@@ -282,6 +282,12 @@ class Settings:
                     f"roles: {name!r} is an identifier, which is left out of the safe "
                     "file, but it is recoded or related to a key"
                 )
+        for name in self.with_role("numeric"):
+            if name in self.recodings:
+                raise ValueError(
+                    f"roles: {name!r} is numeric, but a recoding makes categories of "
+                    "it: treat it as a number, or make it a key"
+                )
         for name, reason in self.accept.items():
             if not (isinstance(reason, str) and reason.strip()):
                 raise ValueError(

@@ -165,6 +165,8 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
     if record["treated"] is not None:
         yield from _treated(record["treated"], record["records"])
+    if record["numeric"] is not None:
+        yield from numeric_parts(record["numeric"]["protected"])
     if settings["plan"] != "record":
         yield Part("Plan of the file", certificate_facts(record["plan"]))
     if len(rounds) > 1:

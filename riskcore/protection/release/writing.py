@@ -26,6 +26,7 @@ from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of, verdict_facts
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
+from riskcore.protection.numbers import numeric_risks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
@@ -118,12 +119,18 @@ def write(
     say("looking for what the columns tell of suppressed values")
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
+    numeric = numeric_risks(result)
     examined = examine(
-        result, shown, dropped=dropped, renumbered=renumbered, shuffled=shuffled
+        result,
+        shown,
+        numeric,
+        dropped=dropped,
+        renumbered=renumbered,
+        shuffled=shuffled,
     )
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined)
-    figures = facts_of(result, examined)
+    figures = facts_of(result, examined, numeric)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
