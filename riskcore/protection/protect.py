@@ -275,14 +275,12 @@ def _protect(
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
-    treated = _treated(source, coded, settings, say, secret)
     if settings.level == "household":
-        result = _protect_households(source, coded, settings, say, secret, treated)
+        result = _protect_households(source, coded, settings, say, secret)
         _warn_of_what_shows(result)
         return result
-    recodings = settings.recodings
     safe = _make_safe(
-        data, coded, settings, recodings, say, secret=secret, treated=treated
+        data, coded, settings, settings.recodings, say, secret=secret, source=source
     )
     # A file is read back when it is written.
     if safe.rounds and source.path is None:
@@ -296,7 +294,7 @@ def _protect(
         safe.rounds,
         certificate=safe.certificate,
         secret=secret,
-        treated=treated,
+        treated=safe.treated,
     )
     _warn_of_households(result)
     warn_of_leaning(safe.certificate)
@@ -312,16 +310,13 @@ def _warn_of_what_shows(result: Protected) -> None:
 
 def _treated(
     source: Source,
+    data: Any,
     coded: CodedRecords,
+    assessments: Sequence[Assessment],
     settings: Settings,
-    say: Lines,
     secret: str | None,
-) -> Treated | None:
-    """Return the treated columns of a file, None if no column is treated."""
-    if not settings.treat:
-        return None
-    say("treating columns")
-    data = source.data
+) -> Treated:
+    """Return the treated columns of recoded data; ``assessments`` are of them."""
 
     def numbers_of(name: Hashable) -> NDArray[np.float64]:
         numbers = source.numbers(name)
@@ -331,8 +326,7 @@ def _treated(
     rules = [rule for each in settings.treat.values() for rule in each]
     risk = None
     if any(rule.by_risk for rule in rules):
-        found = assess_key_sets(data, coded, settings)
-        risk = np.maximum.reduce([one.individual_risk for one in found])
+        risk = np.maximum.reduce([one.individual_risk for one in assessments])
     return treat_records(
         data,
         settings.treat,
@@ -345,13 +339,27 @@ def _treated(
     )
 
 
+def _with_treated(
+    treated: Treated,
+    data: Any,
+    coded: CodedRecords,
+    assessments: list[Assessment],
+    settings: Settings,
+) -> tuple[Any, CodedRecords, list[Assessment]]:
+    """Return data with the treated columns, also coded, and their assessments."""
+    data = without_notes(with_columns(data, treated.columns))
+    coded = treated.recoded(coded, settings.weight)
+    if {*settings.variables, settings.weight}.isdisjoint(treated.after):
+        return data, coded, assessments
+    return data, coded, assess_key_sets(data, coded, settings)
+
+
 def _protect_households(
     source: Source,
     coded: CodedRecords,
     settings: Settings,
     say: Lines,
     secret: str | None,
-    treated: Treated | None,
 ) -> Protected:
     """Protect one row of each household, and blank the same keys for all members."""
     say("finding households")
@@ -363,8 +371,6 @@ def _protect_households(
     safe = _make_safe(
         rows, coded_records(rows, inner), inner, of_rows, say, units.size, secret=secret
     )
-    if treated is not None:
-        data = without_notes(with_columns(data, treated.columns))
     say("blanking keys of all members")
     if settings.recodings:
         with warnings.catch_warnings():
@@ -372,6 +378,11 @@ def _protect_households(
             columns = recoded_columns(data, settings.recodings, coded.columns)
         data = without_notes(with_columns(data, columns))
         coded = coded.recoded(columns)
+    treated = None
+    if settings.treat:
+        # Keys and weights of households are not treated: their risks need not be known.
+        treated = _treated(source, data, coded, [], settings, secret)
+        data = without_notes(with_columns(data, treated.columns))
     present_in = {name: present(data, name, coded) for name in settings.suppressible}
     masks = units.spread(safe.masks, present_in, settings)
     if safe.rounds:
@@ -445,6 +456,7 @@ class _SafeRows:
     masks : dict of column name to bool ndarray, each shape (n,)
     rounds : tuple of Round
     certificate : Certificate
+    treated : Treated or None
     """
 
     data: Any
@@ -454,6 +466,7 @@ class _SafeRows:
     masks: Masks
     rounds: tuple[Round, ...]
     certificate: Certificate
+    treated: Treated | None = None
 
 
 def _make_safe(
@@ -465,12 +478,13 @@ def _make_safe(
     sizes: NDArray[np.int64] | None = None,
     *,
     secret: str | None = None,
-    treated: Treated | None = None,
+    source: Source | None = None,
 ) -> _SafeRows:
     """Recode rows, then suppress and verify in rounds; a row may stand for records.
 
     ``recodings`` are the recodings for which there are columns; ``sizes`` are the
-    numbers of members of rows that are households.
+    numbers of members of rows that are households. ``source`` is given if columns may
+    be treated.
     """
     say("assessing the original file")
     original = recoded = assess_key_sets(data, coded, settings)
@@ -479,19 +493,19 @@ def _make_safe(
         # Warned of already, for the original file.
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
-        if treated is not None:
-            data = without_notes(with_columns(data, treated.columns))
-            coded = treated.recoded(coded, settings.weight)
-            if settings.weight in treated.after or any(
-                name in treated.after for name in settings.variables
-            ):
-                recoded = assess_key_sets(data, coded, settings)
         if settings.recodings:
             say("recoding")
             columns = recoded_columns(data, recodings, coded.columns)
             data = without_notes(with_columns(data, columns))
             coded = coded.recoded(columns)
             recoded = assess_key_sets(data, coded, settings)
+        treated = None
+        if source is not None and settings.treat:
+            say("treating columns")
+            treated = _treated(source, data, coded, recoded, settings, secret)
+            data, coded, recoded = _with_treated(
+                treated, data, coded, recoded, settings
+            )
         aims = [Aim.of(assessment, settings) for assessment in recoded]
         costs = [costs_of_keys(assessment, settings) for assessment in recoded]
         protected, start = recoded, coded
@@ -528,7 +542,9 @@ def _make_safe(
         data = blank(data, masks)
         protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    return _SafeRows(data, coded, columns, sets, masks, safe.rounds, certificate)
+    return _SafeRows(
+        data, coded, columns, sets, masks, safe.rounds, certificate, treated
+    )
 
 
 @dataclass(frozen=True, slots=True)
