@@ -83,6 +83,7 @@ SECTIONS = (
     Section("plans", PAGE, "plans", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
+    Section("bench_numeric_risk", PAGE, "numeric_risk", measured=True),
     Section("bench_check", PAGE, "check", measured=True),
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
