@@ -23,12 +23,16 @@ The exit status is 0; 2 if a file exists already or cannot be written; 74 if an 
 occurred after files were written; or 130 if interrupted.
 """
 
-_DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
+_DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT", "EDUCATION")
 _ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
+# Incomes are exchanged among records with equal keys, so that keys and income together
+# tell no more than the keys; equal weights tell no more than the region.
 _PROTECTION = (
     "--household-keys", "REGION", "--recode", "REGION=truncate:2",
-    "AGE=from:15,30,45,60,75", "--threshold", "0.5%", "--household-threshold", "1%",
-    "--shuffle",
+    "AGE=from:15,30,45,60,75",
+    "--treat", f"INCOME=swap:30%:within={'+'.join(_DEMO_KEYS)}", "INCOME=round:500",
+    "WEIGHT=share-weights:1:within=REGION", "--drop", "PERSON", "HHSIZE", "CITIZENSHIP",
+    "--threshold", "0.5%", "--household-threshold", "1%", "--shuffle",
 )  # fmt: skip
 
 

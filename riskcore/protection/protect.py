@@ -333,6 +333,7 @@ def _treated(
         numbers_of,
         decimal=source.reading.decimal,
         weights=coded.weights,
+        weight=settings.weight,
         household=coded.households,
         risk=risk,
         secret=secret if settings.is_random else None,
@@ -348,7 +349,7 @@ def _with_treated(
 ) -> tuple[Any, CodedRecords, list[Assessment]]:
     """Return data with the treated columns, also coded, and their assessments."""
     data = without_notes(with_columns(data, treated.columns))
-    coded = treated.recoded(coded, settings.weight)
+    coded = treated.recoded(coded)
     if {*settings.variables, settings.weight}.isdisjoint(treated.after):
         return data, coded, assessments
     return data, coded, assess_key_sets(data, coded, settings)

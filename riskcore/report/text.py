@@ -202,16 +202,14 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 def _treated(treated: dict[str, Any], records: int) -> Iterator[Part]:
     """Yield what became of the treated columns."""
-    rules = {
-        name: "; ".join(one["rules"])
-        for one in treated["rules"]
-        for name in one["columns"]
-    }
-    rows = [["column", "treatment", "altered"]]
-    for name, count in treated["altered"].items():
-        share = f"{100 * count / records:.3g} %"
-        rows.append([label(name), printable(rules[name]), share])
-    yield Part("Treated columns", rows=rows, sides="<<>")
+    said = []
+    for one in treated["rules"]:
+        names = ", ".join(map(label, one["columns"]))
+        counts = [treated["altered"][name] for name in one["columns"]]
+        shares = ", ".join(f"{100 * count / records:.3g} %" for count in counts)
+        rules = "; then ".join(one["rules"])
+        said += _wrapped(f"{names}: {rules} ({shares} of the values changed)")
+    yield Part("Treated columns", sentences=said)
     if treated["columns"]:
         yield Part(rows=_effects(treated["columns"]), sides="<>")
 

@@ -36,6 +36,8 @@ class Treated:
         What treatments tell of their effects, by rule.
     weights : float64 ndarray, shape (n,), or None
         The original weights.
+    weight : column name or None
+        Their column.
     """
 
     columns: dict[Any, Any]
@@ -44,6 +46,7 @@ class Treated:
     categorical: frozenset[Hashable]
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: Floats | None = None
+    weight: Hashable | None = None
 
     def altered(self, name: Hashable) -> NDArray[np.bool_]:
         """Return the mask of the values of a column that are others now, shape (n,)."""
@@ -59,15 +62,20 @@ class Treated:
             if name not in self.categorical
         }
         before = {str(name): one for name, one in self.before.items()}
-        return effects(before, after, self.weights)
+        found = effects(before, after, self.weights)
+        if self.weight is None or self.weight not in self.after:
+            return found
+        name = str(self.weight)  # weights are not weighted by themselves
+        own = effects(before, {name: after[name]}).columns
+        return replace(found, columns={**found.columns, **own})
 
-    def recoded(self, coded: CodedRecords, weight: Hashable | None) -> CodedRecords:
+    def recoded(self, coded: CodedRecords) -> CodedRecords:
         """Return coded records with the treated keys and weights."""
         records = Records.of(self.columns)
         keys = [name for name in self.columns if name in coded.columns]
         coded = coded.with_columns({name: code_column(records, name) for name in keys})
-        if weight in self.after:
-            return replace(coded, weights=self.after[weight])
+        if self.weight in self.after:
+            return replace(coded, weights=self.after[self.weight])
         return coded
 
 
@@ -78,6 +86,7 @@ def treat_records(
     *,
     decimal: str = ".",
     weights: Floats | None = None,
+    weight: Hashable | None = None,
     **given: Any,
 ) -> Treated:
     """Return the treated columns of data.
@@ -124,7 +133,7 @@ def treat_records(
         column = replace(coded[name], codes=codes)
         own = data[name] if isinstance(data, Mapping) else None
         columns[name] = column_like(records, name, [*table, None], column, own)
-    return Treated(columns, before, after, categorical, told, weights)
+    return Treated(columns, before, after, categorical, told, weights, weight)
 
 
 def _codes(column: CodedColumn) -> Floats:
