@@ -285,7 +285,7 @@ class Protected(ProtectedRecords):
             Columns to leave out.
         shuffle : bool or int, optional
             Write the records in random order, with the members of each household
-            together, also in random order. True: an order from 256 random bits, which
+            together, also in random order; apart if the household column is dropped. True: an order from 256 random bits, which
             only the private record holds. A number is a seed, for tests only: anyone
             can find the order by trying seeds.
         renumber : iterable of str, optional

@@ -259,10 +259,10 @@ class WriteSettings(TypedDict, total=False):
             default=False,
             kind=FLAG,
             metavar="SEED",
-            help="write the records in a random order, with households together; only "
-            "the private record holds the order. In a sorted file, neighbors reveal "
-            "what was suppressed. A SEED gives a fixed order, for tests only: others "
-            "can try seeds",
+            help="write the records in a random order, with households together (apart "
+            "if their ids are dropped); only the private record holds the order. In a "
+            "sorted file, neighbors reveal what was suppressed. A SEED gives a fixed "
+            "order, for tests only: others can try seeds",
         ),
     ]
     renumber: Annotated[

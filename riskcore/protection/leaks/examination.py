@@ -21,13 +21,16 @@ from riskcore.assessment.roles import (
 )
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.profile import ColumnProfile
+from riskcore.protection.leaks.composition import records_by_composition
 from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.showing import advice_on
 from riskcore.protection.numbers import NumericRisks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
-Kind: TypeAlias = Literal["identifier", "unique", "weight", "ids", "numbers", "reveals"]
+Kind: TypeAlias = Literal[
+    "identifier", "unique", "weight", "ids", "composition", "numbers", "reveals"
+]
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12
@@ -41,10 +44,11 @@ class Leak:
     ----------
     column : column name or None
         None stands for the order of the records.
-    kind : {"identifier", "unique", "weight", "ids", "numbers", "reveals"}
+    kind : {"identifier", "unique", "weight", "ids", "composition", "numbers", ...}
         What the column is or does: an identifier by its name and values; values that
         only one record or household has; weights of that kind; household ids that were
-        kept; numbers by which records can be linked to the original; or it reveals
+        kept, or that show households which are alone with the keys of their members;
+        numbers by which records are linked to the original; "reveals": it reveals
         suppressed or recoded values.
     text, advice : str
         What leaks, and what can be done.
@@ -116,13 +120,15 @@ def examine(
     risk from its numbers, ``renumbered`` are the columns that get new ids.
     """
     settings = result.settings
-    identifiers = settings.with_role("identifier")
-    gone = {str(name) for name in (*dropped, *renumbered, *identifiers)}
+    left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
+    gone = left_out | set(map(str, renumbered))
     profiles = [one for one in result.profiles if str(one.name) not in gone]
     found = [*_of_columns(profiles, settings)]
     household = settings.household
     if household is not None and str(household) not in gone:
         found.append(_kept_ids(household, settings.accepted(household)))
+    if household is not None and str(household) not in left_out:
+        found += _by_composition(result)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(numeric.protected, settings)
     found += [
@@ -222,6 +228,25 @@ def _of_numbers(risk: NumericRisk, settings: Settings) -> Iterator[Leak]:
 _NUMBERS = (
     "make the numbers coarser, swap or group them, or drop them; or accept this with a "
     "reason"
+)
+
+
+def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
+    """Yield that households are found by all their members together."""
+    household, n = result.settings.household, result.n
+    found = records_by_composition(result)
+    if found > UNIQUE_SHARE * n:
+        text = (
+            f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
+            "household that is alone with the keys of all its members"
+        )
+        accepted = result.settings.accepted(household)
+        yield Leak(household, "composition", text, _COMPOSITION, accepted)
+
+
+_COMPOSITION = (
+    "drop the household ids, which also shuffles members apart; make the keys coarser; "
+    "or accept this with a reason, such as a contract with the users"
 )
 
 

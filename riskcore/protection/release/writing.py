@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,7 @@ def write(
         path,
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
-        order=_random_order(result, secret) if shuffled else None,
+        order=_random_order(result, secret, dropped) if shuffled else None,
         guard_formulas=options["guard_formulas"],
     )
     say = steps or silent
@@ -329,10 +329,16 @@ def _json(content: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _random_order(result: ProtectedRecords, secret: str | None) -> NDArray[np.int64]:
-    """Return the positions of the records in the order to write them."""
+def _random_order(
+    result: ProtectedRecords, secret: str | None, dropped: Collection[Hashable]
+) -> NDArray[np.int64]:
+    """Return the positions of the records in the order to write them.
+
+    Members stand together only if their household is in the file.
+    """
     assert secret is not None
-    return random_order(secret, result.household_of, result.n)
+    apart = result.settings.household in dropped
+    return random_order(secret, None if apart else result.household_of, result.n)
 
 
 def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.int64]:
