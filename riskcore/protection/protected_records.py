@@ -155,14 +155,11 @@ class ProtectedRecords:
         They have the role "numeric", or are treated and have no role.
         """
         settings = self.settings
-        roles = settings.roles_of_columns
-        treated = () if self.treated is None else self.treated.after
-        others = (
-            name
-            for name in treated
-            if name not in roles and name not in self.treated.categorical
-        )
-        return (*settings.with_role("numeric"), *others)
+        known = settings.with_role("numeric")
+        if self.treated is None:
+            return known
+        others = {*settings.roles_of_columns} | self.treated.categorical
+        return (*known, *(name for name in self.treated.after if name not in others))
 
     @cached_property
     def profiles(self) -> list[ColumnProfile]:

@@ -285,9 +285,9 @@ class Protected(ProtectedRecords):
             Columns to leave out.
         shuffle : bool or int, optional
             Write the records in random order, with the members of each household
-            together, also in random order; apart if the household column is dropped. True: an order from 256 random bits, which
-            only the private record holds. A number is a seed, for tests only: anyone
-            can find the order by trying seeds.
+            together, also in random order; apart if the household column is dropped.
+            True: an order from 256 random bits, which only the private record holds. A
+            number is a seed, for tests only: anyone can find the order by trying seeds.
         renumber : iterable of str, optional
             Columns that get new ids, 1, 2, ... in random order; missing ids stay
             missing. By default the household column, given or declared by mu-Argus

@@ -129,7 +129,7 @@ class Settings:
     ties: Ties = "rule"
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
-    treat: dict[Names, tuple[Treatment, ...]] = field(default_factory=dict)
+    treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -184,7 +184,7 @@ class Settings:
         return tuple(name for names in self.treat for name in names)
 
     @property
-    def altered(self) -> dict[Names, tuple[Treatment, ...]]:
+    def altered(self) -> dict[Any, tuple[Treatment, ...]]:
         """The treatments by which records get values that theirs do not imply."""
         return {
             names: altering
@@ -468,7 +468,7 @@ class Settings:
             "cost": cost
             if isinstance(cost, str)
             else {key: float(one) for key, one in cost.items()},
-            "treat": parsed_treatments(asked["treat"] or {}, source.names),
+            "treat": parsed_treatments(asked["treat"] or {}, map(str, source.names)),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
             "rule_files": tuple(path for path in rules if path is not None),
@@ -550,7 +550,7 @@ class Settings:
             raise ValueError(f"settings: {error}") from None
 
 
-def _treatments(plain: list[dict[str, Any]]) -> dict[Names, tuple[Treatment, ...]]:
+def _treatments(plain: list[dict[str, Any]]) -> dict[Any, tuple[Treatment, ...]]:
     """Return treatments from plain data, which may hold anything."""
     found = {}
     for i, one in enumerate(plain):
