@@ -182,7 +182,7 @@ def run(options: argparse.Namespace) -> None:
 def _in_batches(
     source: Any,
     weight: Any,
-    asked: AssessSettings,
+    asked: dict[str, Any],
     options: argparse.Namespace,
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.

@@ -203,8 +203,8 @@ def _refuse_unequal(margins: Mapping[Hashable, Margin]) -> None:
 
 def _sums(weights: Weights, margin: Margin) -> NDArray[np.float64]:
     """Return the weights of each category, added in the order of the records."""
-    sums: NDArray[np.float64] = np.bincount(margin.codes, weights, len(margin.totals))
-    return sums
+    sums = np.bincount(margin.codes, weights, len(margin.totals))
+    return np.asarray(sums, np.float64)
 
 
 def _error(weights: Weights, margins: Mapping[Hashable, Margin]) -> float:
