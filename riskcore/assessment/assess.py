@@ -274,14 +274,13 @@ def _about_weights(
 ) -> dict[str, Any]:
     """Return what an assessment tells of its weights."""
     figures = None
-    counted = coded if isinstance(coded, Counted) else coded.counted
-    if weight is not None and isinstance(counted, Counted):
+    if weight is not None:
         total = (found.cells_by_weights or found.cells).totals.population
-        figures = WeightFigures.on_engine(counted.weighed, total)
-    elif weight is not None:
-        assert isinstance(coded, CodedRecords)
-        assert coded.weights is not None
-        figures = WeightFigures.of(coded.weights)
+        counted = coded if isinstance(coded, Counted) else coded.counted
+        if isinstance(counted, Counted):
+            figures = WeightFigures.on_engine(counted.weighed, total)
+        elif isinstance(coded, CodedRecords) and coded.weights is not None:
+            figures = WeightFigures.of(coded.weights, total)
     return {"weights": figures, "sampling_fraction": fraction}
 
 

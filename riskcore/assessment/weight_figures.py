@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.words import counted
 from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.data.engines.counting import Weights
+from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
 
 # From these on a remark is made: the largest weight over the smallest, the design
 # effect, and the difference of two sampling fractions, relatively.
@@ -31,40 +31,40 @@ class WeightFigures:
     total : float
         Their sum, the estimated population.
     smallest, largest : float
-    below_one : int or None
-        How many are below 1; None for data on an engine.
+    below_one : int
+        How many are below 1.
     design_effect : float or None
         1 plus the squared coefficient of variation (Kish 1992): how many times the
-        variance of a mean grows by unequal weights. None for data on an engine.
+        variance of a mean grows by unequal weights. None if an engine holds them, or
+        if their squares are not doubles.
     """
 
     records: int
     total: float
     smallest: float
     largest: float
-    below_one: int | None = None
-    design_effect: float | None = None
+    below_one: int
+    design_effect: float | None
 
     @classmethod
-    def of(cls, weights: NDArray[np.float64]) -> Self:
-        """Return the figures of the weights of records."""
-        largest = float(weights.max())
-        scaled = weights / largest  # squares of large weights would overflow
-        total = sum_of_products(scaled, None, math.inf)
-        squares = sum_of_products(scaled * scaled, None, math.inf)
-        return cls(
-            len(weights),
-            sum_of_products(weights, None, math.inf),
-            float(weights.min()),
-            largest,
-            int(np.count_nonzero(weights < 1)),
-            max(1.0, len(weights) * squares / total**2),
-        )
+    def of(cls, weights: NDArray[np.float64], total: float) -> Self:
+        """Return the figures of the weights of records, given their sum."""
+        n, largest = len(weights), float(weights.max())
+        squares = math.nan
+        if largest <= LARGEST_SQUARED:
+            squares = sum_of_products(weights * weights, None, math.inf)
+        below_one = int(np.count_nonzero(weights < 1))
+        effect = _design_effect(n, total, squares)
+        return cls(n, total, float(weights.min()), largest, below_one, effect)
 
     @classmethod
     def on_engine(cls, weighed: Weights, total: float) -> Self:
         """Return the figures that an engine gives."""
-        return cls(weighed.n, total, weighed.low, weighed.high)
+        n, squares = weighed.n, weighed.squares
+        if weighed.high > LARGEST_SQUARED:
+            squares = math.nan
+        effect = _design_effect(n, total, squares)
+        return cls(n, total, weighed.low, weighed.high, weighed.below_one, effect)
 
     @property
     def ratio(self) -> float:
@@ -80,6 +80,14 @@ class WeightFigures:
         """Return the figures as plain values, ready for JSON."""
         more = {"ratio": self.ratio, "sampling_fraction": self.sampling_fraction}
         return {**asdict(self), **more}
+
+
+def _design_effect(n: int, total: float, squares: float) -> float | None:
+    """Return n sum w^2 / (sum w)^2, at least 1; None if the squares are unknown."""
+    if math.isnan(squares):
+        return None
+    mean = total / n
+    return max(1.0, squares / n / (mean * mean))
 
 
 def weights_text(figures: Mapping[str, Any]) -> str:
@@ -110,7 +118,7 @@ def weight_remarks(
 
     Examples
     --------
-    >>> weights = WeightFigures.of(np.array([0.5, 20.0, 30.0]))
+    >>> weights = WeightFigures.of(np.array([0.5, 20.0, 30.0]), 50.5)
     >>> for sentence in weight_remarks(weights, 0.01):
     ...     print(sentence)
     ...
@@ -122,8 +130,9 @@ def weight_remarks(
     found = []
     if weights.smallest < 1:
         found.append(
-            f"{_below_one(weights)} below 1, the smallest {weights.smallest:.6g}: a "
-            "record stands for itself at least."
+            f"{counted(weights.below_one, 'weight')} "
+            f"{'is' if weights.below_one == 1 else 'are'} below 1, the smallest "
+            f"{weights.smallest:.6g}: a record stands for itself at least."
         )
     if abs(weights.total / weights.records - 1) < _SCALED:
         found.append(
@@ -153,11 +162,3 @@ def _without_weights(sampling_fraction: float | None) -> list[str]:
         "There are no weights: the sample is taken for the population. If it is a "
         "sample, give the weights or the sampling fraction."
     ]
-
-
-def _below_one(weights: WeightFigures) -> str:
-    """Return how many weights are below 1, with the verb."""
-    if weights.below_one is None:
-        return "Some weights are"
-    verb = "is" if weights.below_one == 1 else "are"
-    return f"{counted(weights.below_one, 'weight')} {verb}"

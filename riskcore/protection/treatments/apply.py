@@ -21,6 +21,9 @@ from riskcore.protection.treatments.rules import (
     Treatment,
 )
 
+# So that no square or product overflows.
+_LARGEST = 1e100
+
 
 def treated_columns(
     columns: Mapping[str, Floats],
@@ -114,7 +117,8 @@ def _column(name: str, columns: Mapping[str, Floats]) -> Floats:
         raise ValueError(f"treat {name}: there is no such column")
     column = arguments.numbers(f"treat {name}", columns[name], dimensions=1)
     column = column.astype(np.float64)
-    arguments.refuse(f"treat {name}", np.isinf(column), "finite")
+    large = np.abs(column) > _LARGEST
+    arguments.refuse(f"treat {name}", large, f"between -{_LARGEST:g} and {_LARGEST:g}")
     return column
 
 

@@ -12,6 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -357,9 +358,9 @@ def whole_of(text: str, what: str = "a whole number") -> int:
 def percent_of(text: str) -> float:
     """Return the share that a text such as ``5%`` says."""
     number, sign = text[:-1], text[-1:]
-    if sign != "%":
+    if sign != "%" or not _NUMBER.fullmatch(number):
         raise ValueError(f"{text!r} is not a share such as 5%")
-    return number_of(number, "the number of a share such as 5%") / 100.0
+    return float(Decimal(number) / 100)
 
 
 def shown_number(number: float) -> str:
@@ -369,11 +370,13 @@ def shown_number(number: float) -> str:
 
 def shown_percent(share: float) -> str:
     """Return a share as percent, so that `percent_of` gives it back."""
-    for digits in range(15, 18):
-        text = f"{share * 100:.{digits}g}"
-        if float(text) / 100.0 == share:
-            break
-    return f"{text}%" if "e" in text else f"{shown_number(float(text))}%"
+    percent = (Decimal(repr(float(share))) * 100).normalize()
+    return f"{percent:f}%"
+
+
+def percent_words(share: float) -> str:
+    """Return a share in a sentence."""
+    return f"{shown_percent(share)[:-1]} %"
 
 
 def checked_number(name: str, value: Any) -> float:
@@ -393,8 +396,10 @@ def checked_share(name: str, value: Any, most: float = 1.0) -> float:
     """Return a share of a rule, above 0 and below ``most``, or refuse it."""
     found = checked_number(name, value)
     if not 0.0 < found < most:
-        shown = shown_percent(found)
-        raise ValueError(f"{shown}: need a share above 0 % and below {most:.0%}")
+        raise ValueError(
+            f"{name}={percent_words(found)}: need a share above 0 % and below "
+            f"{percent_words(most)}"
+        )
     return found
 
 
@@ -409,12 +414,13 @@ def checked_whole(name: str, value: Any, fewest: int) -> int:
 
 def checked_names(value: Any) -> Names:
     """Return the names of strata of a rule, or refuse them."""
-    names = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
-    if not names or "" in value or len(set(value)) < len(value):
+    found = value if isinstance(value, tuple) else (None,)
+    names = tuple(one for one in found if isinstance(one, str) and one)
+    if len(set(names)) < len(found):
         raise ValueError(
             f"within={arguments.shown(value)}: need different names of columns"
         )
-    return value
+    return names
 
 
 def options_of(words: str, allowed: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -153,6 +153,12 @@ def test_shares_that_are_refused(share):
         swap_areas(np.array([0]), np.array([0]), share, numbers(1))
 
 
+def test_a_share_of_less_than_a_pair():
+    two = np.array([0, 1])
+    with pytest.raises(ValueError, match=r"0\.02 of 2 households is less than one"):
+        swap_areas(two, two, 0.02, numbers(2))
+
+
 def test_many_households_of_one_area_are_quick():
     # Skipping those of its own area for each of them would take 10**10 steps.
     n = 200_000
