@@ -40,7 +40,8 @@ RULES = (
 EFFECTS = (
     "top:1%", "top:1%=mean", "round:1000", "round:1000:unbiased",
     "bands:0,1,10000,20000,50000", "bands:0,1,10000,20000,50000=mean",
-    "microaggregate:3", "microaggregate:10", "swap:1%", "swap:5%", "noise:10%", "noise:30%",
+    "microaggregate:3", "microaggregate:10", "swap:1%", "swap:5%", "noise:10%",
+    "noise:30%",
 )  # fmt: skip
 MDAV = (
     ("1e5 x 3", 100_000, 3),
