@@ -468,7 +468,7 @@ class Settings:
             "cost": cost
             if isinstance(cost, str)
             else {key: float(one) for key, one in cost.items()},
-            "treat": parsed_treatments(asked["treat"] or {}, map(str, source.names)),
+            "treat": parsed_treatments(asked["treat"] or {}, source.names),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
             "rule_files": tuple(path for path in rules if path is not None),

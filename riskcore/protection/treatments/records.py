@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.recode import column_like
+from riskcore.data.unsigned import Codes
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import Effects, effects
 from riskcore.protection.treatments.rules import Floats, Names, Treatment
@@ -143,11 +144,11 @@ def _codes(column: CodedColumn) -> Floats:
     return codes
 
 
-def _table(numbers: Floats) -> tuple[list[float], NDArray[np.int64]]:
+def _table(numbers: Floats) -> tuple[list[float], Codes]:
     """Return the distinct numbers, and the code of each; missing comes after them."""
     missing = np.isnan(numbers)
     values, inverse = np.unique(numbers[~missing], return_inverse=True)
-    codes = np.full(len(numbers), len(values), np.int64)
+    codes = np.full(len(numbers), len(values), np.uint64)
     codes[~missing] = inverse
     return values.tolist(), codes
 
