@@ -56,7 +56,7 @@ from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,
     Risks,
-    costs_of_keys,
+    costs_of_sets,
     suppress,
 )
 
@@ -431,7 +431,7 @@ def _make_safe(
             coded = coded.recoded(columns)
             recoded = assess_key_sets(data, coded, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
-        costs = [costs_of_keys(assessment, settings) for assessment in recoded]
+        costs = costs_of_sets(recoded, settings)
         protected, start = recoded, coded
         n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}

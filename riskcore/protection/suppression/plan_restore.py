@@ -217,7 +217,7 @@ def _rules(
     return Unsafe(
         codes,
         units.size,
-        file.price[list(places)],
+        file.price[np.ix_(row, places)],
         able,
         needs,
         heaviest,
