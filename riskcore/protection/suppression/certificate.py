@@ -186,15 +186,17 @@ def _counts(masks: Masks, recoded: Sequence[Assessment]) -> dict[Any, int]:
 def _cost(masks: Masks, settings: Settings, recoded: Sequence[Assessment]) -> float:
     """Return the sum of the costs of the blanked keys."""
     cells = recoded[0].cells
-    shape = len(cells.rows), 1
     each: dict[Any, Any] = {}
     for one, costs in zip(recoded, costs_of_sets(recoded, settings), strict=True):
         each |= dict(zip(one.cells.keys, costs.T, strict=True))
     return math.fsum(
-        cells.count_of(mask & (costs == cost)) * cost
+        count * cost
         for key, costs in each.items()
         if (mask := masks[key]).any()
-        for cost, _ in tally(np.broadcast_to(costs.reshape(-1, 1), shape)[mask])
+        for cost, count in tally(
+            np.broadcast_to(costs, mask.shape)[mask],
+            None if cells.counted is None else cells.counted.records[mask],
+        )
     )
 
 

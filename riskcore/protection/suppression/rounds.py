@@ -372,9 +372,12 @@ def costs_of_sets(
     ]
 
 
-def tally(costs: NDArray[Any]) -> list[tuple[Any, int]]:
+def tally(
+    costs: NDArray[Any], records: NDArray[np.int64] | None = None
+) -> list[tuple[Any, int]]:
     """Return the distinct costs of some values, and how many values have each."""
-    each, counts = np.unique(costs, return_counts=True)
+    each, which = np.unique(costs, return_inverse=True)
+    counts = np.bincount(which.reshape(-1), records, len(each)).astype(np.int64)
     return list(zip(each.tolist(), counts.tolist(), strict=True))
 
 
