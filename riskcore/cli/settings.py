@@ -165,12 +165,21 @@ def _cost(words: list[str] | None, keys: list[str]) -> Any:
             cost = math.inf if value == NEVER else float(value)
         except ValueError:
             raise ValueError(f"--cost {word}: {value!r} is not a number") from None
-        key, bracket, category = name.partition("[")
-        if name in keys or not (bracket and category.endswith("]")):
-            costs.append((name, cost))
+        key, category = _category(name, keys)
+        if category is None:
+            costs.append((key, cost))
         else:
-            of_categories.setdefault(key, []).append((category[:-1], cost))
+            of_categories.setdefault(key, []).append((category, cost))
     more = [
         (key, gathered(f"--cost {key}", pairs)) for key, pairs in of_categories.items()
     ]
     return gathered("--cost", [*costs, *more])
+
+
+def _category(name: str, keys: list[str]) -> tuple[str, str | None]:
+    """Return the key and the category of KEY[CATEGORY]; brackets may be of the key."""
+    if name in keys or "[" not in name or not name.endswith("]"):
+        return name, None
+    named = [key for key in keys if name.startswith(f"{key}[")]
+    key = max(named, key=len, default=name.partition("[")[0])
+    return key, name[len(key) + 1 : -1]

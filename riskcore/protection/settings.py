@@ -125,6 +125,7 @@ class Settings:
         self._check_level()
         self._check_goals()
         self._check_thresholds()
+        self._check_costs()
         self._check_columns()
 
     @property
@@ -192,9 +193,7 @@ class Settings:
         """The keys whose categories have costs of their own, and these costs."""
         if isinstance(self.cost, str):
             return {}
-        return {
-            key: one for key, one in self.cost.items() if isinstance(one, Mapping)
-        }
+        return {key: one for key, one in self.cost.items() if isinstance(one, Mapping)}
 
     @property
     def costs_by_category(self) -> bool:
@@ -310,19 +309,22 @@ class Settings:
         if self.household is None and any(v is not None for v in of_households):
             raise ValueError("a threshold for households needs the household column")
 
-    def _check_columns(self) -> None:
-        """Refuse costs, recodings and relations of columns that cannot have them."""
-        known = self.variables
-        if isinstance(self.cost, Mapping):
-            for name, cost in self.cost.items():
-                _refuse_unless_key(name, known, "cost")
-                for what, one in _each_cost(name, cost):
-                    if not one >= 0:
-                        raise ValueError(f"{what}: {one}, need a number >= 0")
-        elif self.cost not in COSTS:
+    def _check_costs(self) -> None:
+        """Refuse costs that are not costs, and costs of columns that are not keys."""
+        if isinstance(self.cost, str) and self.cost not in COSTS:
             raise _no_cost(self.cost)
+        costs = {} if isinstance(self.cost, str) else self.cost
+        for name, cost in costs.items():
+            _refuse_unless_key(name, self.variables, "cost")
+            for what, one in _each_cost(name, cost):
+                if not one >= 0:
+                    raise ValueError(f"{what}: {one}, need a number >= 0")
         for name in self.protect_shares:
-            _refuse_unless_key(name, known, "protect_shares")
+            _refuse_unless_key(name, self.variables, "protect_shares")
+
+    def _check_columns(self) -> None:
+        """Refuse recodings and relations of columns that cannot have them."""
+        known = self.variables
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:

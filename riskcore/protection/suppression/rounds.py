@@ -345,9 +345,7 @@ def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> N
             masks[key] |= _spread(masks[key], assessment)
 
 
-def costs_of_sets(
-    assessments: Sequence[Assessment], settings: Settings
-) -> list[Risks]:
+def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list[Risks]:
     """Return by set of keys the cost of blanking each key, (m,), or by row, (n, m).
 
     It is by row where categories have costs of their own or shares are protected.
@@ -409,5 +407,7 @@ def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Ri
         costs[: len(texts)] = [given.get(text, cost) for text in texts]
     if key in settings.protect_shares:
         records = np.bincount(cells.codes[i], cells.records, len(labels))
-        return costs * (_WHOLE + np.rint(_WHOLE * 100 / records))
-    return costs * _WHOLE if settings.protect_shares else costs
+        costs *= _WHOLE + np.rint(_WHOLE * 100 / records)
+    elif settings.protect_shares:
+        costs *= _WHOLE
+    return costs
