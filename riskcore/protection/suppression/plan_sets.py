@@ -10,7 +10,7 @@ records. It is solved by branch and bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, pairwise
@@ -119,9 +119,7 @@ def plan_together(
             for rank in np.argsort(np.argsort(numbers)).tolist()
         ]
     for (kind, rows), order in zip(kinds.items(), orders, strict=True):
-        of_rows = choice[rows]
-        for number in np.unique(of_rows).tolist():
-            some = np.array(rows)[of_rows == number]
+        for number, some in _by_choice(np.array(rows), choice):
             own = replace(choices[number], preference=order)
             keys, least = own.cheapest(kind)
             blank[some] |= np.uint64(keys)
@@ -144,6 +142,14 @@ def _choices(
     rows, row = np.unique(costs, axis=0, return_inverse=True)
     first = _Choice.of(names, rows[0], along, loss)
     return [first.with_costs(one) for one in rows], row.reshape(-1)
+
+
+def _by_choice(
+    rows: Positions, choice: Positions
+) -> Iterator[tuple[int, Positions]]:
+    """Yield each choice that some units have, and these units."""
+    for number in np.unique(choice[rows]).tolist():
+        yield number, rows[choice[rows] == number]
 
 
 def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positions]:
