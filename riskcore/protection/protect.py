@@ -56,7 +56,7 @@ from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,
     Risks,
-    costs_of_keys,
+    costs_of_sets,
     suppress,
 )
 from riskcore.protection.treatments.records import Treated, treat_records
@@ -136,8 +136,16 @@ def protect(
         "equal": all keys cost the same, with ties as in mu-Argus. "entropy": the
         entropy of the key in the recoded file. A mapping: the cost of each key, 50 for
         keys it does not name, infinite for keys that are never blanked (nor is a key
-        that would take such a key along). Except for "fewest", ties go by the order of
-        ``keys``. By default the costs in mu-Argus metadata, otherwise "fewest".
+        that would take such a key along). In place of a number a key may have a mapping
+        of its categories after recoding: ``{"job": {"3": 500}}``; its other categories
+        cost 50. Except for "fewest", ties go by the order of ``keys``. By default the
+        costs in mu-Argus metadata, otherwise "fewest".
+    protect_shares : bool or iterable of column names
+        Whether to keep the shares of rare categories, of all keys or of those named.
+        The cost of a value is multiplied by 1 + 100/n, where n records of the recoded
+        file have its category: by 1 plus the per cent of the category that its blanking
+        loses. Costs, and bounds on them, are then in hundredths. More values may be
+        blanked.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
         What determines the population frequency, as for `assess`. A model given by
         name is fitted to the original file and again to the recoded file. A blanked
@@ -508,7 +516,7 @@ def _make_safe(
                 treated, data, coded, recoded, settings
             )
         aims = [Aim.of(assessment, settings) for assessment in recoded]
-        costs = [costs_of_keys(assessment, settings) for assessment in recoded]
+        costs = costs_of_sets(recoded, settings)
         protected, start = recoded, coded
         n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}

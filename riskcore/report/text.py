@@ -151,7 +151,8 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if settings["level"] == "household":
         facts.append(("level", "one row for each household"))
     facts.append(("recoded", _recoded(settings["recodings"])))
-    facts.append(("costs of suppression", cost_text(settings["cost"])))
+    cost = cost_text(settings["cost"], settings["protect_shares"])
+    facts.append(("costs of suppression", cost))
     parts = list(_protection_parts(record))
     return Sheet("Protection", facts, parts, head=[*_verdict(record)]).text(title)
 
