@@ -317,7 +317,7 @@ def test_the_rule_of_suppression_reveals_some_values():
     keys = list(CATEGORIES)
     data = drawn_file(400)
     result = protect(data, keys, "w", threshold=0.005)
-    assert result.safe
+    assert result.goals_met
     revealed = revealed_by_the_rule(result.data, keys, 0.005)
     assert {where: data[where[0]][where[1]] for where in revealed} == revealed
     blanks = len(blanks_of(result))
@@ -367,7 +367,7 @@ def test_what_margins_and_the_rule_reveal_of_each_plan(plan, rule, expected):
     # of them are revealed.
     data, keys, threshold = drawn_file(160), list(CATEGORIES), 0.012
     result = protect(data, keys, "w", threshold=threshold, plan=plan)
-    assert result.safe
+    assert result.goals_met
     counts = [(name, margin(data, name), False, 0.0) for name in keys]
     found = candidates(result.data, counts)
     by_margins = {one: min(values) for one, values in found.items() if len(values) == 1}
