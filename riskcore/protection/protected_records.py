@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.result import Assessment
 from riskcore.data.coded import count_records
 from riskcore.data.columns import without_columns
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
@@ -168,7 +169,7 @@ class ProtectedRecords:
         known = {name for name in roles if name != weight} | {*self.numbers_known}
         names = [one for one in self.source.names if one not in known]
         if self.on_engine is not None:
-            return profile_on_engine(self.on_engine.engine, names)
+            return [*self._profiles_on_engine(self.on_engine, names)]
         return profile(
             self.rows,
             names,
@@ -176,6 +177,16 @@ class ProtectedRecords:
             decimal=self.source.reading.decimal,
             labels=self.source.labels,
         )
+
+    def _profiles_on_engine(
+        self, held: OnEngine, names: Sequence[Hashable]
+    ) -> Iterator[ColumnProfile]:
+        """Yield profiles; of columns that were recoded or blanked, those after it."""
+        changed = {*self.settings.recodings, *self.settings.suppressible}
+        after = engine_of(held.given) or held.engine
+        for name in names:
+            engine = after if name in changed else held.engine
+            yield from profile_on_engine(engine, [name])
 
     @property
     def hidden(self) -> bool:

@@ -42,7 +42,7 @@ def unsafe():
 
 
 def test_the_same_is_said_once(safe, unsafe):
-    assert safe.safe
+    assert safe.goals_met
     assert safe.verdict.startswith(
         "Safe: by each of 15 sets of keys, no record has a frequency f below 3 ("
     )
@@ -73,7 +73,7 @@ def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
         data, [*map(list, combinations(KEYS[:4], 2))], "w", "hh",
         household_threshold=0.01, cost=never,
     )  # fmt: skip
-    assert not result.safe
+    assert not result.goals_met
     unsafe = [one for one in result.sets if not one.safe]
     assert any(not one.safe for one in unsafe)
     assert result.verdict.count("NOT SAFE: by ") == min(len(unsafe), 3) + (

@@ -9,7 +9,7 @@ reveals suppressed or recoded values. Each leak is mended, or accepted by name.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from riskcore.assessment.numeric_risk import NumericRisk
@@ -73,7 +73,7 @@ class Leak:
             "text": self.text,
             "advice": self.advice,
             "accepted": self.accepted,
-            "shown": None if self.shown is None else asdict(self.shown),
+            "shown": None if self.shown is None else self.shown.to_dict(),
         }
 
 

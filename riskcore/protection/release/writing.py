@@ -218,7 +218,8 @@ def _refuse_unsafe(
     figures = verdict_facts(result, examined)
     if figures["safe"]:
         return
-    said = [f"{when}{figures['verdict']}"]
+    figures["verdict"] = f"{when}{figures['verdict']}"
+    said = [figures["verdict"]]
     said += [f"{one.text}; {one.advice}." for one in examined.open]
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)
 
