@@ -226,7 +226,8 @@ def _sampling_fraction(share: float, figures: Plain, _: Writing) -> str:
     if figures["weights"] is None:
         return f"{percent(share)}: each record counts for {1 / share:,.6g} people"
     by_weights = figures["weights"]["sampling_fraction"]
-    return f"{percent(share)} as given, {100 * by_weights:.3g} % by the weights"
+    known = "" if by_weights is None else f", {100 * by_weights:.3g} % by the weights"
+    return f"{percent(share)} as given{known}"
 
 
 def _model(name: str, figures: Plain, place: Writing) -> str:
