@@ -144,9 +144,7 @@ def _choices(
     return [first.with_costs(one) for one in rows], row.reshape(-1)
 
 
-def _by_choice(
-    rows: Positions, choice: Positions
-) -> Iterator[tuple[int, Positions]]:
+def _by_choice(rows: Positions, choice: Positions) -> Iterator[tuple[int, Positions]]:
     """Yield each choice that some units have, and these units."""
     for number in np.unique(choice[rows]).tolist():
         yield number, rows[choice[rows] == number]
