@@ -214,7 +214,7 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         ("--candidate a= --script b", "no candidate has this name"),
         ("--candidate a= --output x.csv", "--output needs --script"),
         ("--candidates list.json", "need an object"),
-        ("--candidate 'a=--cost=equal' --costs", "candidate a has --cost=equal; leave"),
+        ("--candidate 'a=--cost equal' --costs", "candidate a has --cost; leave out"),
         ("--candidate 'a=--protect-shares' --costs", "candidate a has --protect-sh"),
         ("--candidates odd.json", "candidate a: give its options as text"),
         ("--candidates survey.csv", "not JSON"),
