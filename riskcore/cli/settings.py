@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.words import fraction, gathered, number, pair, recoding, whole
+from riskcore.cli.words import (
+    fraction,
+    gathered,
+    number,
+    pair,
+    recoding,
+    related,
+    whole,
+)
 from riskcore.common.settings import (
     COST,
     FLAG,
@@ -37,7 +45,7 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     WHOLE: whole,
     GOALS: whole,
     RECODINGS: recoding,
-    RELATED: pair,
+    RELATED: related,
     TREATMENTS: pair,
     TREES: pair,
     WORDS: pair,
@@ -145,10 +153,12 @@ def goal_of(options: argparse.Namespace) -> Any:
     return {tuple(keys): k for keys, k in zip(options.keys, options.k, strict=True)}
 
 
-def _grouped(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:
-    """Return pairs as the lists of the second words by the first."""
-    if pairs is None:
-        return None
+def _grouped(pairs: Any) -> Any:
+    """Return pairs as the lists of the second words by the first; or the one word."""
+    if pairs is None or pairs == ["derived"]:
+        return pairs and pairs[0]
+    if "derived" in pairs:
+        raise ValueError("--related derived: give either that word, or KEY=COLUMN ...")
     keys = dict.fromkeys(key for key, _ in pairs)
     return {key: [other for one, other in pairs if one == key] for key in keys}
 

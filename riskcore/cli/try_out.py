@@ -220,10 +220,11 @@ _COSTS = {
 def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return each candidate with several costs of suppression."""
     for name, own in words.items():
-        if given := {"--cost", "--protect-shares"}.intersection(own):
-            raise ValueError(
-                f"candidate {name}: it gives {given.pop()}; leave --costs out"
-            )
+        for word in own:
+            if word.partition("=")[0] in ("--cost", "--protect-shares"):
+                raise ValueError(
+                    f"candidate {name} has {word}; leave out that or --costs"
+                )
     return {
         f"{name}, {cost}": [*own, *more]
         for name, own in words.items()

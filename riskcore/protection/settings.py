@@ -32,6 +32,8 @@ from riskcore.common.settings import (
 )
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_missing
+from riskcore.data.derived import derived, related_columns
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.recode import Recoding, code_text, rule_file
 from riskcore.data.source import Source
@@ -61,6 +63,8 @@ COSTS = ("fewest", "equal", "entropy")
 _MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
+# In place of related columns: those that are found.
+DERIVED = "derived"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -457,9 +461,11 @@ class Settings:
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
         asked = complete(ProtectSettings, given)
-        recodings, related = asked["recodings"] or {}, asked["related"]
+        recodings: Any = asked["recodings"] or {}
+        related: Any = asked["related"]
         household_keys, cost = asked["household_keys"], asked["cost"]
         _check_kinds(weight=weight, household=household, **asked)
+        _check_cost_kinds(**asked)
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
@@ -471,8 +477,11 @@ class Settings:
             household_keys = (
                 () if household is None else _household_keys(names, declared)
             )
+        weight = source.weight if weight is None else weight
         if related is None:
             related = _related(names, declared)
+        elif related == DERIVED:
+            related = _derived(source, names, weight, household)
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())
@@ -480,7 +489,7 @@ class Settings:
             "keys": goals.keys,
             "k": goals.k,
             "strata": goals.strata,
-            "weight": source.weight if weight is None else weight,
+            "weight": weight,
             "household": household,
             "recodings": {
                 name: rule
@@ -692,8 +701,6 @@ def _check_kinds(
     related: Any,
     roles: Any,
     accept: Any,
-    cost: Any,
-    protect_shares: Any,
     **_: Any,
 ) -> None:
     """Refuse arguments of `riskcore.protect` of the wrong kind."""
@@ -701,6 +708,8 @@ def _check_kinds(
     arguments.column_name("household", household)
     if household_keys is not None:
         arguments.names("household_keys", household_keys)
+    if isinstance(related, str) and related == DERIVED:
+        related = None
     mappings = {
         "recodings": recodings,
         "related": related,
@@ -720,6 +729,10 @@ def _check_kinds(
             )
     for key, others in (related or {}).items():
         arguments.names(f"related of {key!r}", others)
+
+
+def _check_cost_kinds(*, cost: Any, protect_shares: Any, **_: Any) -> None:
+    """Refuse costs of the wrong kind."""
     if cost is not None and not isinstance(cost, str | Mapping):
         raise _no_cost(cost)
     if isinstance(cost, Mapping):
@@ -748,6 +761,19 @@ def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
     both = [*pairs, *((b, a) for a, b in pairs)]
     related = {key: tuple(b for a, b in both if a == key) for key in names}
     return {key: others for key, others in related.items() if others}
+
+
+def _derived(
+    source: Source, names: Iterable[Hashable], weight: Hashable, household: Hashable
+) -> Mapping[Any, Names]:
+    """Return the columns that determine a key, or that a key determines."""
+    engine = None if source.path is not None else engine_of(source.given)
+    if engine is not None:
+        raise engine.refuse_single(f"related={DERIVED!r}")
+    roles = [role for role in (weight, household) if role is not None]
+    source.check([*names, *roles])
+    found = derived(source.data, household, pairs=False)
+    return related_columns(found, names, roles)
 
 
 def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:
