@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from riskcore.assessment.roles import own_values, propose, singles_out
-from riskcore.common.words import counted, listed, printable
+from riskcore.common.words import listed, printable
 from riskcore.data.profile import ColumnProfile
 from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.showing import advice_on
@@ -189,7 +189,7 @@ def not_examined_text(names: Collection[Hashable]) -> str:
         return ""
     shown = [printable(str(name)) for name in names]
     if len(shown) > _NAMED:
-        shown = [*shown[:_NAMED], counted(len(shown) - _NAMED, "more")]
+        shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
     return (
         f"Not examined, as they have no role: {listed(shown)}."
         if len(names) > 1
