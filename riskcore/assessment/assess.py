@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
+from riskcore.assessment.exact_matches import code_numbers, exact_matches
+from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
 from riskcore.assessment.settings_table import WEIGHTS, AssessSettings, Method
+from riskcore.assessment.weight_figures import WeightFigures
+from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted
 from riskcore.core.risk.household import households
 from riskcore.data.cells import check_missing, check_names, tabulate_coded
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import key_names
+from riskcore.data.columns import CodedColumn, Records, key_names
+from riskcore.data.engines.base import Counted
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
@@ -54,8 +59,9 @@ def assess(
         The key variables, known to an intruder.
     weight : column name, optional
         Sampling weights, > 0. By default the weight that the metadata of a mu-Argus
-        file declare; otherwise every weight is 1: the file is taken to be the whole
-        population and the risk of a record is 1/f.
+        file declare; otherwise those of ``sampling_fraction``; otherwise every weight
+        is 1: the file is taken to be the whole population and the risk of a record is
+        1/f.
     household : column name, optional
         Household of each record, of any type and in any order, for household risks.
     level : {"record", "household"}
@@ -71,6 +77,10 @@ def assess(
         `riskcore.models.LogLinear`. A model that has been fitted. Or a frame of the
         population itself, with the keys and a column ``population_frequency``, see
         `riskcore.models.KnownPopulation`.
+    sampling_fraction : float, optional
+        The share of the population that was sampled, in (0, 1]. Without weights each
+        record, with ``level="household"`` each household, gets the weight
+        1/``sampling_fraction``. With weights the two are compared in the summary.
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk: exactly (default), or with the formula of
         mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.
@@ -80,6 +90,10 @@ def assess(
     alpha : float
         With ``missing="wildcard"``, how much a record with missing keys counts in the
         cells of other records, in [0, 1], see `tabulate`.
+    numeric : iterable of column names, optional
+        Columns of numbers that an intruder may know, too, such as income: how many
+        records are alone by each one, by all, and by all with the keys, see
+        ``Assessment.numeric``. A missing number is a value of its own.
     reading : Reading, optional
         How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
         missing codes, metadata.
@@ -108,15 +122,16 @@ def assess(
         If a column does not exist.
     TypeError
         If a column has an unusable type, such as text weights or unordered keys; or if
-        ``household`` is given for data on an engine.
+        ``household`` or ``numeric`` is given for data on an engine; or if a numeric
+        column does not hold numbers.
     ValueError
-        With ``level="household"``, if ``household`` is not given, or members of a
-        household differ in a key or the weight. If the method is unknown; there are no
-        records or no keys; a column has two roles; a key has the name of one of
-        ``RECORD_COLUMNS``; key values, weights or household ids are missing; or weights
-        or their sum are not positive and finite. If ``alpha`` is not 1 with a rule
-        other than "wildcard", or gives an f between 1 and 2, for which
-        ``method="franconi"`` is not defined. The message names the column and the
+        With ``level="household"``, if ``household`` is not given, ``numeric`` is given,
+        or members of a household differ in a key or the weight. If the method is
+        unknown; there are no records or no keys; a column has two roles; a key has the
+        name of one of ``RECORD_COLUMNS``; key values, weights or household ids are
+        missing; or weights or their sum are not positive and finite. If ``alpha`` is
+        not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
+        which ``method="franconi"`` is not defined. The message names the column and the
         number of records.
     OSError
         If the file cannot be read.
@@ -141,32 +156,62 @@ def assess(
     asked = complete(AssessSettings, settings)
     level, population = asked["level"], asked["population"]
     method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
+    fraction = asked["sampling_fraction"]
+    numeric = arguments.names("numeric", asked["numeric"])
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
+    if level == "household" and numeric:
+        raise ValueError("numeric: numbers are of records; leave out level='household'")
     check_missing(missing, alpha)
     check_population(population, method)
     keys = key_names(keys)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
+    check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    data, intake = source.read([*keys, weight, household], weight)
+    data, intake = source.read([*keys, *numeric, weight, household], weight, numeric)
     engine = engine_of(data)
+    if engine is not None and numeric:
+        raise engine.refuse_single("numeric")
     by_cell = (
-        missing in WILDCARDS or household is not None or not _is_weights(population)
+        missing in WILDCARDS
+        or household is not None
+        or not _is_weights(population)
+        or (fraction is not None and weight is None)
     )
     if engine is not None and not by_cell:
         say(f"counting cells on {engine.name}")
         counted = engine.count(keys, weight)
-        return HeldAssessment.of(data, counted, method, missing)
+        held = HeldAssessment.of(data, counted, method, missing)
+        return replace(held, **_about_weights(held, weight, counted, fraction))
     if household is not None:
         say("finding households")
     coded = CodedRecords.of(data, keys, weight, household)
     how = _Counting(population, method, missing, alpha, intake, say)
     if level == "record":
-        return assess_coded(data, coded, keys, *how)
-    return _assess_households(data, coded, keys, weight, how)
+        numbers = code_numbers(Records.of(data), numeric) if numeric else []
+        coded = coded.sampled(fraction)
+        found = assess_coded(data, coded, keys, *how)
+        found = replace(found, **_about_weights(found, weight, coded, fraction))
+        return _with_numbers(found, coded, keys, numbers) if numbers else found
+    return _assess_households(data, coded, keys, weight, fraction, how)
+
+
+def _with_numbers(
+    found: Assessment,
+    coded: CodedRecords,
+    keys: Sequence[Hashable],
+    numbers: Sequence[CodedColumn],
+) -> Assessment:
+    """Return an assessment with the risk of numbers."""
+    cells = found.cells
+    matches = exact_matches(
+        coded, numbers, keys, cells.missing, cells.alpha, found.method
+    )
+    risk = NumericRisk(tuple(one.name for one in numbers), matches)
+    return replace(found, numeric=risk)
 
 
 class _Counting(NamedTuple):
@@ -197,6 +242,7 @@ def _assess_households(
     coded: CodedRecords,
     keys: Sequence[Hashable],
     weight: Hashable | None,
+    fraction: float | None,
     how: _Counting,
 ) -> HouseholdAssessment:
     """Assess a file in which each household counts as one record."""
@@ -210,13 +256,32 @@ def _assess_households(
     rows = members.rows(data, keys)
     if coded.weights is not None:
         rows[weight] = coded.weights[members.first]
-    coded_rows = CodedRecords.of(rows, keys, weight)
+    coded_rows = CodedRecords.of(rows, keys, weight).sampled(fraction)
     found = assess_coded(rows, coded_rows, keys, *how)
+    known = {each.name: getattr(found, each.name) for each in fields(found)}
     return HouseholdAssessment(
-        **{each.name: getattr(found, each.name) for each in fields(found)},
+        **known | _about_weights(found, weight, coded_rows, fraction),
         members=members,
         given=data,
     )
+
+
+def _about_weights(
+    found: Assessment,
+    weight: Hashable | None,
+    coded: CodedRecords | Counted,
+    fraction: float | None,
+) -> dict[str, Any]:
+    """Return what an assessment tells of its weights."""
+    figures = None
+    if weight is not None:
+        total = (found.cells_by_weights or found.cells).totals.population
+        counted = coded if isinstance(coded, Counted) else coded.counted
+        if isinstance(counted, Counted):
+            figures = WeightFigures.on_engine(counted.weighed, total)
+        elif isinstance(coded, CodedRecords) and coded.weights is not None:
+            figures = WeightFigures.of(coded.weights, total)
+    return {"weights": figures, "sampling_fraction": fraction}
 
 
 def assess_coded(
@@ -250,6 +315,23 @@ def assess_coded(
         progress("computing household risks")
         joint = households(risk[cells.inverse], coded.households)
     return Assessment(data, cells, risk, method, joint, model, unique, by_weights)
+
+
+def check_numeric(
+    numeric: Sequence[Hashable],
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+) -> None:
+    """Refuse columns of numbers that have another role, too, or appear twice."""
+    for i, name in enumerate(numeric):
+        if name in numeric[:i]:
+            raise ValueError(f"numeric: {name!r} appears twice")
+        if name in keys or name in (weight, household):
+            raise ValueError(
+                f"numeric: {name!r} is a key, the weight or the household; give "
+                "columns of numbers without another role"
+            )
 
 
 def check_roles(

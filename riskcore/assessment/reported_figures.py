@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.html import all_digits, readable, short
 from riskcore.common.words import counted, printable, shortened
 from riskcore.core.risk.anonymity import SHOWN
@@ -216,7 +217,16 @@ def _population(value: float, figures: Plain, place: Writing) -> str:
         return readable(value) if place == "page" else all_digits(value)
     if not figures["weighted"]:
         return "no weights: the file is taken to be the whole population"
+    if figures.get("sampling_fraction") and not figures["weights"]:
+        return f"{amount(value)}, the records over the sampling fraction"
     return f"{amount(value)}, the sum of the weights"
+
+
+def _sampling_fraction(share: float, figures: Plain, _: Writing) -> str:
+    if figures["weights"] is None:
+        return f"{percent(share)}: each record counts for {1 / share:,.6g} people"
+    by_weights = figures["weights"]["sampling_fraction"]
+    return f"{percent(share)} as given, {100 * by_weights:.3g} % by the weights"
 
 
 def _model(name: str, figures: Plain, place: Writing) -> str:
@@ -344,6 +354,8 @@ FIGURES = (
     Figure("population", _population, {
         "text": "population", "page": "Population, by weights or counted",
     }),
+    Figure("weights", lambda figures, *_: weights_text(figures), {"text": "weights"}),
+    Figure("sampling_fraction", _sampling_fraction, {"text": "sampling fraction"}),
     Figure("population_model", _model, {
         "text": "population model", "page": "Population model",
         "notebook": "population model",

@@ -23,6 +23,7 @@ from riskcore.assessment.cell_risk import (
     warn_below,
 )
 from riskcore.assessment.settings_table import WEIGHTS, Method
+from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments, html
 from riskcore.common.results import Summary, reports
 from riskcore.common.words import counted, printable
@@ -39,6 +40,7 @@ from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.wildcard import WILDCARDS
 
 if TYPE_CHECKING:
+    from riskcore.assessment.numeric_risk import NumericRisk
     from riskcore.models.cell_model import CellModel
 
 # From this many cells on, the engine itself looks for the riskiest.
@@ -68,6 +70,12 @@ class Assessment:
     cells_by_weights : Cells or None
         With a model, the cells with the F of the weights; in ``cells``, F is the
         population frequency where the model knows it.
+    weights : WeightFigures or None
+        How much the weights differ; None if there are none.
+    sampling_fraction : float or None
+        The share of the population that was sampled, as it was given.
+    numeric : NumericRisk or None
+        The risk from numbers, if columns of numbers were named; by the weights.
 
     Examples
     --------
@@ -96,6 +104,9 @@ class Assessment:
     model: CellModel | None = None
     unique: Risks | None = None
     cells_by_weights: Cells | None = None
+    weights: WeightFigures | None = None
+    sampling_fraction: float | None = None
+    numeric: NumericRisk | None = None
 
     @cached_property
     def cell_risk(self) -> Risks:
@@ -463,8 +474,14 @@ class Assessment:
                 *([] if self.model is None else [UNIQUE_COLUMN]),
             ]
             refuse_taken(counted.engine.schema, added)
-            # By the other rules a cell's results are not of its own records alone.
-            alone = self.cells.missing not in WILDCARDS and self.model is None
+            # By the other rules a cell's results are not of its own records alone, and
+            # the engine does not know of weights by a sampling fraction.
+            asked = isinstance(counted, Counted) and counted.question.weight is not None
+            alone = (
+                self.cells.missing not in WILDCARDS
+                and self.model is None
+                and asked == self.cells.weighted
+            )
             return counted.records_with(
                 partial(results_of, self.method),
                 None if alone else lambda: self._columns_at(self.cells.rows),

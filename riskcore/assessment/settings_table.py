@@ -57,6 +57,14 @@ ALPHA = Setting(
     help="with --missing wildcard: how much a record with missing keys counts in the "
     "cells of other records, 0 to 1 (default 1)",
 )
+SAMPLING_FRACTION = Setting(
+    kind=FRACTION,
+    within="(0, 1]",
+    unit="a share of the population",
+    metavar="SHARE",
+    help="the share of the population that was sampled, such as 0.1%. Without weights, "
+    "each record counts for 1/SHARE people; with weights, the two are compared",
+)
 K = Setting(
     kind=GOALS,
     metavar="K",
@@ -95,6 +103,13 @@ MISSING_SENSITIVE = Setting(
     help="how to treat missing values of sensitive variables: refuse the file "
     "(default), as one more value (category), or leave out these records (ignore)",
 )
+NUMERIC = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="columns of numbers that an intruder may know: count the records that are "
+    "unique by each, by all, and by all with the keys",
+)
 KIND_OF_L = Setting(
     default="distinct",
     choices=("distinct", "entropy", "recursive"),
@@ -127,9 +142,11 @@ class AssessSettings(TypedDict, total=False):
         Level, level("--output gives each record the results of its household")
     ]
     population: Annotated[Any, population(file=True)]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     method: Annotated[Method, METHOD]
     missing: Annotated[str, MISSING]
     alpha: Annotated[float, ALPHA]
+    numeric: Annotated[Iterable[Hashable], NUMERIC]
 
 
 class CheckSettings(TypedDict, total=False):

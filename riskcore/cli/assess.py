@@ -48,7 +48,8 @@ examples:
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
 Without --weight, the weight that mu-Argus metadata declare is used. A file without
-weights is taken to be the whole population (risk 1/f). Cells whose weights add up to
+weights is taken to be the whole population (risk 1/f), unless --sampling-fraction is
+given. Cells whose weights add up to
 less than the number of their records (F < f) get the risk 1/f, with a warning.
 --output adds these columns to each record, in the order of the file: sample_frequency
 (f), population_frequency (F), sampling_fraction (f/F), individual_risk and, with
@@ -151,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
         source = source.with_all_columns()
     weight = source.weight if options.weight is None else options.weight
     assessment = assess(
-        _in_batches(source, weight, asked["population"], options) or source,
+        _in_batches(source, weight, asked, options) or source,
         options.keys,
         weight,
         options.household,
@@ -165,6 +166,8 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
+    if assessment.cells.counted is None:
+        figures["not_examined"] = _not_examined(source, weight, options, progress)
     if options.output is not None:
         progress(f"writing {options.output}")
     files = {
@@ -181,16 +184,19 @@ def run(options: argparse.Namespace) -> None:
 def _in_batches(
     source: Any,
     weight: Any,
-    population: Any,
+    asked: dict[str, Any],
     options: argparse.Namespace,
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.
 
-    Households, models and reports need single records.
+    Households, numbers, models and reports need single records, and the file has no
+    weights by a sampling fraction.
     """
     from riskcore.data.files import formats
 
-    if options.household or population != WEIGHTS:
+    if options.household or options.numeric or asked["population"] != WEIGHTS:
+        return None
+    if asked["sampling_fraction"] is not None and weight is None:
         return None
     if options.report or options.report_public:
         return None
@@ -199,6 +205,16 @@ def _in_batches(
         return found
     target = formats.written_as(options.output)
     return found if target.streams(found.arrow_schema) else None
+
+
+def _not_examined(
+    source: Any, weight: Any, options: argparse.Namespace, progress: Progress
+) -> list[dict[str, Any]]:
+    """Return the columns that have no role, and the roles that they seem to have."""
+    from riskcore.assessment.describe import describe
+
+    found = describe(source, options.keys, weight, options.household, progress=progress)
+    return [one.to_dict() for one in found.columns if one.role is None]
 
 
 def _population(given: str) -> Any:

@@ -59,6 +59,21 @@ recodings, each given as VARIABLE=RULE:
   MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay
   AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all
 
+treatments, each given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns together:
+  INCOME=top:1%            the largest 1 % become the limit (top:1%=mean: their mean)
+  INCOME=bottom:0=0        values up to 0 become 0
+  INCOME=round:1000        multiples of 1000 (round:2digits: two significant digits)
+  INCOME=bands:0,1000,5000 the midpoint of the band
+  A+B=microaggregate:5     the mean of groups of at least 5 similar records
+  INCOME=swap:5%           the value of a record at most 5 % of the ranks away
+  INCOME=noise:10%         noise of 10 % of the standard deviation is added
+  JOB=pram:0.8             kept with probability 0.8, otherwise drawn from all jobs
+  REGION=swap-areas:2%     2 % of the households exchange their regions
+  WEIGHT=share-weights:20  the mean of 20 classes of weights
+  WEIGHT=round-weights:10  multiples of 10, with the same sum
+microaggregate, swap, noise, pram, swap-areas and the rules of weights alter values: the
+verdict says so. :within=COLUMN at the end of a rule keeps to groups of records.
+
 examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --recode AGE=from:15,30,45,65 --rate 0.1% \\

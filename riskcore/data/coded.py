@@ -37,7 +37,7 @@ class CodedRecords:
 
     n: int  # records
     columns: Mapping[Hashable, CodedColumn]  # the keys, by name
-    weight: Hashable | None = None  # name of the column
+    weight: Hashable | None = None  # name of the column, or where weights come from
     weights: NDArray[np.float64] | None = None  # shape (n,)
     households: NDArray[np.int64] | None = None  # each record's household, shape (n,)
     # What an engine counted, if it holds the data: then columns and weights have an
@@ -96,6 +96,20 @@ class CodedRecords:
             if name in self.columns
         }
         return self.with_columns(recoded)
+
+    def sampled(self, fraction: float | None) -> CodedRecords:
+        """Return the records with the weight 1/fraction each, unless they have weights.
+
+        Without a fraction they stay as they are.
+        """
+        if fraction is None or self.weight is not None:
+            return self
+        counted = self.counted
+        each = (np.ones(self.n) if counted is None else counted.records) / fraction
+        if isinstance(counted, Groups):
+            counted = replace(counted, whole=None, sums=(each,))
+        name = "sampling_fraction"
+        return replace(self, weight=name, weights=each, counted=counted)
 
     @property
     def _stands_for(self) -> Sizes:

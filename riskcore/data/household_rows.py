@@ -32,7 +32,7 @@ class HouseholdRows:
         """Return the households; refuse columns in which their members differ."""
         _, first, of = np.unique(households, return_index=True, return_inverse=True)
         rows = cls(first.astype(np.int64), of.reshape(-1).astype(np.int64))
-        counts = {name: rows._differing(column) for name, column in columns.items()}
+        counts = {name: rows.differing(column) for name, column in columns.items()}
         faults = [f"{name!r} in {count:,}" for name, count in counts.items() if count]
         if faults:
             raise ValueError(
@@ -42,7 +42,7 @@ class HouseholdRows:
             )
         return rows
 
-    def _differing(self, column: NDArray[Any]) -> int:
+    def differing(self, column: NDArray[Any]) -> int:
         """Return the number of households whose members have different values."""
         unlike = column != column[self.first][self.of]
         return len(np.unique(self.of[unlike]))

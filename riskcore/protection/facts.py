@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from riskcore.protection.leaks.examination import Examination
+from riskcore.protection.numbers import NumericRisks
 from riskcore.protection.protected_records import ProtectedRecords, finite
 from riskcore.protection.verdict import verdict_of
 
 
-def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
+def facts_of(
+    result: ProtectedRecords,
+    examined: Examination,
+    numeric: NumericRisks | None = None,
+) -> dict[str, Any]:
     """Return the plain data of `Protected.to_dict`."""
     intake, engine = result.source.intake, result.on_engine
     plan = result.certificate
@@ -37,6 +42,10 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
             for one in result.sets
         ],
         "suppressed": result.suppressed,
+        "treated": _treatments(result),
+        "numeric": None
+        if numeric is None
+        else {stage: one.to_dict() for stage, one in numeric._asdict().items()},
         "plan": None if plan is None else plan.to_dict(),
         "blanked_share": result.blanked_share,
         **({} if engine is None else {"not_checked": list(result.not_checked)}),
@@ -44,6 +53,28 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
             {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
             for each in result.rounds
         ],
+    }
+
+
+def _treatments(result: ProtectedRecords) -> dict[str, Any] | None:
+    """Return what became of the treated columns, None if no column was treated."""
+    treated = result.treated
+    if treated is None:
+        return None
+    return {
+        "rules": [
+            {
+                "columns": list(map(str, names)),
+                "rules": [rule.describe(public=False) for rule in rules],
+                "alters": any(rule.alters for rule in rules),
+            }
+            for names, rules in result.settings.treat.items()
+        ],
+        "altered": {
+            str(name): int(treated.altered(name).sum()) for name in treated.after
+        },
+        **treated.effects().to_dict(),
+        "told": treated.told,
     }
 
 

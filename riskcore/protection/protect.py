@@ -24,7 +24,7 @@ from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import with_columns
+from riskcore.data.columns import Records, real_numbers, with_columns
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
@@ -56,9 +56,10 @@ from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,
     Risks,
-    costs_of_keys,
+    costs_of_sets,
     suppress,
 )
+from riskcore.protection.treatments.records import Treated, treat_records
 
 
 class HouseholdKeyDiffers(UserWarning):
@@ -135,8 +136,16 @@ def protect(
         "equal": all keys cost the same, with ties as in mu-Argus. "entropy": the
         entropy of the key in the recoded file. A mapping: the cost of each key, 50 for
         keys it does not name, infinite for keys that are never blanked (nor is a key
-        that would take such a key along). Except for "fewest", ties go by the order of
-        ``keys``. By default the costs in mu-Argus metadata, otherwise "fewest".
+        that would take such a key along). In place of a number a key may have a mapping
+        of its categories after recoding: ``{"job": {"3": 500}}``; its other categories
+        cost 50. Except for "fewest", ties go by the order of ``keys``. By default the
+        costs in mu-Argus metadata, otherwise "fewest".
+    protect_shares : bool or iterable of column names
+        Whether to keep the shares of rare categories, of all keys or of those named.
+        The cost of a value is multiplied by 1 + 100/n, where n records of the recoded
+        file have its category: by 1 plus the per cent of the category that its blanking
+        loses. Costs, and bounds on them, are then in hundredths. More values may be
+        blanked.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
         What determines the population frequency, as for `assess`. A model given by
         name is fitted to the original file and again to the recoded file. A blanked
@@ -245,7 +254,7 @@ def protect(
         asked = keys
     else:
         asked = Settings.resolve(source, keys, weight, household, **settings)
-    if asked.ties == "rule":
+    if asked.ties == "rule" and not asked.is_random:
         secret = None
     elif secret is None:
         secret = new_secret()
@@ -264,6 +273,11 @@ def _protect(
                 f"plan={settings.plan!r}: this plan needs single records, but "
                 f"{engine.name} holds them; collect the data, or use plan='record'"
             )
+        if settings.treat:
+            raise TypeError(
+                f"treat: treatments need single records, but {engine.name} holds "
+                "them; collect the data first"
+            )
         return _protect_on_engine(source, engine, settings, say, secret)
     if source.path is not None:
         say(f"reading {source.path}")
@@ -273,7 +287,9 @@ def _protect(
         result = _protect_households(source, coded, settings, say, secret)
         _warn_of_what_shows(result)
         return result
-    safe = _make_safe(data, coded, settings, settings.recodings, say, secret=secret)
+    safe = _make_safe(
+        data, coded, settings, settings.recodings, say, secret=secret, source=source
+    )
     # A file is read back when it is written.
     if safe.rounds and source.path is None:
         _refuse_other_keys(safe.data, safe.coded, settings)
@@ -286,6 +302,7 @@ def _protect(
         safe.rounds,
         certificate=safe.certificate,
         secret=secret,
+        treated=safe.treated,
     )
     _warn_of_households(result)
     warn_of_leaning(safe.certificate)
@@ -297,6 +314,53 @@ def _warn_of_what_shows(result: Protected) -> None:
     """Warn of columns that reveal hidden values; of a file, when it is written."""
     if result.source.path is None:
         warn_of_what_shows(result, result.shown)
+
+
+def _treated(
+    source: Source,
+    data: Any,
+    coded: CodedRecords,
+    assessments: Sequence[Assessment],
+    settings: Settings,
+    secret: str | None,
+) -> Treated:
+    """Return the treated columns of recoded data; ``assessments`` are of them."""
+
+    def numbers_of(name: Hashable) -> NDArray[np.float64]:
+        numbers = source.numbers(name)
+        given = data if numbers is None else {name: numbers}
+        return real_numbers(Records.of(given), name)
+
+    rules = [rule for each in settings.treat.values() for rule in each]
+    risk = None
+    if any(rule.by_risk for rule in rules):
+        risk = np.maximum.reduce([one.individual_risk for one in assessments])
+    return treat_records(
+        data,
+        settings.treat,
+        numbers_of,
+        decimal=source.reading.decimal,
+        weights=coded.weights,
+        weight=settings.weight,
+        household=coded.households,
+        risk=risk,
+        secret=secret if settings.is_random else None,
+    )
+
+
+def _with_treated(
+    treated: Treated,
+    data: Any,
+    coded: CodedRecords,
+    assessments: list[Assessment],
+    settings: Settings,
+) -> tuple[Any, CodedRecords, list[Assessment]]:
+    """Return data with the treated columns, also coded, and their assessments."""
+    data = without_notes(with_columns(data, treated.columns))
+    coded = treated.recoded(coded)
+    if {*settings.variables, settings.weight}.isdisjoint(treated.after):
+        return data, coded, assessments
+    return data, coded, assess_key_sets(data, coded, settings)
 
 
 def _protect_households(
@@ -323,6 +387,11 @@ def _protect_households(
             columns = recoded_columns(data, settings.recodings, coded.columns)
         data = without_notes(with_columns(data, columns))
         coded = coded.recoded(columns)
+    treated = None
+    if settings.treat:
+        # Keys and weights of households are not treated: their risks need not be known.
+        treated = _treated(source, data, coded, [], settings, secret)
+        data = without_notes(with_columns(data, treated.columns))
     present_in = {name: present(data, name, coded) for name in settings.suppressible}
     masks = units.spread(safe.masks, present_in, settings)
     if safe.rounds:
@@ -346,6 +415,7 @@ def _protect_households(
         certificate=safe.certificate,
         units=units,
         secret=secret,
+        treated=treated,
     )
 
 
@@ -395,6 +465,7 @@ class _SafeRows:
     masks : dict of column name to bool ndarray, each shape (n,)
     rounds : tuple of Round
     certificate : Certificate
+    treated : Treated or None
     """
 
     data: Any
@@ -404,6 +475,7 @@ class _SafeRows:
     masks: Masks
     rounds: tuple[Round, ...]
     certificate: Certificate
+    treated: Treated | None = None
 
 
 def _make_safe(
@@ -415,11 +487,13 @@ def _make_safe(
     sizes: NDArray[np.int64] | None = None,
     *,
     secret: str | None = None,
+    source: Source | None = None,
 ) -> _SafeRows:
     """Recode rows, then suppress and verify in rounds; a row may stand for records.
 
     ``recodings`` are the recodings for which there are columns; ``sizes`` are the
-    numbers of members of rows that are households.
+    numbers of members of rows that are households. ``source`` is given if columns may
+    be treated.
     """
     say("assessing the original file")
     original = recoded = assess_key_sets(data, coded, settings)
@@ -434,15 +508,22 @@ def _make_safe(
             data = without_notes(with_columns(data, columns))
             coded = coded.recoded(columns)
             recoded = assess_key_sets(data, coded, settings)
+        treated = None
+        if source is not None and settings.treat:
+            say("treating columns")
+            treated = _treated(source, data, coded, recoded, settings, secret)
+            data, coded, recoded = _with_treated(
+                treated, data, coded, recoded, settings
+            )
         aims = [Aim.of(assessment, settings) for assessment in recoded]
-        costs = [costs_of_keys(assessment, settings) for assessment in recoded]
+        costs = costs_of_sets(recoded, settings)
         protected, start = recoded, coded
         n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
         rounds: list[Round] = []
         proven = True
-        draw = None if secret is None else Draw(secret)
+        draw = Draw(secret) if secret and settings.ties == "secret" else None
         while len(rounds) != settings.rounds:
             say(f"round {len(rounds) + 1}: suppressing")
             new, least = suppress(protected, aims, costs, settings, say, draw)
@@ -470,7 +551,9 @@ def _make_safe(
         data = blank(data, masks)
         protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    return _SafeRows(data, coded, columns, sets, masks, safe.rounds, certificate)
+    return _SafeRows(
+        data, coded, columns, sets, masks, safe.rounds, certificate, treated
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.certificate import Certificate
 from riskcore.protection.suppression.key_sets import KeySet, present
 from riskcore.protection.suppression.rounds import Aim, Mask, Masks
+from riskcore.protection.treatments.records import Treated
 
 # What columns tell is counted in 32 bits.
 MOST_SHOWN = 1 << 31
@@ -79,6 +80,7 @@ class ProtectedRecords:
     units: Units | None = None
     certificate: Certificate | None = None
     secret: str | None = None
+    treated: Treated | None = None
 
     @property
     def data(self) -> Any:
@@ -147,11 +149,25 @@ class ProtectedRecords:
         """Whether no risk reaches its threshold, from any set of keys."""
         return all(one.safe for one in self.sets)
 
+    @property
+    def numbers_known(self) -> tuple[Hashable, ...]:
+        """Columns of numbers that an intruder is taken to know.
+
+        They have the role "numeric", or are treated and have no role.
+        """
+        settings = self.settings
+        known = settings.with_role("numeric")
+        if self.treated is None:
+            return known
+        others = {*settings.roles_of_columns} | self.treated.categorical
+        return (*known, *(name for name in self.treated.after if name not in others))
+
     @cached_property
     def profiles(self) -> list[ColumnProfile]:
         """The profiles of the weight and of all columns that have no role."""
         roles, weight = self.settings.roles_of_columns, self.settings.weight
-        names = [one for one in self.source.names if one not in roles or one == weight]
+        known = {name for name in roles if name != weight} | {*self.numbers_known}
+        names = [one for one in self.source.names if one not in known]
         if self.on_engine is not None:
             return [*self._profiles_on_engine(self.on_engine, names)]
         return profile(

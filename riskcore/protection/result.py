@@ -26,6 +26,7 @@ from riskcore.protection.leaks.showing import (
     shown_by,
     shown_on_engine,
 )
+from riskcore.protection.numbers import NumericRisks, numeric_risks
 from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords, Round
 from riskcore.protection.release import writing
 from riskcore.protection.release.writing import (
@@ -164,7 +165,16 @@ class Protected(ProtectedRecords):
                 for one in shown
                 if one.column not in new_ids or one.rule in ("equal", "code")
             )
-        return examine(self, shown, renumbered=new_ids)
+        return examine(self, shown, self.numeric, renumbered=new_ids)
+
+    @cached_property
+    def numeric(self) -> NumericRisks | None:
+        """The risk from numbers that an intruder knows, before and after protection.
+
+        Of the columns with the role "numeric" and of treated columns without a role;
+        None if there are none, or for data on an engine.
+        """
+        return numeric_risks(self)
 
     @property
     def safe(self) -> bool:
@@ -241,7 +251,7 @@ class Protected(ProtectedRecords):
         TypeError
             If the name of a column is not text.
         """
-        return facts_of(self, self.examination)
+        return facts_of(self, self.examination, self.numeric)
 
     @takes(WriteSettings)
     def write(
@@ -276,9 +286,9 @@ class Protected(ProtectedRecords):
             Columns to leave out.
         shuffle : bool or int, optional
             Write the records in random order, with the members of each household
-            together, also in random order. True: an order from 256 random bits, which
-            only the private record holds. A number is a seed, for tests only: anyone
-            can find the order by trying seeds.
+            together, also in random order; apart if the household column is dropped.
+            True: an order from 256 random bits, which only the private record holds. A
+            number is a seed, for tests only: anyone can find the order by trying seeds.
         renumber : iterable of str, optional
             Columns that get new ids, 1, 2, ... in random order; missing ids stay
             missing. By default the household column, given or declared by mu-Argus

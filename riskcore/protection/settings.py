@@ -33,7 +33,7 @@ from riskcore.common.settings import (
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_missing
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.recode import Recoding, rule_file
+from riskcore.data.recode import Recoding, code_text, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
     ANY,
@@ -44,6 +44,11 @@ from riskcore.protection.settings_table import (
     ProtectSettings,
     Suppression,
     Ties,
+)
+from riskcore.protection.treatments.rules import (
+    Treatment,
+    check_treatments,
+    parsed_treatments,
 )
 
 Names: TypeAlias = tuple[Hashable, ...]
@@ -78,6 +83,9 @@ class Settings:
     household_keys : tuple of column names
     related : dict of column name to tuple of column names
     cost : "fewest", "equal", "entropy" or dict of column name to float
+        Or, for a key, to a dict of its categories as text to float.
+    protect_shares : tuple of column names
+        The keys whose rare categories cost more.
     population : str, CellModel or frame
     suppression, plan, method, missing : str
     alpha : float
@@ -88,6 +96,8 @@ class Settings:
         The roles of columns that are not keys, the weight or the household.
     accept : dict of column name to str
         The columns whose leaks are accepted, with the reasons.
+    treat : dict of tuple of column names to tuple of Treatment
+        The rules by the columns that they treat together.
     rule_files : tuple of pathlib.Path
         The files that recodings were read from; no record holds them.
 
@@ -119,9 +129,11 @@ class Settings:
     missing: str
     alpha: float
     rounds: int | None
+    protect_shares: Names = ()
     ties: Ties = "rule"
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
+    treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -132,7 +144,9 @@ class Settings:
         self._check_level()
         self._check_goals()
         self._check_thresholds()
+        self._check_costs()
         self._check_columns()
+        self._check_treatments()
 
     @property
     def variables(self) -> Names:
@@ -161,7 +175,32 @@ class Settings:
     def named(self) -> Names:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
-        return tuple(dict.fromkeys([*self.columns, *self.roles, *accepted]))
+        rules = (rule for each in self.treat.values() for rule in each)
+        strata = (name for rule in rules for name in getattr(rule, "within", ()))
+        return tuple(
+            dict.fromkeys(
+                [*self.columns, *self.roles, *accepted, *self.treated, *strata]
+            )
+        )
+
+    @property
+    def treated(self) -> Names:
+        """The columns that are treated."""
+        return tuple(name for names in self.treat for name in names)
+
+    @property
+    def altered(self) -> dict[Any, tuple[Treatment, ...]]:
+        """The treatments by which records get values that theirs do not imply."""
+        return {
+            names: altering
+            for names, rules in self.treat.items()
+            if (altering := tuple(rule for rule in rules if rule.alters))
+        }
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a treatment needs a secret."""
+        return any(rule.random for rules in self.treat.values() for rule in rules)
 
     @property
     def roles_of_columns(self) -> dict[Hashable, Role]:
@@ -202,7 +241,8 @@ class Settings:
     def cost_of(self, key: Hashable) -> float:
         """Return the cost of blanking a key, unless the cost is its entropy.
 
-        It is infinite if a related column must not be blanked.
+        It is infinite if a related column must not be blanked. Of a key whose
+        categories have costs it is the cost of the others.
         """
         goes = [key]
         for one in goes:
@@ -211,8 +251,21 @@ class Settings:
             return math.inf
         if isinstance(self.cost, str):
             return 1.0
-        costs = [self.cost.get(one, DEFAULT_COST) for one in goes]
+        given = [self.cost.get(one, DEFAULT_COST) for one in goes]
+        costs = [DEFAULT_COST if isinstance(one, Mapping) else one for one in given]
         return math.inf if math.inf in costs else costs[0]
+
+    @property
+    def cost_of_categories(self) -> dict[Hashable, Mapping[str, float]]:
+        """The keys whose categories have costs of their own, and these costs."""
+        if isinstance(self.cost, str):
+            return {}
+        return {key: one for key, one in self.cost.items() if isinstance(one, Mapping)}
+
+    @property
+    def costs_by_category(self) -> bool:
+        """Whether the categories of a key may differ in cost."""
+        return bool(self.protect_shares or self.cost_of_categories)
 
     def _check_rules(self) -> None:
         for name, setting in settings_of(ProtectSettings).items():
@@ -248,11 +301,35 @@ class Settings:
                     f"roles: {name!r} is an identifier, which is left out of the safe "
                     "file, but it is recoded or related to a key"
                 )
+        for name in self.with_role("numeric"):
+            if name in self.recodings:
+                raise ValueError(
+                    f"roles: {name!r} is numeric, but a recoding makes categories of "
+                    "it: treat it as a number, or make it a key"
+                )
         for name, reason in self.accept.items():
             if not (isinstance(reason, str) and reason.strip()):
                 raise ValueError(
                     f"accept: {name!r} has no reason; say why its leaks may stay open"
                 )
+
+    def _check_treatments(self) -> None:
+        """Refuse treatments of columns that are treated otherwise."""
+        related = {other for others in self.related.values() for other in others}
+        identifiers = self.with_role("identifier")
+        of_rows = () if self.level == "record" else (*self.variables, self.weight)
+        parts: dict[str, Iterable[Any]] = {
+            "the household": (self.household,),
+            "recoded, too; give one rule": self.recodings,
+            "related to a key and blanked with it": related,
+            "an identifier, which is left out": identifiers,
+            "a key or the weight of the households; treat it in a pass over "
+            "persons": of_rows,
+        }
+        for name in self.treated:
+            for what, columns in parts.items():
+                if name in columns:
+                    raise ValueError(f"treat: {name!r} is {what}")
 
     def _check_plan(self) -> None:
         """Refuse settings that need plan='record'."""
@@ -338,16 +415,22 @@ class Settings:
         if self.household is None and any(v is not None for v in of_households):
             raise ValueError("a threshold for households needs the household column")
 
-    def _check_columns(self) -> None:
-        """Refuse costs, recodings and relations of columns that cannot have them."""
-        known = self.variables
-        if isinstance(self.cost, Mapping):
-            for name, cost in self.cost.items():
-                _refuse_unless_key(name, known, "cost")
-                if not cost >= 0:
-                    raise ValueError(f"cost of {name!r}: {cost}, need a number >= 0")
-        elif self.cost not in COSTS:
+    def _check_costs(self) -> None:
+        """Refuse costs that are not costs, and costs of columns that are not keys."""
+        if isinstance(self.cost, str) and self.cost not in COSTS:
             raise _no_cost(self.cost)
+        costs = {} if isinstance(self.cost, str) else self.cost
+        for name, cost in costs.items():
+            _refuse_unless_key(name, self.variables, "cost")
+            for what, one in _each_cost(name, cost):
+                if not one >= 0:
+                    raise ValueError(f"{what}: {one}, need a number >= 0")
+        for name in self.protect_shares:
+            _refuse_unless_key(name, self.variables, "protect_shares")
+
+    def _check_columns(self) -> None:
+        """Refuse recodings and relations of columns that cannot have them."""
+        known = self.variables
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:
@@ -409,9 +492,11 @@ class Settings:
             "related": {key: tuple(others) for key, others in related.items()},
             "cost": cost
             if isinstance(cost, str)
-            else {key: float(one) for key, one in cost.items()},
+            else {key: _as_floats(one) for key, one in cost.items()},
+            "treat": parsed_treatments(asked["treat"] or {}, source.names),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
+            "protect_shares": _keys_of(asked["protect_shares"], names, goals.strata),
             "rule_files": tuple(path for path in rules if path is not None),
         }
         others = {
@@ -443,9 +528,14 @@ class Settings:
             },
             "household_keys": list(self.household_keys),
             "related": {name: list(others) for name, others in self.related.items()},
+            "treat": [
+                {"columns": list(names), "rules": [rule.to_dict() for rule in rules]}
+                for names, rules in self.treat.items()
+            ],
             "cost": self.cost
             if isinstance(self.cost, str)
-            else {k: NEVER if math.isinf(c) else c for k, c in self.cost.items()},
+            else {key: _as_json(one) for key, one in self.cost.items()},
+            "protect_shares": list(self.protect_shares),
         }
 
     @classmethod
@@ -474,16 +564,33 @@ class Settings:
                         for name, rules in plain["recodings"].items()
                     },
                     "household_keys": tuple(plain["household_keys"]),
+                    "treat": _treatments(plain["treat"]),
                     "related": {k: tuple(v) for k, v in plain["related"].items()},
                     "cost": cost
                     if isinstance(cost, str)
-                    else {
-                        k: math.inf if c == NEVER else float(c) for k, c in cost.items()
-                    },
+                    else {key: _as_floats(one) for key, one in cost.items()},
+                    "protect_shares": tuple(plain["protect_shares"]),
                 }
             )
         except OverflowError as error:
             raise ValueError(f"settings: {error}") from None
+
+
+def _treatments(plain: list[dict[str, Any]]) -> dict[Any, tuple[Treatment, ...]]:
+    """Return treatments from plain data, which may hold anything."""
+    found = {}
+    for i, one in enumerate(plain):
+        member = f"settings.treat[{i}]"
+        if set(one) != {"columns", "rules"} or not isinstance(one["rules"], list):
+            raise ValueError(f"{member}: need columns and a list of rules")
+        _refuse_unfit(f"{member}.columns", one["columns"], NAMES)
+        try:
+            rules = tuple(map(Treatment.from_dict, one["rules"]))
+        except ValueError as error:
+            raise ValueError(f"{member}: {error}") from None
+        found[tuple(one["columns"])] = rules
+    check_treatments(found)
+    return found
 
 
 def _recoding(member: str, plain: Any) -> Recoding:
@@ -548,6 +655,34 @@ _OF_RULE: Mapping[str, Kind] = {
 }
 
 
+def _as_floats(cost: Any) -> Any:
+    """Return the cost of a key, or of its categories by their texts, as doubles."""
+    if isinstance(cost, Mapping):
+        return {code_text(code): _as_floats(one) for code, one in cost.items()}
+    return math.inf if cost == NEVER else float(cost)
+
+
+def _as_json(cost: Any) -> Any:
+    """Return the cost of a key, or of its categories, as JSON holds it."""
+    if isinstance(cost, Mapping):
+        return {code: _as_json(one) for code, one in cost.items()}
+    return NEVER if math.isinf(cost) else cost
+
+
+def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
+    """Return the cost of a key, or of each of its categories, with its name."""
+    if not isinstance(cost, Mapping):
+        return [(f"cost of {key!r}", cost)]
+    return [(f"cost of {key!r}, category {code!r}", one) for code, one in cost.items()]
+
+
+def _keys_of(given: Any, keys: list[Any], strata: Names) -> Names:
+    """Return the keys that are named; with True all that may be blanked."""
+    if isinstance(given, bool):
+        return tuple(key for key in keys if given and key not in strata)
+    return tuple(given)
+
+
 def _check_kinds(
     *,
     weight: Any,
@@ -558,6 +693,7 @@ def _check_kinds(
     roles: Any,
     accept: Any,
     cost: Any,
+    protect_shares: Any,
     **_: Any,
 ) -> None:
     """Refuse arguments of `riskcore.protect` of the wrong kind."""
@@ -587,8 +723,11 @@ def _check_kinds(
     if cost is not None and not isinstance(cost, str | Mapping):
         raise _no_cost(cost)
     if isinstance(cost, Mapping):
-        for key, one in cost.items():
-            arguments.number(f"cost of {key!r}", one)
+        for key, costs in cost.items():
+            for what, one in _each_cost(key, costs):
+                arguments.number(what, one)
+    if not isinstance(protect_shares, bool):
+        arguments.names("protect_shares", protect_shares)
 
 
 def _no_cost(cost: Any) -> ValueError:

@@ -28,6 +28,8 @@ from riskcore.common.settings import (
     NAMES,
     RECODINGS,
     RELATED,
+    SHARES,
+    TREATMENTS,
     WHOLE,
     WORDS,
     YES,
@@ -40,7 +42,11 @@ if TYPE_CHECKING:
     from riskcore.assessment.goals import Goal
     from riskcore.data.recode import Recoding
 
-Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
+Costs: TypeAlias = (
+    Literal["fewest", "equal", "entropy"]
+    | Mapping[Any, float]
+    | Mapping[Any, float | Mapping[Any, float]]
+)
 Plan: TypeAlias = Literal["record", "restore"]
 Suppression: TypeAlias = Literal["exact", "argus"]
 Ties: TypeAlias = Literal["rule", "secret"]
@@ -155,6 +161,15 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             help="recode variables before suppression, see below",
         ),
     ]
+    treat: Annotated[
+        Mapping[Any, Any] | None,
+        Setting(
+            kind=TREATMENTS,
+            metavar="COLUMN=RULE",
+            help="treat numbers, weights and categories before suppression, see below; "
+            "a column with several rules gets them one after the other",
+        ),
+    ]
     cost: Annotated[
         Costs | None,
         Setting(
@@ -164,8 +179,21 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "choices the key with the least entropy is taken, then the first by name. "
             "equal: all keys cost the same; among equal choices the first in --keys is "
             "taken, as in mu-Argus. entropy: the entropy of the key. KEY=NUMBER ...: "
-            "the given costs, and 50 for other keys; KEY=never is never blanked. The "
-            "default is the costs in mu-Argus metadata, otherwise fewest",
+            "the given costs, and 50 for other keys; KEY=never is never blanked. "
+            "KEY[CATEGORY]=NUMBER ...: the cost of a category after recoding, and 50 "
+            "for the others of the key. The default is the costs in mu-Argus metadata, "
+            "otherwise fewest",
+        ),
+    ]
+    protect_shares: Annotated[
+        bool | Iterable[Hashable],
+        Setting(
+            default=False,
+            kind=SHARES,
+            metavar="KEY",
+            help="keep the shares of rare categories, of all keys or of those named: a "
+            "value costs the more the fewer records its category has. Its cost is "
+            "multiplied by 1 plus the per cent of the category that one record is",
         ),
     ]
     household_keys: Annotated[
@@ -249,10 +277,10 @@ class WriteSettings(TypedDict, total=False):
             default=False,
             kind=FLAG,
             metavar="SEED",
-            help="write the records in a random order, with households together; only "
-            "the private record holds the order. In a sorted file, neighbors reveal "
-            "what was suppressed. A SEED gives a fixed order, for tests only: others "
-            "can try seeds",
+            help="write the records in a random order, with households together (apart "
+            "if their ids are dropped); only the private record holds the order. In a "
+            "sorted file, neighbors reveal what was suppressed. A SEED gives a fixed "
+            "order, for tests only: others can try seeds",
         ),
     ]
     renumber: Annotated[

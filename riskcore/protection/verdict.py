@@ -17,6 +17,7 @@ from riskcore.protection.on_engine import unchecked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import record
 from riskcore.protection.suppression.key_sets import KeySet
+from riskcore.protection.suppression.rounds import costs_of_sets
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -42,6 +43,8 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     if result.goals_met and leaks:
         open_ = "1 leak is" if leaks == 1 else f"{leaks} leaks are"
         said.insert(0, f"NOT SAFE: the goals are met, but {open_} open.")
+    if altered := _altered(result, public=public):
+        said.append(f"Values were altered: {altered}.")
     if public:
         said.append(_claims_nothing(result))
     plan = result.certificate
@@ -53,6 +56,15 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     if not public and result.on_engine is not None and result.hidden:
         said.append(f"But {unchecked(result.not_checked)}.")
     return " ".join(said)
+
+
+def _altered(result: ProtectedRecords, *, public: bool) -> str:
+    """Return which columns have values that the original does not imply, and how."""
+    return "; ".join(
+        f"{listed(map(str, names))} "
+        f"({'; '.join(rule.describe(public=public) for rule in rules)})"
+        for names, rules in result.settings.altered.items()
+    )
 
 
 def _claims_nothing(result: ProtectedRecords) -> str:
@@ -135,9 +147,9 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     cells = one.protected.cells
     count = cells.count_of(unsafe)
     open_keys = np.zeros(len(cells.rows), bool)
-    for i, key in enumerate(cells.keys):
-        if result.settings.cost_of(key) < np.inf:
-            open_keys |= cells.present(i)[cells.rows]
+    costs = costs_of_sets([one.recoded], result.settings)[0]
+    for i, cost in enumerate(costs.T):
+        open_keys |= cells.present(i)[cells.rows] & np.isfinite(cost)
     stuck = cells.count_of(unsafe & ~open_keys)
     why = []
     if stuck:

@@ -38,9 +38,10 @@ def comparison_of(
     if result.on_engine is not None:
         _refuse_single(result, numbers, by)
     before = _coded(result, names)
+    treated = {} if result.treated is None else result.treated.after
     after = replace(
         CodedRecords.of(result.rows, names),
-        weights=before.weights,
+        weights=treated.get(weight, before.weights),
         counted=before.counted,
         n=before.n,
     )
@@ -98,6 +99,8 @@ def _numbers(
 ) -> Floats:
     """Return a numeric column; of a file, the input's column without blanked values."""
     source = result.source
+    if after and result.treated is not None and name in result.treated.after:
+        return result.treated.after[name]
     if source.path is None:
         data = result.rows if after else result.before
         return numbers_of(data, name)

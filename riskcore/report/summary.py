@@ -8,6 +8,7 @@ from typing import Any
 
 from riskcore.assessment.reported_figures import code
 from riskcore.assessment.result import Assessment
+from riskcore.assessment.weight_figures import weight_remarks
 from riskcore.protection.protected_records import finite
 
 # Default risks at which the summary counts the unsafe records.
@@ -30,6 +31,10 @@ def summary(
     counted_at = thresholds or DEFAULT_THRESHOLDS
     figures = {**assessment.figures}
     households = figures.pop("households")
+    weights = assessment.weights
+    figures["weights"] = None if weights is None else weights.to_dict()
+    figures["sampling_fraction"] = assessment.sampling_fraction
+    figures["weight_remarks"] = _remarks(assessment)
     figures["unsafe_records"] = [
         {"threshold": float(t), "records": assessment.unsafe_count(t)}
         for t in counted_at
@@ -46,11 +51,20 @@ def summary(
             **households,
             **_household_goals(assessment, counted_at, rate),
         }
+    if assessment.numeric is not None:
+        figures["numeric"] = assessment.numeric.to_dict()
     figures["riskiest"] = [
         {str(name): code(value) for name, value in row.items()}
         for row in assessment.riskiest(top)
     ]
     return figures
+
+
+def _remarks(assessment: Assessment) -> list[str]:
+    """Return what is doubtful in the weights, if the risk depends on them."""
+    if assessment.weights is None and assessment.model is not None:
+        return []
+    return weight_remarks(assessment.weights, assessment.sampling_fraction)
 
 
 def _household_goals(

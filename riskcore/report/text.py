@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.reported_figures import (
     CELL_FIGURES,
     label,
@@ -33,6 +35,10 @@ _UNTITLED = (2, 2)
 def text(figures: dict[str, Any], title: str) -> str:
     """Return the figures of `riskcore.report.summary.summary` as text."""
     sentences = []
+    for remark in figures["weight_remarks"]:
+        # A number stays with its sign.
+        lines = textwrap.wrap(remark.replace(" %", "\0%"), _WIDE)
+        sentences += [line.replace("\0", " ") for line in lines]
     if figures["cells_below_sample"]:
         sentences.append(
             "The weights add to less than the records (F < f) in "
@@ -59,8 +65,23 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
         yield _households(figures)
         if "for_rate" in figures["households"]:
             yield _target(figures["households"]["for_rate"], "households")
+    if figures.get("not_examined"):
+        yield _not_examined(figures["not_examined"])
+    if "numeric" in figures:
+        yield from numeric_parts(figures["numeric"])
     if figures["riskiest"]:
         yield _riskiest(figures["riskiest"], labels_of_plain(figures.get("labels")))
+
+
+def _not_examined(columns: list[dict[str, Any]]) -> Part:
+    """Return the columns without a role: what they may be, and how many are unique."""
+    rows = [["column", "type", "own value", "role", "why"]]
+    for one in columns:
+        role = "-" if one["proposed_role"] is None else f"{one['proposed_role']}?"
+        own = f"{one['own_value']:,}"
+        rows.append([label(one["column"]), one["type"], own, role, one["reason"]])
+    title = "Not examined, as they have no role: records with a value of their own"
+    return Part(title, rows=rows, sides="<<><<")
 
 
 def _target(target: dict[str, Any], units: str) -> Part:
@@ -130,7 +151,8 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if settings["level"] == "household":
         facts.append(("level", "one row for each household"))
     facts.append(("recoded", _recoded(settings["recodings"])))
-    facts.append(("costs of suppression", cost_text(settings["cost"])))
+    cost = cost_text(settings["cost"], settings["protect_shares"])
+    facts.append(("costs of suppression", cost))
     parts = list(_protection_parts(record))
     return Sheet("Protection", facts, parts, head=[*_verdict(record)]).text(title)
 
@@ -142,6 +164,10 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     else:
         yield from (_key_set(one, settings) for one in sets)
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
+    if record["treated"] is not None:
+        yield from _treated(record["treated"], record["records"])
+    if record["numeric"] is not None:
+        yield from numeric_parts(record["numeric"]["protected"])
     if settings["plan"] != "record":
         yield Part("Plan of the file", certificate_facts(record["plan"]))
     if len(rounds) > 1:
@@ -173,6 +199,36 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
         subsequent_indent=indent + "  ",
         break_on_hyphens=False,
     )
+
+
+def _treated(treated: dict[str, Any], records: int) -> Iterator[Part]:
+    """Yield what became of the treated columns."""
+    said = []
+    for one in treated["rules"]:
+        names = ", ".join(map(label, one["columns"]))
+        counts = [treated["altered"][name] for name in one["columns"]]
+        shares = ", ".join(f"{100 * count / records:.3g} %" for count in counts)
+        rules = "; then ".join(one["rules"])
+        said += _wrapped(f"{names}: {rules} ({shares} of the values changed)")
+    yield Part("Treated columns", sentences=said)
+    if treated["columns"]:
+        yield Part(rows=_effects(treated["columns"]), sides="<>")
+
+
+def _effects(columns: dict[str, Any]) -> list[list[str]]:
+    """Return moments and quantiles of columns before and after treatment."""
+    head = ["", "", "mean", "sd", "5 %", "25 %", "median", "75 %", "95 %", "zero"]
+    rows = [head]
+    for name, one in columns.items():
+        for when in ("before", "after"):
+            of = one[when]
+            if of is None:
+                continue
+            numbers = [of["mean"], math.sqrt(of["variance"]), *of["quantiles"]]
+            written = [f"{number:.6g}" for number in numbers]
+            title = label(name) if when == "before" else ""
+            rows.append([title, when, *written, f"{100 * of['zeros']:.3g} %"])
+    return rows
 
 
 def _recoded(recodings: dict[str, Any]) -> str:

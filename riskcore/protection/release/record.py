@@ -68,7 +68,8 @@ _THRESHOLDS = (
 )  # fmt: skip
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
-    "suppression", "plan", "ties", "cost", "household_keys", "related",
+    "suppression", "plan", "ties", "cost", "protect_shares", "household_keys",
+    "related",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
@@ -146,6 +147,10 @@ def public(
         "households": settings.household is not None,
         "recodings": {
             name: method_of(recoding) for name, recoding in settings.recodings.items()
+        },
+        "treated": {
+            " + ".join(names): [rule.describe(public=True) for rule in rules]
+            for names, rules in settings.treat.items()
         },
         "suppressed": {
             name: about(count) if 0 < count < COARSE else coarse(count)
@@ -309,9 +314,11 @@ def _record(path: Path, content: Any) -> Record:
         key=_hex(digest, "key", where),
         sha256=_hex(output, "sha256", "output") or "",
     )
-    ties = record.settings.ties == "secret"
-    if secret is None and (record.shuffled or record.renumbered or ties):
-        raise ValueError("output.secret: missing; the order, new ids or ties need it")
+    needed = record.settings.ties == "secret" or record.settings.is_random
+    if secret is None and (record.shuffled or record.renumbered or needed):
+        raise ValueError(
+            "output.secret: missing; the order, new ids, ties or treatments need it"
+        )
     return record
 
 

@@ -35,6 +35,7 @@ _UNITS = b"riskcore: order of the units"
 _MEMBERS = b"riskcore: order of the members"
 _IDS = b"riskcore: new ids of "
 _TIES = b"riskcore: ties of plans "
+_TREATMENTS = b"riskcore: treatment "
 _GIVEN = b"riskcore: order of the given seed "
 
 
@@ -195,6 +196,11 @@ class Draw:
         """Return ``size`` numbers of 64 bits."""
         self._calls += 1
         return _numbers(self._secret, _TIES + b"%d" % self._calls, size)
+
+
+def treatment_numbers(secret: str, label: str, size: int) -> NDArray[np.uint64]:
+    """Return the 64-bit numbers of a treatment, others for each label."""
+    return _numbers(secret, _TREATMENTS + label.encode(), size)
 
 
 def random_order(secret: str, unit: Positions | None, n: int) -> Positions:

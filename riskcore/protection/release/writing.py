@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of, verdict_facts
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
+from riskcore.protection.numbers import numeric_risks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
@@ -111,19 +112,25 @@ def write(
         path,
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
-        order=_random_order(result, secret) if shuffled else None,
+        order=_random_order(result, secret, dropped) if shuffled else None,
         guard_formulas=options["guard_formulas"],
     )
     say = steps or silent
     say("looking for what the columns tell of suppressed values")
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
+    numeric = numeric_risks(result)
     examined = examine(
-        result, shown, dropped=dropped, renumbered=renumbered, shuffled=shuffled
+        result,
+        shown,
+        numeric,
+        dropped=dropped,
+        renumbered=renumbered,
+        shuffled=shuffled,
     )
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined)
-    figures = facts_of(result, examined)
+    figures = facts_of(result, examined, numeric)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
@@ -281,13 +288,13 @@ def _secret_of(
     if result.secret is not None:
         if not isinstance(shuffle, bool):
             raise ValueError(
-                f"shuffle={shuffle}: a secret decides the ties and must decide the "
-                "order too; give shuffle=True, or protect with ties='rule'"
+                f"shuffle={shuffle}: a secret decides ties or treatments, and must "
+                "decide the order too; give shuffle=True"
             )
         if secret not in (None, result.secret):
             raise ValueError(
-                "secret: another secret decided the ties; take the settings and the "
-                "secret from one record"
+                "secret: another secret decided the ties or treatments; take the "
+                "settings and the secret from one record"
             )
         return result.secret
     needed = renumbered or shuffle is not False
@@ -323,10 +330,16 @@ def _json(content: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _random_order(result: ProtectedRecords, secret: str | None) -> NDArray[np.int64]:
-    """Return the positions of the records in the order to write them."""
+def _random_order(
+    result: ProtectedRecords, secret: str | None, dropped: Collection[Hashable]
+) -> NDArray[np.int64]:
+    """Return the positions of the records in the order to write them.
+
+    Members stand together only if their household is in the file.
+    """
     assert secret is not None
-    return random_order(secret, result.household_of, result.n)
+    apart = result.settings.household in dropped
+    return random_order(secret, None if apart else result.household_of, result.n)
 
 
 def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.int64]:
@@ -355,7 +368,12 @@ def _read_back(
     codes = [str(name) for name in roles if name in layout.columns]
     weight = settings.weight if settings.weight in layout.columns else None
     # Columns that were not changed are as in the source.
-    touched = {*settings.suppressible, *settings.recodings, *layout.renumbered}
+    touched = {
+        *settings.suppressible,
+        *settings.recodings,
+        *settings.treated,
+        *layout.renumbered,
+    }
     original = Records.of(result.source.data).columns
     found = readback.read_back(
         layout.path,
@@ -417,6 +435,8 @@ def _in_order(
     column = Records.of(result.data).column(name)
     if name == result.settings.weight:
         numbers = result.source.numbers(name)
+        if result.treated is not None and name in result.treated.after:
+            numbers = result.treated.after[name]
         if numbers is not None:
             column = Records.of({name: numbers}).column(name)
     return column if order is None else in_order(column, order)

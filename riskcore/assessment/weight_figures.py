@@ -1,0 +1,164 @@
+"""The weights of a file: how much they differ, and whether they are plausible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.words import counted
+from riskcore.core.risk.file_risk import sum_of_products
+from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
+
+# From these on a remark is made: the largest weight over the smallest, the design
+# effect, and the difference of two sampling fractions, relatively.
+_RATIO, _DESIGN_EFFECT, _APART = 1000.0, 3.0, 0.05
+# Weights whose mean is nearer to 1 look scaled.
+_SCALED = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFigures:
+    """Figures of the weights of a file.
+
+    Attributes
+    ----------
+    records : int
+    total : float
+        Their sum, the estimated population.
+    smallest, largest : float
+    below_one : int
+        How many are below 1.
+    design_effect : float or None
+        1 plus the squared coefficient of variation (Kish 1992): how many times the
+        variance of a mean grows by unequal weights. None if an engine holds them, or
+        if their squares are not doubles.
+    """
+
+    records: int
+    total: float
+    smallest: float
+    largest: float
+    below_one: int
+    design_effect: float | None
+
+    @classmethod
+    def of(cls, weights: NDArray[np.float64], total: float) -> Self:
+        """Return the figures of the weights of records, given their sum."""
+        n, largest = len(weights), float(weights.max())
+        squares = math.nan
+        if largest <= LARGEST_SQUARED:
+            squares = sum_of_products(weights * weights, None, math.inf)
+        below_one = int(np.count_nonzero(weights < 1))
+        effect = _design_effect(n, total, squares)
+        return cls(n, total, float(weights.min()), largest, below_one, effect)
+
+    @classmethod
+    def on_engine(cls, weighed: Weights, total: float) -> Self:
+        """Return the figures that an engine gives."""
+        n, squares = weighed.n, weighed.squares
+        if weighed.high > LARGEST_SQUARED:
+            squares = math.nan
+        effect = _design_effect(n, total, squares)
+        return cls(n, total, weighed.low, weighed.high, weighed.below_one, effect)
+
+    @property
+    def ratio(self) -> float:
+        """The largest weight over the smallest."""
+        return self.largest / self.smallest
+
+    @property
+    def sampling_fraction(self) -> float:
+        """The records over the sum of the weights."""
+        return self.records / self.total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values, ready for JSON."""
+        more = {"ratio": self.ratio, "sampling_fraction": self.sampling_fraction}
+        return {**asdict(self), **more}
+
+
+def _design_effect(n: int, total: float, squares: float) -> float | None:
+    """Return n sum w^2 / (sum w)^2, at least 1; None if the squares are unknown."""
+    if math.isnan(squares):
+        return None
+    mean = total / n
+    return max(1.0, squares / n / (mean * mean))
+
+
+def weights_text(figures: Mapping[str, Any]) -> str:
+    """Return what `WeightFigures.to_dict` tells, on one line."""
+    smallest, largest = figures["smallest"], figures["largest"]
+    if smallest == largest:
+        return f"{smallest:,.6g} each"
+    effect = figures["design_effect"]
+    more = "" if effect is None else f", design effect {effect:.3g}"
+    return f"{smallest:,.6g} to {largest:,.6g}, ratio {figures['ratio']:,.4g}{more}"
+
+
+def weight_remarks(
+    weights: WeightFigures | None, sampling_fraction: float | None = None
+) -> list[str]:
+    """Return sentences about what is doubtful in the weights of a file.
+
+    Parameters
+    ----------
+    weights : WeightFigures or None
+        None if the file has no column of weights.
+    sampling_fraction : float, optional
+        The share of the population that was sampled, as the user gave it.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> weights = WeightFigures.of(np.array([0.5, 20.0, 30.0]), 50.5)
+    >>> for sentence in weight_remarks(weights, 0.01):
+    ...     print(sentence)
+    ...
+    1 weight is below 1, the smallest 0.5: a record stands for itself at least.
+    By the weights 5.94 % of the population were sampled, by the sampling fraction 1 %.
+    """
+    if weights is None:
+        return _without_weights(sampling_fraction)
+    found = []
+    if weights.smallest < 1:
+        found.append(
+            f"{counted(weights.below_one, 'weight')} "
+            f"{'is' if weights.below_one == 1 else 'are'} below 1, the smallest "
+            f"{weights.smallest:.6g}: a record stands for itself at least."
+        )
+    if abs(weights.total / weights.records - 1) < _SCALED:
+        found.append(
+            "The weights add up to the number of records: if they were scaled to a "
+            "mean of 1, the risk is far too high; use weights that add up to the "
+            "population."
+        )
+    if weights.ratio >= _RATIO or (weights.design_effect or 0) >= _DESIGN_EFFECT:
+        found.append(
+            f"The weights differ a lot, {weights_text(weights.to_dict())}: check the "
+            "smallest and the largest."
+        )
+    implied = weights.sampling_fraction
+    if sampling_fraction and abs(implied / sampling_fraction - 1) > _APART:
+        found.append(
+            f"By the weights {100 * implied:.3g} % of the population were sampled, by "
+            f"the sampling fraction {100 * sampling_fraction:.3g} %."
+        )
+    return found
+
+
+def _without_weights(sampling_fraction: float | None) -> list[str]:
+    """Return the remark about a file without weights."""
+    if sampling_fraction is not None:
+        return []
+    return [
+        "There are no weights: the sample is taken for the population. If it is a "
+        "sample, give the weights or the sampling fraction."
+    ]

@@ -1,0 +1,173 @@
+"""Additive noise: normal deviates in proportion to the standard deviation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from riskcore.protection.treatments.noise_kernels import fill_normal
+from riskcore.protection.treatments.precision import rounded_as
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Given,
+    Treatment,
+    checked_share,
+    enter,
+    flag,
+    mean_of,
+    options_of,
+    percent_of,
+    percent_words,
+    shown_percent,
+    uniform,
+)
+
+_MOST = 10.0
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class Noise(Treatment):
+    """Values get normal noise; zeros, which often mean "none", stay zeros.
+
+    Attributes
+    ----------
+    share : float
+        The standard deviation of the noise, as a share of that of the values.
+    correlated : bool
+        Whether the noise of several columns has their covariance, and the sum is shrunk
+        towards the mean so that means and covariances stay (Kim 1986). They are those
+        of the records that have all the columns, none of them 0.
+    """
+
+    share: float
+    correlated: bool = False
+
+    kind = "noise"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", checked_share("share", self.share, _MOST))
+        if not isinstance(self.correlated, bool):
+            raise ValueError("correlated: need true or false")
+
+    @property
+    def columns(self) -> tuple[int, float]:
+        """The fewest and the most columns that it takes together."""
+        return (2, math.inf) if self.correlated else (1, 1)
+
+    @property
+    def alters(self) -> bool:
+        """Noise does not follow from a value."""
+        return True
+
+    @property
+    def random(self) -> bool:
+        """Noise is drawn."""
+        return True
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``10%`` or ``10%:correlated``."""
+        argument, options = options_of(words, ("correlated",))
+        return cls(percent_of(argument), flag(options, "correlated"))
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        return shown_percent(self.share) + (":correlated" if self.correlated else "")
+
+    def describe(self, public: bool) -> str:
+        """Return "with noise of 10 % of the standard deviation, zeros kept"."""
+        size = f"noise of {percent_words(self.share)} of the standard deviation"
+        kept = ", means and covariances kept" if self.correlated else ""
+        return f"with {size}, zeros kept{kept}"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the values with noise."""
+        n = len(values[0])
+        deviates = _normal(given, n * len(values)).reshape(len(values), n)
+        work = self._correlated if self.correlated else self._added
+        return [
+            np.where(old == 0.0, 0.0, rounded_as(new, old))
+            for old, new in zip(values, work(values, deviates, given), strict=True)
+        ]
+
+    def _added(
+        self, values: Sequence[Floats], deviates: Floats, given: Given
+    ) -> list[Floats]:
+        """Return the sum of one column and noise."""
+        (x,) = values
+        present = ~np.isnan(x)
+        if np.count_nonzero(present) < 2:
+            return [x.copy()]
+        weights = None if given.weights is None else given.weights[present]
+        _, covariance = _moments(x[present][:, None], weights)
+        return [x + self.share * math.sqrt(covariance[0][0]) * deviates[0]]
+
+    def _correlated(
+        self, values: Sequence[Floats], deviates: Floats, given: Given
+    ) -> list[Floats]:
+        """Return columns with noise of their covariance, shrunk to keep it."""
+        x = np.stack(values, axis=1)
+        full = (~np.isnan(x) & (x != 0.0)).all(axis=1)
+        fewest = 2 * (len(values) + 1)
+        if np.count_nonzero(full) < fewest:
+            raise ValueError(
+                f"{given.label}: needs at least {fewest} records that have all the "
+                f"columns, none of them 0, and there are {np.count_nonzero(full)}; "
+                "treat the columns one by one"
+            )
+        weights = None if given.weights is None else given.weights[full]
+        mean, covariance = _moments(x[full], weights)
+        factor = _cholesky(covariance)
+        shrink = math.sqrt(1.0 + self.share * self.share)
+        out = []
+        for j, row in enumerate(factor):
+            noise = np.zeros(len(x))
+            for part, deviate in zip(row[: j + 1], deviates, strict=False):
+                noise = noise + part * deviate
+            out.append(mean[j] + (x[:, j] - mean[j] + self.share * noise) / shrink)
+        return out
+
+
+def _normal(given: Given, size: int) -> Floats:
+    """Return standard normal deviates, the same bits on every machine."""
+    deviates = uniform(given.numbers(size))
+    fill_normal(size, deviates)
+    return deviates
+
+
+def _moments(
+    x: Floats, weights: Floats | None
+) -> tuple[list[float], list[list[float]]]:
+    """Return the means and the covariances of columns, shape (n, p), n > 1."""
+    n, p = x.shape
+    mean = [mean_of(column, weights) for column in x.T]
+    apart = [column - center for column, center in zip(x.T, mean, strict=True)]
+    return mean, [
+        [mean_of(apart[i] * apart[j], weights) * (n / (n - 1)) for j in range(p)]
+        for i in range(p)
+    ]
+
+
+def _cholesky(matrix: list[list[float]]) -> list[list[float]]:
+    """Return the lower factor of a covariance, in plain arithmetic for equal bits.
+
+    A column that follows from those before it adds nothing.
+    """
+    p = len(matrix)
+    factor = [[0.0] * p for _ in range(p)]
+    for i in range(p):
+        for j in range(i + 1):
+            rest = matrix[i][j]
+            for m in range(j):
+                rest -= factor[i][m] * factor[j][m]
+            if i == j:
+                small = 1e-12 * matrix[i][i]
+                factor[i][i] = math.sqrt(rest) if rest > small else 0.0
+            elif factor[j][j] > 0.0:
+                factor[i][j] = rest / factor[j][j]
+    return factor

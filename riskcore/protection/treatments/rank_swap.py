@@ -1,0 +1,115 @@
+"""Rank swapping: records exchange values whose ranks are close."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.protection.treatments.rank_swap_kernels import swap_partners
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Given,
+    Integers,
+    Names,
+    Treatment,
+    checked_names,
+    checked_share,
+    enter,
+    options_of,
+    percent_of,
+    percent_words,
+    shown_percent,
+    shown_strata,
+    strata_of,
+)
+from riskcore.protection.treatments.strata import strata
+
+_ROUNDING = 1e-12
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class RankSwap(Treatment):
+    """Records exchange values whose ranks differ by at most a share of the records.
+
+    Each record has one partner, drawn from those within reach that have none yet, all
+    with equal chances (Moore 1996). The few that find no partner keep their value.
+
+    Attributes
+    ----------
+    share : float
+        How far ranks may be apart, as a share of the records with a value.
+    within : tuple of str
+        The columns of the strata in which values are exchanged.
+    """
+
+    share: float
+    within: Names = ()
+
+    kind = "swap"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", checked_share("share", self.share))
+        checked_names(self.within)
+
+    @property
+    def alters(self) -> bool:
+        """A record gets the value of another."""
+        return True
+
+    @property
+    def random(self) -> bool:
+        """Partners are drawn."""
+        return True
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``5%`` or ``5%:within=REGION``."""
+        argument, options = options_of(words, ("within",))
+        return cls(percent_of(argument), strata_of(options))
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        return f"{shown_percent(self.share)}{shown_strata(self.within)}"
+
+    def describe(self, public: bool) -> str:
+        """Return "exchanged with a record of similar rank".
+
+        An intruder who knows how far ranks may be apart can narrow the partners down
+        (Nin, Herranz and Torra 2008), so the public phrase does not tell.
+        """
+        reach = "" if public else f", at most {percent_words(self.share)} of them away"
+        within = f" within {', '.join(self.within)}" if self.within else ""
+        return f"exchanged with a record of similar rank{reach}{within}"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the exchanged values."""
+        (x,) = values
+        out = x.copy()
+        present = ~np.isnan(x)
+        if not present.any():
+            return [out]
+        # In a stratum of fewer records nobody would be within reach.
+        fewest = max(2, math.ceil((1.0 - _ROUNDING) / self.share))
+        numbers = given.numbers(2 * x.size)
+        ties, draws = numbers[: x.size], numbers[x.size :]
+        for rows in strata(given.stratum, present, fewest, given.label):
+            chosen = rows[present[rows]]
+            # Equal values are ranked at random.
+            order = chosen[np.lexsort((ties[chosen], x[chosen]))]
+            out[order] = x[order[self._partners(draws[order])]]
+        return [out]
+
+    def _partners(self, draws: NDArray[np.uint64]) -> Integers:
+        """Return the rank with which each rank exchanges its value."""
+        n = draws.size
+        partner = np.empty(n, np.int64)
+        reach = math.floor(self.share * n * (1.0 + _ROUNDING))
+        counts = np.empty(n + 1, np.int64)
+        swap_partners(n, reach, np.ascontiguousarray(draws), counts, partner)
+        return partner

@@ -1,0 +1,137 @@
+"""Rounding to multiples of a base or to significant digits, to nearest or unbiased."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self, cast
+
+import numpy as np
+
+from riskcore.common import arguments
+from riskcore.common.words import counted
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Given,
+    Treatment,
+    checked_number,
+    checked_whole,
+    enter,
+    flag,
+    number_of,
+    options_of,
+    shown_number,
+    uniform,
+    whole_of,
+)
+
+# The powers of ten that are exact doubles, and their inverses.
+_MOST = 22
+_POWERS = np.array([float(f"1e{power}") for power in range(_MOST + 1)])
+_SIZES = np.array([float(f"1e{power}") for power in range(-_MOST, _MOST + 1)])
+# A quotient this close to a whole number, relatively, is one, but for its rounding.
+_CLOSE = 2.0**-50
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class Rounding(Treatment):
+    """Values become multiples of a base, or numbers of few digits.
+
+    Attributes
+    ----------
+    base : float, optional
+    digits : int, optional
+        Significant digits, instead of a base.
+    unbiased : bool
+        Whether a value is rounded up with a probability equal to its distance from the
+        multiple below, in bases (Nargundkar and Saveland 1972); otherwise to the
+        nearest one, halves to the even one.
+    """
+
+    base: float | None = None
+    digits: int | None = None
+    unbiased: bool = False
+
+    kind = "round"
+
+    def __post_init__(self) -> None:
+        if (self.base is None) == (self.digits is None):
+            raise ValueError("give a base such as 100, or digits such as 2digits")
+        if self.base is not None:
+            base = checked_number("base", self.base)
+            if not base > 0.0 or max(Fraction(repr(base)).as_integer_ratio()) > 1e22:
+                raise ValueError(
+                    f"base={shown_number(base)}: need a number above 0 with few digits"
+                )
+            object.__setattr__(self, "base", base)
+        if self.digits is not None and checked_whole("digits", self.digits, 1) > 15:
+            raise ValueError(f"digits={self.digits}: need 1 to 15 digits")
+        if not isinstance(self.unbiased, bool):
+            raise ValueError("unbiased: need true or false")
+
+    @property
+    def alters(self) -> bool:
+        """Whether a multiple that is not the nearest may be taken."""
+        return self.unbiased
+
+    @property
+    def random(self) -> bool:
+        """Whether it needs a secret."""
+        return self.unbiased
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``100``, ``2digits`` or ``100:unbiased``."""
+        argument, options = options_of(words, ("unbiased",))
+        unbiased = flag(options, "unbiased")
+        if argument.endswith("digits") or argument.endswith("digit"):
+            digits = whole_of(argument.rpartition("digit")[0], "a number of digits")
+            return cls(digits=digits, unbiased=unbiased)
+        base = number_of(argument, "a base such as 100 or digits such as 2digits")
+        return cls(base=base, unbiased=unbiased)
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        unit = f"{self.digits}digits" if self.base is None else shown_number(self.base)
+        return unit + (":unbiased" if self.unbiased else "")
+
+    def describe(self, public: bool) -> str:
+        """Return "rounded to multiples of 100"."""
+        if self.base is None:
+            to = counted(cast(int, self.digits), "significant digit")
+        else:
+            to = f"multiples of {shown_number(self.base)}"
+        return f"rounded to {to}" + (", unbiased at random" if self.unbiased else "")
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the rounded values."""
+        (x,) = values
+        if self.base is None:
+            up, down = self._scale(x, given.label)
+        else:
+            numerator, denominator = Fraction(repr(self.base)).as_integer_ratio()
+            up, down = np.array(float(denominator)), np.array(float(numerator))
+        # Multiples are whole numbers times one exact number, divided by another: so
+        # 3 tenths are the double 0.3.
+        multiple = x * up / down
+        nearest = np.rint(multiple)
+        if self.unbiased:
+            below = np.floor(multiple)
+            drawn = below + (uniform(given.numbers(x.size)) < multiple - below)
+            exact = np.abs(multiple - nearest) <= _CLOSE * np.abs(multiple)
+            nearest = np.where(exact, nearest, drawn)
+        return [nearest * down / up + 0.0]
+
+    def _scale(self, x: Floats, label: str) -> tuple[Floats, Floats]:
+        """Return two powers of ten that bring each value to its whole digits."""
+        size = np.abs(np.where(np.isnan(x) | (x == 0.0), 1.0, x))
+        power = np.searchsorted(_SIZES, size, side="right") - 1 - _MOST
+        last = power - (cast(int, self.digits) - 1)
+        arguments.refuse(
+            label,
+            (size >= _SIZES[-1]) | (last < -_MOST),
+            "of a size that can be rounded to these digits",
+        )
+        return _POWERS[np.maximum(-last, 0)], _POWERS[np.maximum(last, 0)]

@@ -1,0 +1,481 @@
+"""The rule of a treatment: read from words, kept in records, told in words.
+
+A rule is written ``kind:argument``, with ``=`` for what values become and further
+``:words`` for its options, as in ``top:1%=mean`` or ``swap:5%:within=REGION``. Each
+kind of treatment is a class in a module of its own, entered in `KINDS`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Names = tuple[str, ...]
+Kind = TypeVar("Kind", bound="type[Treatment]")
+
+# The treatments by the word with which their rules begin.
+KINDS: dict[str, type[Treatment]] = {}
+
+# A mean of fewer values tells too much of each.
+FEWEST = 3
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """What a treatment may use beside the values.
+
+    Attributes
+    ----------
+    weights : float64 ndarray, shape (n,), or None
+    stratum : int64 ndarray, shape (n,), or None
+        The stratum of each record, if the rule has ``within``.
+    label : str
+        The column and its rule, for messages.
+    numbers : callable
+        Returns as many secret numbers of 64 bits as it is asked for, the same at each
+        call.
+    household : int64 ndarray, shape (n,), or None
+    risk : float64 ndarray, shape (n,), or None
+        A risk of each record; those with the largest are treated first.
+    tell : callable
+        Takes the effects, as plain data for the private record.
+    """
+
+    weights: Floats | None
+    stratum: Integers | None
+    label: str
+    numbers: Callable[[int], NDArray[np.uint64]]
+    household: Integers | None = None
+    risk: Floats | None = None
+    tell: Callable[[dict[str, Any]], object] = dict
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment(ABC):
+    """A rule for the values of a column, or of several columns together.
+
+    Attributes
+    ----------
+    kind : str
+        The word with which the rule begins.
+    alters : bool
+        Whether a record may get a value that its own value does not imply, as with
+        noise. Otherwise values only become coarser, as by top coding.
+    random : bool
+        Whether it needs a secret.
+    columns : tuple
+        The fewest and the most columns that it takes together.
+    categorical : bool
+        Whether values are categories: text is given as codes, and comes back as text.
+    """
+
+    kind: ClassVar[str]
+    categorical: ClassVar[bool] = False
+    by_risk: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[int, float]:
+        """The fewest and the most columns that it takes together."""
+        return 1, 1
+
+    @property
+    def alters(self) -> bool:
+        """Whether a value may become one that it does not imply."""
+        return False
+
+    @property
+    def random(self) -> bool:
+        """Whether the treatment needs a secret."""
+        return False
+
+    @classmethod
+    @abstractmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of the words after its kind and the first colon."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return the words after the kind, from which `parsed` makes an equal rule."""
+
+    @abstractmethod
+    def describe(self, public: bool) -> str:
+        """Return what the treatment does as a phrase, such as "rounded to 100".
+
+        The public phrase has no number that may come from the data and cannot be seen
+        in the treated file.
+        """
+
+    @abstractmethod
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the treated values of its columns; nan is missing, and stays so."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.words()}"
+
+    @classmethod
+    def of(cls, column: str, rule: str | Treatment) -> Treatment:
+        """Return the treatment of a rule in words.
+
+        Parameters
+        ----------
+        column : str
+            The column, or columns, that the rule is for: errors name it.
+        rule : str or Treatment
+
+        Returns
+        -------
+        Treatment
+
+        Raises
+        ------
+        TypeError
+            If the rule is neither text nor a treatment.
+        ValueError
+            If the text is not a rule.
+
+        Examples
+        --------
+        >>> rule = Treatment.of("income", "round:100")
+        >>> rule.base, str(rule)
+        (100.0, 'round:100')
+        """
+        if isinstance(rule, Treatment):
+            return rule
+        if not isinstance(rule, str):
+            raise TypeError(
+                f"treat {column}: need a rule in words such as 'round:100', not "
+                f"{arguments.shown(rule)}"
+            )
+        kind, colon, words = rule.strip().partition(":")
+        try:
+            return _class_of(kind).parsed(words if colon else "")
+        except ValueError as error:
+            raise ValueError(f"treat {column}={rule}: {error}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain data for JSON.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> Treatment.of("income", "microaggregate:3").to_dict()
+        {'kind': 'microaggregate', 'k': 3, 'within': []}
+        """
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {"kind": self.kind} | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Treatment:
+        """Return the rule of plain data.
+
+        Parameters
+        ----------
+        plain : mapping
+            What `to_dict` returned, or JSON made of it.
+
+        Returns
+        -------
+        Treatment
+
+        Raises
+        ------
+        ValueError
+            If `to_dict` does not return such data.
+
+        Examples
+        --------
+        >>> rule = Treatment.of("income", "top:1%=mean")
+        >>> Treatment.from_dict(rule.to_dict()) == rule
+        True
+        """
+        if not isinstance(plain, Mapping) or not isinstance(plain.get("kind"), str):
+            raise ValueError(
+                f"treatment {arguments.shown(plain)}: need an object with a kind"
+            )
+        kind = _class_of(plain["kind"])
+        names = {each.name for each in fields(kind)}
+        if set(plain) - {"kind"} != names:
+            raise ValueError(
+                f"treatment {kind.kind!r}: need exactly {', '.join(sorted(names))} "
+                f"beside kind, not {arguments.shown(sorted(map(str, plain)))}"
+            )
+        values = {
+            name: tuple(plain[name]) if isinstance(plain[name], list) else plain[name]
+            for name in names
+        }
+        try:
+            return kind(**values)
+        except (TypeError, OverflowError) as error:
+            raise ValueError(f"treatment {kind.kind!r}: {error}") from None
+
+
+def enter(kind: Kind) -> Kind:
+    """Enter a class of treatments in `KINDS`."""
+    KINDS[kind.kind] = kind
+    return kind
+
+
+def _class_of(kind: str) -> type[Treatment]:
+    """Return the class of a kind of treatment."""
+    if kind not in KINDS:
+        raise arguments.not_one_of("kind", kind, sorted(KINDS))
+    return KINDS[kind]
+
+
+def parsed_treatments(
+    treat: Mapping[Any, Any], columns: Iterable[Any]
+) -> dict[Names, tuple[Treatment, ...]]:
+    """Return the treatments of columns, in the order in which they apply.
+
+    Parameters
+    ----------
+    treat : mapping
+        Of a column, of several joined as in ``"income+savings"`` or of a tuple of
+        columns, to a rule or a list of rules, which apply one after the other.
+    columns : iterable of str
+        The columns of the file.
+
+    Returns
+    -------
+    dict of tuple of str to tuple of Treatment
+
+    Raises
+    ------
+    TypeError
+        If ``treat`` is not such a mapping.
+    ValueError
+        If a column does not exist, stands in two keys, or is its own stratum, or if a
+        rule does not take that number of columns.
+
+    Examples
+    --------
+    >>> found = parsed_treatments({"a+b": "microaggregate:3"}, ["a", "b"])
+    >>> list(found)
+    [('a', 'b')]
+    """
+    if not isinstance(treat, Mapping):
+        raise TypeError(
+            f"treat={arguments.shown(treat)}: need a mapping of columns to rules, such "
+            "as {'income': 'round:100'}"
+        )
+    known = set(columns)
+    found: dict[Names, tuple[Treatment, ...]] = {}
+    for key, rules in treat.items():
+        names = _names(key, known)
+        label = joined(names)
+        each = rules if isinstance(rules, list | tuple) else [rules]
+        found[names] = tuple(Treatment.of(label, rule) for rule in each)
+    check_treatments(found, known)
+    return found
+
+
+def check_treatments(
+    treat: Mapping[Names, Sequence[Treatment]], known: set[Any] | None = None
+) -> None:
+    """Refuse rules that do not fit their columns, and columns in two keys.
+
+    ``known`` are the columns of the file.
+    """
+    for names, rules in treat.items():
+        _check(names, rules, known)
+    every = [name for names in treat for name in names]
+    twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
+    if twice:
+        raise ValueError(
+            f"treat: {joined(tuple(twice))} stands in two keys; give one key with a "
+            "list of rules"
+        )
+
+
+def _names(key: Any, known: set[Any]) -> Names:
+    """Return the columns of one key of ``treat``."""
+    if isinstance(key, tuple):
+        return key
+    arguments.column_name("treat", key)
+    if key in known or not isinstance(key, str):
+        return (key,)
+    return tuple(key.split("+"))
+
+
+def joined(names: Names) -> str:
+    """Return columns as they are written before a rule."""
+    return "+".join(map(str, names))
+
+
+def _check(names: Names, rules: Sequence[Treatment], known: set[Any] | None) -> None:
+    """Refuse rules that do not fit their columns."""
+    label = joined(names)
+    for rule in rules:
+        fewest, most = rule.columns
+        if not fewest <= len(names) <= most:
+            need = "one column" if most == 1 else f"at least {fewest} columns"
+            raise ValueError(f"treat {label}={rule}: this rule takes {need}")
+        own = [name for name in names if name in getattr(rule, "within", ())]
+        if own:
+            raise ValueError(
+                f"treat {label}={rule}: {', '.join(own)} cannot be a stratum as well"
+            )
+        unknown = [
+            str(name)
+            for name in (*names, *getattr(rule, "within", ()))
+            if known is not None and name not in known
+        ]
+        if unknown:
+            raise ValueError(
+                f"treat {label}={rule}: the file has no column {', '.join(unknown)}"
+            )
+
+
+def number_of(text: str, what: str = "a number") -> float:
+    """Return the number that a text says."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text!r} is not {what}")
+    return checked_number(what, float(text))
+
+
+def whole_of(text: str, what: str = "a whole number") -> int:
+    """Return the whole number that a text says."""
+    if not re.fullmatch(r"\d{1,15}", text, re.ASCII):
+        raise ValueError(f"{text!r} is not {what}")
+    return int(text)
+
+
+def percent_of(text: str) -> float:
+    """Return the share that a text such as ``5%`` says."""
+    number, sign = text[:-1], text[-1:]
+    if sign != "%" or not _NUMBER.fullmatch(number):
+        raise ValueError(f"{text!r} is not a share such as 5%")
+    return float(Decimal(number) / 100)
+
+
+def shown_number(number: float) -> str:
+    """Return the shortest text of a number; whole numbers without a point."""
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def shown_percent(share: float) -> str:
+    """Return a share as percent, so that `percent_of` gives it back."""
+    percent = (Decimal(repr(float(share))) * 100).normalize()
+    return f"{percent:f}%"
+
+
+def percent_words(share: float) -> str:
+    """Return a share in a sentence."""
+    return f"{shown_percent(share)[:-1]} %"
+
+
+def checked_number(name: str, value: Any) -> float:
+    """Return a finite number of a rule as a double, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name}={arguments.shown(value)}: need a number")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise ValueError(f"{name}={arguments.shown(value)}: need a finite number")
+    return found
+
+
+def checked_share(name: str, value: Any, most: float = 1.0) -> float:
+    """Return a share of a rule, above 0 and below ``most``, or refuse it."""
+    found = checked_number(name, value)
+    if not 0.0 < found < most:
+        raise ValueError(
+            f"{name}={percent_words(found)}: need a share above 0 % and below "
+            f"{percent_words(most)}"
+        )
+    return found
+
+
+def checked_whole(name: str, value: Any, fewest: int) -> int:
+    """Return a whole number of a rule, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < fewest:
+        raise ValueError(
+            f"{name}={arguments.shown(value)}: need a whole number of at least {fewest}"
+        )
+    return value
+
+
+def checked_names(value: Any) -> Names:
+    """Return the names of strata of a rule, or refuse them."""
+    found = value if isinstance(value, tuple) else (None,)
+    names = tuple(one for one in found if isinstance(one, str) and one)
+    if len(set(names)) < len(found):
+        raise ValueError(
+            f"within={arguments.shown(value)}: need different names of columns"
+        )
+    return names
+
+
+def options_of(words: str, allowed: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Split words into the argument and its options, ``name`` or ``name=value``."""
+    argument, *rest = words.split(":")
+    found: dict[str, str] = {}
+    for word in rest:
+        name, _, value = word.partition("=")
+        if name not in allowed:
+            raise ValueError(
+                f"option {word!r}: "
+                + (
+                    f"use {' or '.join(allowed)}"
+                    if allowed
+                    else "this rule has no options"
+                )
+            )
+        if name in found:
+            raise ValueError(f"option {name!r} is given twice")
+        found[name] = value
+    return argument, found
+
+
+def flag(options: Mapping[str, str], name: str) -> bool:
+    """Return whether an option without a value is given."""
+    if options.get(name):
+        raise ValueError(f"option {name!r} takes no value")
+    return name in options
+
+
+def strata_of(options: Mapping[str, str]) -> Names:
+    """Return the columns of the option ``within=REGION+SEX``."""
+    return tuple(options["within"].split("+")) if "within" in options else ()
+
+
+def shown_strata(within: Names) -> str:
+    """Return the option that `strata_of` reads."""
+    return f":within={'+'.join(within)}" if within else ""
+
+
+def mean_of(values: Floats, weights: Floats | None) -> float:
+    """Return the mean, weighted if there are weights: sums are rounded once."""
+    if weights is None:
+        return math.fsum(values.tolist()) / values.size
+    total = math.fsum(weights.tolist())
+    if total <= 0.0:
+        return mean_of(values, None)
+    return math.fsum((values * weights).tolist()) / total
+
+
+def uniform(numbers: NDArray[np.uint64]) -> Floats:
+    """Return numbers of 64 bits as multiples of 2^-53 in (0, 1), without the ends."""
+    return ((numbers >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52

@@ -1,0 +1,56 @@
+"""Strata of treatments: those with too few values are treated together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.warn import warn
+from riskcore.protection.treatments.rules import Integers
+
+
+class SmallStrata(UserWarning):
+    """Some strata have too few values for a treatment, and are treated together."""
+
+
+def strata(
+    stratum: Integers | None, counts: NDArray[np.bool_], fewest: int, label: str
+) -> Iterator[Integers]:
+    """Yield the positions of the records of each stratum.
+
+    Strata with fewer than ``fewest`` records that count become one stratum. If that has
+    too few as well, the smallest of the others joins it.
+    """
+    if np.count_nonzero(counts) < fewest:
+        raise ValueError(
+            f"{label}: needs at least {fewest} records with values, and there are only "
+            f"{np.count_nonzero(counts)}; leave the treatment or the column out"
+        )
+    if stratum is None:
+        yield np.arange(counts.size)
+        return
+    _, code = np.unique(stratum, return_inverse=True)
+    size = np.bincount(code[counts], minlength=int(code.max()) + 1)
+    small = size < fewest
+    # Strata without any value need no treatment, and get none.
+    number = int(np.count_nonzero(small & (size > 0)))
+    if number:
+        warn(_message(label, number, fewest), SmallStrata)
+    if small.any():
+        if size[small].sum() < fewest:
+            others = np.where(small, size.sum() + 1, size)
+            small[np.argmin(others)] = True
+        code = np.where(small[code], len(size), code)
+    order = np.argsort(code, kind="stable")
+    ends = np.flatnonzero(np.diff(code[order])) + 1
+    yield from np.split(order, ends)
+
+
+def _message(label: str, number: int, fewest: int) -> str:
+    strata = "stratum has" if number == 1 else "strata have"
+    return (
+        f"{label}: {number} {strata} fewer than {fewest} records with values; they are "
+        "treated together, with the smallest other stratum if needed"
+    )

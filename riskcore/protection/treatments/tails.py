@@ -1,0 +1,194 @@
+"""Top and bottom coding: the largest or smallest values become one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+
+from riskcore.common.words import counted
+from riskcore.protection.treatments.precision import rounded_as
+from riskcore.protection.treatments.rules import (
+    FEWEST,
+    Floats,
+    Given,
+    Treatment,
+    checked_number,
+    checked_share,
+    checked_whole,
+    enter,
+    mean_of,
+    number_of,
+    options_of,
+    percent_of,
+    percent_words,
+    shown_number,
+    shown_percent,
+    whole_of,
+)
+
+# Weights are sums of doubles: so much of a share is taken for rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail(Treatment):
+    """The values of one tail become the limit, their mean or a code.
+
+    Attributes
+    ----------
+    limit : float, optional
+        The largest value that is kept (the smallest one for bottom coding).
+    share : float, optional
+        Instead of a limit: the share of the records, or of their weights, in the tail.
+        The limit is the innermost value that no larger share exceeds.
+    records : int, optional
+        The same as a number of records.
+    becomes : "limit", "mean" or float
+        What values beyond the limit become: the limit, their weighted mean, a code.
+    """
+
+    limit: float | None = None
+    share: float | None = None
+    records: int | None = None
+    becomes: Literal["limit", "mean"] | float = "limit"
+
+    sign: ClassVar[float]
+
+    def __post_init__(self) -> None:
+        given = [self.limit, self.share, self.records]
+        if sum(one is not None for one in given) != 1:
+            raise ValueError("give one of a limit, a share and a number of records")
+        if self.limit is not None:
+            object.__setattr__(self, "limit", checked_number("limit", self.limit))
+        if self.share is not None:
+            object.__setattr__(self, "share", checked_share("share", self.share))
+        if self.records is not None:
+            checked_whole("records", self.records, 1)
+        if self.becomes not in ("limit", "mean"):
+            code = checked_number("code", self.becomes)
+            object.__setattr__(self, "becomes", code)
+        few = self.records is not None and self.records < FEWEST
+        if self.becomes == "mean" and few:
+            raise ValueError(
+                f"the mean of {counted(cast(int, self.records), 'record')} tells too "
+                f"much of them: take at least {FEWEST}"
+            )
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of ``50000``, ``1%=mean`` or ``5n=999``."""
+        argument, _ = options_of(words, ())
+        where, equals, becomes = argument.partition("=")
+        beyond: Any = becomes if equals else "limit"
+        if beyond not in _WORDS:
+            beyond = number_of(beyond, "a code, mean or limit")
+        if where.endswith("%"):
+            return cls(share=percent_of(where), becomes=beyond)
+        if where.endswith("n"):
+            records = whole_of(where[:-1], "the number of records of a tail, as in 5n")
+            return cls(records=records, becomes=beyond)
+        limit = number_of(where, "a limit such as 50000, 1% or 5n")
+        return cls(limit=limit, becomes=beyond)
+
+    def words(self) -> str:
+        """Return the words of the rule."""
+        if self.becomes == "limit":
+            return self._where()
+        mean = isinstance(self.becomes, str)
+        becomes = self.becomes if mean else shown_number(cast(float, self.becomes))
+        return f"{self._where()}={becomes}"
+
+    def _where(self) -> str:
+        if self.limit is not None:
+            return shown_number(self.limit)
+        if self.share is not None:
+            return shown_percent(self.share)
+        return f"{self.records}n"
+
+    def describe(self, public: bool) -> str:
+        """Return "top coding: the largest 1 % become their mean"."""
+        outermost, beyond = (
+            ("largest", "above") if self.sign > 0 else ("smallest", "below")
+        )
+        if self.limit is not None:
+            limit = "a limit" if public else shown_number(self.limit)
+            which = f"values {beyond} {limit}"
+        elif self.share is not None:
+            which = f"the {outermost} {percent_words(self.share)} of the values"
+        else:
+            which = f"the {counted(cast(int, self.records), f'{outermost} value')}"
+        become = {"limit": "the limit", "mean": "their mean"}.get(
+            cast(str, self.becomes), "one code"
+        )
+        return f"{self.kind} coding: {which} become {become}"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the coded values."""
+        (column,) = values
+        present = ~np.isnan(column)
+        x = column[present] * self.sign
+        weights = None if given.weights is None else given.weights[present]
+        out = column.copy()
+        out[present] = self._coded(x, weights, given.label) * self.sign + 0.0
+        return [out]
+
+    def _coded(self, x: Floats, weights: Floats | None, label: str) -> Floats:
+        """Return the coded values of the upper tail."""
+        if not x.size:
+            return x
+        limit = self._limit(x, weights, label)
+        tail = x > limit
+        coded = x.copy()
+        if not isinstance(self.becomes, str):
+            coded[tail] = self.becomes * self.sign
+        elif self.becomes == "limit":
+            coded[tail] = limit
+        elif tail.any():
+            if np.count_nonzero(tail) < FEWEST:
+                raise ValueError(
+                    f"{label}: the tail has fewer than {FEWEST} values, so their mean "
+                    "tells too much of each; take a larger tail, or the limit"
+                )
+            mean = mean_of(x[tail], None if weights is None else weights[tail])
+            coded[tail] = rounded_as(np.array([mean]), x)[0]
+        return coded
+
+    def _limit(self, x: Floats, weights: Floats | None, label: str) -> float:
+        """Return the largest value that stays."""
+        if self.limit is not None:
+            return self.limit * self.sign
+        order = np.argsort(-x, kind="stable")
+        if self.records is not None:
+            if self.records >= x.size:
+                raise ValueError(
+                    f"{label}: the column has only {counted(x.size, 'value')}"
+                )
+            return float(x[order[self.records]])
+        above = np.cumsum(np.ones(x.size) if weights is None else weights[order])
+        most = cast(float, self.share) * above[-1] * (1.0 + _ROUNDING)
+        inside = int(np.searchsorted(above, most, side="right"))
+        return float(x[order[min(inside, x.size - 1)]])
+
+
+_WORDS = ("limit", "mean")
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class TopCoding(_Tail):
+    """The largest values become one value: ``top:50000``, ``top:1%=mean``."""
+
+    kind = "top"
+    sign = 1.0
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class BottomCoding(_Tail):
+    """The smallest values become one value: ``bottom:0``, ``bottom:5n=-1``."""
+
+    kind = "bottom"
+    sign = -1.0
