@@ -238,6 +238,10 @@ def describe(
     names = arguments.names("keys", keys)
     arguments.column_name("weight", weight)
     arguments.column_name("household", household)
+    if not isinstance(roles, Mapping | None):
+        raise TypeError(
+            f"roles={arguments.shown(roles)}: need a mapping of columns to roles"
+        )
     weight = source.weight if weight is None else weight
     given = roles_of(names, weight, household, roles or {})
     source.check(given)

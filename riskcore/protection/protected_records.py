@@ -199,13 +199,13 @@ class ProtectedRecords:
 
         For data on an engine, the columns without a role in the protection, or all
         columns if a column that is not a key is recoded. The order of records is not
-        checked, either.
+        checked, either. Identifiers are left out.
         """
         if self.on_engine is None or not self.hidden:
             return ()
-        if self.n >= MOST_SHOWN or self._recoded_apart:
-            return tuple(self.source.names)
-        known = self.settings.suppressible
+        known = {*self.settings.with_role("identifier")}
+        if self.n < MOST_SHOWN and not self._recoded_apart:
+            known |= {*self.settings.suppressible}
         return tuple(name for name in self.source.names if name not in known)
 
     @property

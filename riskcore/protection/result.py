@@ -110,7 +110,8 @@ class Protected(ProtectedRecords):
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
-        return shown_by(self, Records.of(self.rows).columns)
+        rows = self.data if self.on_engine is None else self.rows
+        return shown_by(self, Records.of(rows).columns)
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return the suppressed and recoded values that some columns reveal.

@@ -12,6 +12,7 @@ from riskcore import (
     assess,
     check,
     compare,
+    describe,
     diversity,
     protect,
     suda,
@@ -48,6 +49,10 @@ def plain(**options):
     return page({"original": result}, **{"title": "T", **options})
 
 
+def leak(text="a", advice="a", accepted=None):
+    return {"text": text, "advice": advice, "accepted": accepted}
+
+
 def keyed(text, **options):
     return assess({text: ["a", None] * 9, **ROLES}, [text], "w", **options)
 
@@ -61,8 +66,12 @@ def named(text):
     """Protect a file in which everything has the name."""
     keys = [f"{text}{i}" for i in range(3)]
     data = {key: ["a", "b", "c"] * 6 for key in keys[:2]} | {keys[2]: ["x"] * 18}
+    own = [f"{text}{i}" for i in range(3, 9)]
+    data |= {name: [f"{text}{i}" for i in range(18)] for name in own}
     return protect(
         {**data, **ROLES}, keys[:2], "w", "hh", threshold=0.9,
+        roles=dict(zip(own, ["identifier", "sensitive", "numeric"], strict=False)),
+        accept={own[3]: f"as {text} said", own[1]: text, "hh": text},
         recodings={keys[0]: Recoding.mapping({"a": text})}, cost={keys[0]: 2.0},
         related={keys[1]: [keys[2]]},
     )  # fmt: skip
@@ -119,8 +128,11 @@ PLACES = {
     "recoded column": lambda text: plain(
         facts=recoding_facts({text: Recoding.top_bottom(top=5)})
     ),
-    "what shows": lambda text: plain(shown=[{"text": text, "advice": "a"}]),
-    "what can be done": lambda text: plain(shown=[{"text": "a", "advice": text}]),
+    "leak": lambda text: plain(leaks=[leak(text=text)]),
+    "what can be done about a leak": lambda text: plain(leaks=[leak(advice=text)]),
+    "accepted leak": lambda text: plain(leaks=[leak(text=text, accepted="a")]),
+    "why a leak is accepted": lambda text: plain(leaks=[leak(accepted=text)]),
+    "column that was not examined": lambda text: plain(not_examined=["a", text]),
     "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
     "why there is no utility": lambda text: plain(utility=text),
@@ -159,12 +171,18 @@ def results_named(text):
     data = {first: ["a", "b", "c"] * 6, second: ["x", "y"] * 9, "w": [5.0] * 18}
     keys = [first, second]
     safe = protect(data, keys, "w", k=4)
+    own = {**data, f"{text}3": [f"{text}{i}" for i in range(18)]}
     return {
         "assess": assess(data, keys, "w"),
         "check": check(data, [first], k=2, sensitive=[second], t=0.5),
         "compare": compare(data, safe.data, keys, "w"),
+        "describe": describe(own, [first], roles={second: "sensitive"}),
         "diversity": diversity(data, [first], [second]),
         "protect": safe,
+        "protect with leaks": protect(own, keys, "w", k=4),
+        "protect with accepted leaks": protect(
+            own, keys, "w", k=4, accept={f"{text}3": text}
+        ),
         "protect by sets": protect(data, keys, "w", k=4, subsets=1),
         "suda": suda(data, keys),
         "try": try_out(data, keys, {f"{text}a": {"k": 2}, f"{text}b": {"k": 1}}),
@@ -177,6 +195,10 @@ def test_results_show_names_and_run_nothing(text):
     plain = results_named("A" * len(text))
     for name, result in results_named(text).items():
         said = [repr(result)]
+        if hasattr(result, "summary"):
+            said += result.summary().splitlines()
+        if name == "describe":
+            said += result.text(text).splitlines()
         if hasattr(result, "_repr_html_"):
             made = result._repr_html_()
             said.append(made)

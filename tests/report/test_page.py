@@ -500,10 +500,31 @@ def test_what_shows_is_in_the_office_page():
             threshold=0.05, recodings=rules,
         )  # fmt: skip
     made = protection_page(result, title="T")
-    (said,) = (one for one in result.to_dict()["shown"] if one["column"] == "BORN")
+    (said,) = (one for one in result.to_dict()["leaks"] if one["column"] == "BORN")
     assert [said["text"], said["advice"]] in rows_of(made)
-    assert "What it reveals" not in protection_page(result, title="T", shown=[])
+    assert "Open leaks" in made
+    assert "Accepted leaks" not in made
+    none = {"verdict": "None.", "leaks": [], "not_examined": ["BORN", "INCOME"]}
+    other = protection_page(result, title="T", examined=none)
+    assert '<p class="verdict">None.</p>' in other
+    assert "Open leaks" not in other
+    assert "as they have no role: BORN and INCOME." in other
     assert "BORN" not in public_protection_page(result)
+
+
+def test_accepted_leaks_are_in_the_office_page_with_the_reasons():
+    data = simulate.microdata(2000, np.random.default_rng(5))
+    own = {**data, "CODE": np.arange(len(data["SEX"]))}
+    result = protect(
+        own, ["SEX"], "WEIGHT", k=3, accept={"CODE": "<nobody> has it", "*": "a trifle"}
+    )
+    made = protection_page(result, title="T")
+    (said,) = (one for one in result.to_dict()["leaks"] if one["column"] == "CODE")
+    assert [said["text"], "<nobody> has it"] in rows_of(made)
+    assert "Open leaks" not in made
+    public = public_protection_page(result)
+    for word in ("CODE", "nobody", "trifle", "leak", "INCOME"):
+        assert word not in public
 
 
 def test_settings_are_not_cut():

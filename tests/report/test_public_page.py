@@ -311,7 +311,7 @@ def test_a_threshold_that_is_not_kept_is_no_bound_of_the_largest_risk():
     assert not result.goals_met
     bounds, _ = classes_of(public_protection_page(result))
     assert bounds[-1][1] == 0.5
-    assert "Not safe" in public_protection_page(result)
+    assert "Goals not met: some records" in public_protection_page(result)
 
 
 def test_a_rate_close_to_what_a_kept_threshold_allows_is_not_shown():

@@ -19,7 +19,7 @@ from riskcore.assessment.roles import (
     propose,
     singles_out,
 )
-from riskcore.common.words import counted, listed, printable
+from riskcore.common.words import listed, printable
 from riskcore.data.profile import ColumnProfile
 from riskcore.protection.leaks.composition import records_by_composition
 from riskcore.protection.leaks.disclosure import Shown
@@ -263,7 +263,7 @@ def not_examined_text(names: Collection[Hashable]) -> str:
         return ""
     shown = [printable(str(name)) for name in names]
     if len(shown) > _NAMED:
-        shown = [*shown[:_NAMED], counted(len(shown) - _NAMED, "more")]
+        shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
     return (
         f"Not examined, as they have no role: {listed(shown)}."
         if len(names) > 1

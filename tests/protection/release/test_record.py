@@ -314,7 +314,7 @@ def test_what_is_printed_as_json_is_no_secret(capsys):
     arguments = [
         "protect", "survey-93.csv", "--keys", *KEYS, "--weight", "w", "--threshold",
         "0.02", "--household", "hh", "--output", "safe.csv", "--shuffle", "--json",
-        "--record-public", "p.json",
+        "--record-public", "p.json", "--accept", "*=a test",
     ]  # fmt: skip
     assert cli.main(arguments) == 0
     text = capsys.readouterr().out
@@ -601,11 +601,13 @@ def test_members_that_lack(record):
         for path in lacking
         if is_read(json.dumps(changed(record, path, lambda at, name: at.pop(name))))
     ]
-    # What is not needed: of recodings what has a default, of files their names.
+    # What is not needed: of recodings what has a default, of files their names, and
+    # single roles and reasons.
     assert {path[-1] for path in read} <= {
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
         "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
         "missing_codes", "codelist", "source", "bounds", "line", "user_missing",
+        "born", "*",
     }  # fmt: skip
 
 
