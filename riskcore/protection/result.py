@@ -167,6 +167,8 @@ class Protected(ProtectedRecords):
         columns: Iterable[Hashable] = (),
         strata: Iterable[Hashable] = (),
         interactions: bool = False,
+        models: Iterable[str] = (),
+        tables: Iterable[str | Sequence[Hashable]] = (),
         progress: Lines | None = None,
     ) -> Comparison:
         """Compare the file before and after protection: what it has cost in utility.
@@ -176,9 +178,9 @@ class Protected(ProtectedRecords):
 
         Parameters
         ----------
-        columns, strata, interactions, progress
+        columns, strata, interactions, models, tables, progress
             As for `riskcore.compare`. For data on an engine, strata must be keys or
-            related to keys, and ``columns`` must be empty.
+            related to keys, and ``columns``, ``models`` and ``tables`` must be empty.
 
         Returns
         -------
@@ -200,7 +202,13 @@ class Protected(ProtectedRecords):
         (1, 0.2, 0)
         """
         return comparison_of(
-            self, columns, strata, interactions=interactions, progress=progress
+            self,
+            columns,
+            strata,
+            models=models,
+            tables=tables,
+            interactions=interactions,
+            progress=progress,
         )
 
     def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
