@@ -7,8 +7,10 @@ make them robust, those of a sample with replacement (Binder 1983): A^-1 M A^-1 
 with A the weighted information and M the sum of w^2 e^2 x x', e being a residual.
 
 A logistic model is separated if parameters can grow without limit while the fit gets
-better: then no finite estimate exists (Albert and Anderson 1984). Newton's steps show
-that: all sums are right, but the step still moves the logit of some records by about 1.
+better: then no finite estimate exists (Albert and Anderson 1984). Newton's method shows
+that in one of three ways: the logits of the two responses do not overlap; a step moves
+no record away from its response; or all sums are right, but a step still moves the
+logit of some records by about 1.
 
 Exponentials are computed here and sums have a fixed order: the same bits on any machine.
 """
@@ -186,13 +188,26 @@ def _logistic_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
             return parameters, M, mean, SEPARATED
         step = np.zeros(X.size)
         step[kept] = solved(L, score)
-        longest = float(np.abs(X.linear(step)).max())
-        if (np.abs(score) <= limit).all():
-            if longest > _MOVING:
-                return parameters, M, mean, SEPARATED
-            last = longest <= _LAST
+        move = X.linear(step)
+        longest = float(np.abs(move).max())
+        right = bool((np.abs(score) <= limit).all())
+        if _separates(mean, y) or (
+            longest > _MOVING and (right or _forward(move, y, longest))
+        ):
+            return parameters, M, mean, SEPARATED
+        last = right and longest <= _LAST
         parameters += step * (min(1.0, _LONGEST / longest) if longest > 0 else 1.0)
     return parameters, M, mean, UNSETTLED
+
+
+def _separates(mean: Floats, y: Floats) -> bool:
+    """Return whether each success has a higher probability than each failure."""
+    return float(mean[y == 0].max()) < float(mean[y == 1].min())
+
+
+def _forward(move: Floats, y: Floats, longest: float) -> bool:
+    """Return whether a step moves no record away from its response."""
+    return float((move * (2 * y - 1)).min()) >= -ALIASED * longest
 
 
 def _logistic(logit: Floats) -> tuple[Floats, Floats]:
