@@ -46,7 +46,7 @@ class Coefficient:
     before, after : float or None
         The estimates; None if there is no finite one.
     error_before, error_after : float or None
-        Their standard errors.
+        Their standard errors; None if all residuals are 0.
     """
 
     term: str
@@ -128,6 +128,10 @@ class ModelComparison:
     kind : {"logistic", "linear"}
     response : str
         What is modeled: a number, or the category whose probability it is.
+    variables : tuple of str
+        The columns of the model, the response first.
+    weighted : bool
+        Whether weights were used; then standard errors are robust.
     base : dict of str to str
         The first category of each predictor, with which the others are compared.
     records_before, records_after : int
@@ -145,6 +149,8 @@ class ModelComparison:
     formula: str
     kind: str
     response: str
+    variables: tuple[str, ...]
+    weighted: bool
     base: dict[str, str]
     records_before: int
     records_after: int
@@ -228,6 +234,7 @@ class ModelComparison:
             "status": self.status,
             "verdict": self.verdict,
             "coefficients": rows,
+            "variables": list(self.variables),
             "notes": list(self.notes),
         }
 
@@ -246,8 +253,10 @@ def _least(coefficients: Sequence[Coefficient]) -> str:
     least, term = min(found, key=lambda pair: pair[0])
     if len(found) == 1:
         return f", its intervals overlap by {100 * least:.3g} %"
-    where = "" if least == 1 else f" ({shortened(term, _LONGEST_NAME)})"
-    return f", their intervals overlap by at least {100 * least:.3g} %{where}"
+    if least == 1:
+        return ", and no interval moves"
+    where = shortened(term, _LONGEST_NAME)
+    return f", their intervals overlap by at least {100 * least:.3g} % ({where})"
 
 
 def _named(coefficients: Sequence[Coefficient]) -> str:
@@ -358,10 +367,13 @@ class TableComparison:
             said = f"{n} of {counted(m, 'share')} {verb} 95 % interval"
         if largest.change == 0:
             return f"{said}; no share changes"
-        where = shortened(" x ".join(map(str, largest.categories)), _LONGEST_NAME)
+        cell = zip(self.columns, largest.categories, strict=True)
+        where = ", ".join(
+            shortened(f"{name} = {one}", _LONGEST_NAME) for name, one in cell
+        )
         return (
             f"{said}; the largest change is {100 * largest.change:+.3g} percentage "
-            f"points, of {where}: {100 * largest.share_before:.3g} % before, "
+            f"points, at {where}: {100 * largest.share_before:.3g} % before, "
             f"{100 * largest.share_after:.3g} % after"
         )
 

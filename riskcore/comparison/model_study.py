@@ -56,6 +56,8 @@ def compare_model(formula: Formula, columns: Columns) -> ModelComparison:
         formula.text,
         "linear" if model.success is None else "logistic",
         model.modeled,
+        tuple(one.name for one in formula.variables),
+        columns.files[0].weight is not None,
         {},
         sides[0].n,
         sides[1].n,
@@ -106,8 +108,7 @@ class _Model:
         """What the model explains."""
         if self.success is None:
             return self.response.name
-        assert self.response.categories is not None
-        return f"{self.response.name} = {self.response.categories[self.success]}"
+        return _named(self.response, self.success)
 
     def side(self, i: int, weight: Floats | None) -> _Side:
         """Return the distinct complete records of a file."""
@@ -189,10 +190,10 @@ class _Model:
             return "the predictors separate the two responses completely"
         return f"{self.response.name} has one value in all records of the model"
 
-    def _factors(self, side: _Side) -> list[tuple[str, Ints, Sequence[str]]]:
-        """Return the name, codes and categories of each categorical predictor."""
+    def _factors(self, side: _Side) -> list[tuple[Studied, Ints]]:
+        """Return each categorical predictor with its codes."""
         return [
-            (one.name, side.values[j].astype(np.int64), one.categories)
+            (one, side.values[j].astype(np.int64))
             for j, one in enumerate(self.predictors, 1)
             if one.categories is not None
         ]
@@ -204,7 +205,7 @@ class _Model:
         without these records.
         """
         factors = self._factors(side)
-        terms = [_ranks(codes) for _, codes, _ in factors]
+        terms = [_ranks(codes) for _, codes in factors]
         for i, j in self.formula.pairs:
             a, b = side.values[i + 1], side.values[j + 1]
             if self.predictors[i].categories and self.predictors[j].categories:
@@ -216,8 +217,8 @@ class _Model:
         if not certain.any():
             return side, []
         gone = [
-            f"{name} = {categories[code]}"
-            for name, codes, categories in factors
+            _named(one, code)
+            for one, codes in factors
             for code in np.setdiff1d(codes, codes[~certain]).tolist()
         ]
         n = int(side.rows.records[certain].sum())
@@ -265,7 +266,7 @@ class _Model:
         own = occurring[occurring != base]
         place = np.zeros(len(one.categories), np.int64)
         place[own] = np.arange(1, len(own) + 1)
-        names = [f"{one.name} = {one.categories[code]}" for code in own.tolist()]
+        names = [_named(one, code) for code in own.tolist()]
         return _Block(names, [place[each] for each in values], [None, None], 0)
 
 
@@ -292,6 +293,14 @@ def _crossed(a: _Block, b: _Block) -> _Block:
     pairs = [divmod(number, len(b.names) + 1) for number in occurring[1:].tolist()]
     names = [f"{a.names[i - 1]} : {b.names[j - 1]}" for i, j in pairs]
     return _Block(names, codes, values, a.exponent + b.exponent)
+
+
+def _named(variable: Studied, code: int) -> str:
+    """Return a category with the name of its variable."""
+    assert variable.categories is not None
+    category = variable.categories[code]
+    equal = "" if category[:1] in ("<", ">") else "= "
+    return f"{variable.name} {equal}{category}"
 
 
 def _sums(cell: Ints, values: Floats, size: int) -> Floats:
@@ -340,6 +349,15 @@ def _doubts(fits: Sequence[Estimates], names: Sequence[str]) -> tuple[str, list[
         for when, one in zip(_WHEN, fits, strict=True)
         if (absent := [n for n, zero in zip(names, one.absent, strict=True) if zero])
     ]
+    bare = [
+        name
+        for i, name in enumerate(names)
+        if any(np.isnan(each.errors[i]) > np.isnan(each.parameters[i]) for each in fits)
+    ]
+    if bare:
+        notes.append(
+            f"no standard error, because the residuals are all 0: {', '.join(bare)}"
+        )
     if aliased[0]:
         left = ", ".join(name for name in names if name in aliased[0])
         notes.append(f"left out, because they depend on other predictors: {left}")

@@ -31,6 +31,7 @@ _LONGEST = 4.0  # largest change of a logit in one step
 _LAST = 1e-5  # a change after which one more step gives all digits
 _MOVING = 0.01  # a change that cannot be the last but one of a finite estimate
 _REFINED = 3  # steps of a linear fit: the first solves, the others refine
+_ROUNDING = 1e-13  # a smaller sum, relative to its terms, is rounding alone
 # ln 2 in two parts, the first with trailing zeros.
 _LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = 14
@@ -115,7 +116,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """Parameters and their standard errors, nan where there is none."""
+    """Parameters and their standard errors, nan where there is none.
+
+    A parameter without a standard error is one without residuals.
+    """
 
     parameters: Floats
     errors: Floats
@@ -139,20 +143,34 @@ def fit(X: Predictors, rows: Rows, *, logistic: bool) -> Estimates:
     parameters, curvature, mean, reason = newton(X, rows.y, weight, kept)
     if reason:
         return replace(failed, reason=reason)
+    # Residuals of rounding alone would give standard errors that mean nothing.
     residual = rows.y - mean
+    least = _ROUNDING * float(np.abs(rows.y).max())
+    residual = np.where(np.abs(residual) <= least, 0.0, residual)
     L, sound = factored(curvature, curvature.diagonal() * ALIASED**1.5)
     if not sound.all():
         return replace(failed, reason=SEPARATED if logistic else COLLINEAR)
-    covariance = solved(L, np.eye(p))
+    bread = solved(L, np.eye(p))
+    variance = bread.diagonal()
     if rows.squares is not None:
         meat = X.information(rows.squares * residual * residual)[np.ix_(kept, kept)]
-        covariance = product(product(covariance, meat), covariance) * (n / (n - 1))
+        variance = _sandwich(bread, meat) * (n / (n - 1))
     elif not logistic:
-        covariance = covariance * (fsum(weight * residual * residual) / (n - p))
+        variance = variance * (fsum(weight * residual * residual) / (n - p))
     estimates, errors = nothing.copy(), nothing.copy()
-    estimates[kept] = parameters[kept]
-    errors[kept] = np.sqrt(np.maximum(covariance.diagonal(), 0))
+    errors[kept] = np.where(variance > 0, np.sqrt(variance), np.nan)
+    noise = np.isnan(errors[kept]) & (np.abs(parameters[kept]) <= 10 * least)
+    estimates[kept] = np.where(noise, 0.0, parameters[kept])
     return replace(failed, parameters=estimates, errors=errors)
+
+
+def _sandwich(bread: Floats, meat: Floats) -> Floats:
+    """Return the diagonal of bread meat bread, 0 where only rounding is left of it."""
+    sums = product(bread, meat) * bread
+    terms = product(np.abs(bread), np.abs(meat)) * np.abs(bread)
+    found: Floats = sums.sum(axis=1)
+    found[found <= _ROUNDING * terms.sum(axis=1)] = 0.0
+    return found
 
 
 # The parameters, the information of those kept, the fitted means, and why it failed.
