@@ -260,9 +260,14 @@ def _least(coefficients: Sequence[Coefficient]) -> str:
 
 
 def _named(coefficients: Sequence[Coefficient]) -> str:
-    names = [shortened(one.term, _LONGEST_NAME) for one in coefficients[:_NAMED]]
-    more = len(coefficients) - len(names)
-    return listed([*names, f"{more} more"] if more else names)
+    return some([one.term for one in coefficients])
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first names and the number of the others."""
+    first = [shortened(one, _LONGEST_NAME) for one in names[:_NAMED]]
+    more = len(names) - len(first)
+    return listed([*first, f"{more} more"] if more else first)
 
 
 def _list(interval: Interval | None) -> list[float] | None:

@@ -14,7 +14,7 @@ _FORMS = [
     for form, ends in (
         ("N", (1, 1)),
         (r"[\[(]\s*N\s*[,;]\s*N\s*[\])]", (1, 2)),
-        (r"N\s*(?:-|–|to|\.\.)\s*N", (1, 2)),
+        (r"N\s*(?:-|\u2013|to|\.\.)\s*N", (1, 2)),
         (r"(?:<|<=|≤|under|below)\s*N", (0, 1)),
         (r"N\s*(?:-|and|or)?\s*(?:under|below|less)", (0, 1)),
         (r"(?:>|>=|≥|over|above)\s*N", (1, 0)),

@@ -88,9 +88,8 @@ def _parsed(text: str) -> tuple[list[Variable], list[str]]:
         if found is None or not text[position:].strip():
             raise _refused(text, f"cannot read {arguments.shown(text[position:])}")
         use: Any = found["use"] or ""
-        name = (found["used"] or found["name"]).strip("`").strip()
-        if not name:
-            raise _refused(text, "a name is lacking")
+        name = found["used"] or found["name"]
+        name = name[1:-1] if name.startswith("`") else name.strip()
         variables.append(Variable(name, use))
         if not found["operator"]:
             return variables, operators
@@ -129,7 +128,7 @@ def table_columns(tables: Any) -> tuple[tuple[Any, ...], ...]:
     if isinstance(tables, str) or not isinstance(tables, Iterable):
         shown = arguments.shown(tables)
         raise TypeError(f"tables={shown}: need a list such as ['region x sex']")
-    found = {}
+    found: dict[tuple[Any, ...], None] = {}
     for one in tables:
         names = re.split(r"\s+x\s+", one.strip()) if isinstance(one, str) else one
         columns = tuple(arguments.names("tables", names))

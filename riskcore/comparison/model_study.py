@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.comparison.analyses import Coefficient, ModelComparison
+from riskcore.comparison.analyses import Coefficient, ModelComparison, some
 from riskcore.comparison.formula import Formula
 from riskcore.comparison.measures import Floats, Ints
 from riskcore.comparison.propensity import certain_records
@@ -67,7 +67,9 @@ def compare_model(formula: Formula, columns: Columns) -> ModelComparison:
         (),
         "",
     )
-    apart = [f"{one.name}: {one.reason}" for one in (response, *predictors) if one.reason]
+    apart = [
+        f"{one.name}: {one.reason}" for one in (response, *predictors) if one.reason
+    ]
     if apart:
         return replace(found, reason="; ".join(apart))
     return model.compared(found, sides)
@@ -94,6 +96,7 @@ class _Parameters:
     names: list[str]
     terms: list[list[Term]]  # of each file
     scales: Floats  # by which estimates are multiplied
+    lacking: list[list[str]]  # categories that no record of the file has
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,19 +141,19 @@ class _Model:
     def compared(
         self, found: ModelComparison, sides: Sequence[_Side]
     ) -> ModelComparison:
-        """Fit the model to both files."""
-        notes = []
+        """Fit the model to both files, unless a file leaves nothing to fit."""
+        dropped: list[list[str]] = [[], []]
         kept = list(sides)
         for i, when in enumerate(_WHEN):
             if not sides[i].n:
                 reason = f"{when} protection no record has a value of every variable"
                 return replace(found, reason=reason)
             if self.success is not None:
-                kept[i], note = self._without_certain(sides[i], when)
-                notes += note
+                kept[i], dropped[i] = self._without_certain(sides[i])
             if len(np.unique(kept[i].rows.y)) < 2:
-                reason = f"{when} protection {self._constant(notes)}"
-                return replace(found, notes=tuple(notes), reason=reason)
+                reason = f"{when} protection {self._constant(dropped[i])}"
+                return replace(found, reason=reason)
+        found = replace(found, notes=_of_both(dropped))
         bases = [
             None if one.categories is None else _first_common(kept, j)
             for j, one in enumerate(self.predictors, 1)
@@ -158,13 +161,23 @@ class _Model:
         if -1 in bases:
             name = self.predictors[bases.index(-1)].name
             reason = f"no category of {name} is left in both files"
-            return replace(found, notes=tuple(notes), reason=reason)
+            return replace(found, reason=reason)
+        return self._fitted(found, sides, kept, bases)
+
+    def _fitted(
+        self,
+        found: ModelComparison,
+        sides: Sequence[_Side],
+        kept: Sequence[_Side],
+        bases: Sequence[int | None],
+    ) -> ModelComparison:
+        """Fit the model to the records kept of both files."""
         parameters = self._parameters(kept, sides, bases)
         if len(parameters.names) > MOST_PARAMETERS:
             raise ValueError(
-                f"model {self.formula.text!r}: {len(parameters.names):,} parameters, at "
-                f"most {MOST_PARAMETERS}; recode variables of many categories, or write "
-                "number(...) around those that are numbers"
+                f"model {self.formula.text!r}: {len(parameters.names):,} parameters, "
+                f"at most {MOST_PARAMETERS}; recode variables of many categories, or "
+                "write number(...) around those that are numbers"
             )
         fits = [
             fit(Predictors(terms), one.rows, logistic=self.success is not None)
@@ -175,12 +188,12 @@ class _Model:
             for one, base in zip(self.predictors, bases, strict=True)
             if one.categories is not None and base is not None
         }
-        reason, more = _doubts(fits, parameters.names)
+        reason, more = _doubts(fits, parameters)
         return replace(
             found,
             base=shown,
             coefficients=_coefficients(parameters, fits),
-            notes=(*notes, *more),
+            notes=(*found.notes, *more),
             reason=reason,
         )
 
@@ -198,7 +211,7 @@ class _Model:
             if one.categories is not None
         ]
 
-    def _without_certain(self, side: _Side, when: str) -> tuple[_Side, list[str]]:
+    def _without_certain(self, side: _Side) -> tuple[_Side, list[str]]:
         """Leave out records of categories in which all responses are equal.
 
         Their parameters have no finite estimate; the estimates of the others are those
@@ -222,9 +235,9 @@ class _Model:
             for code in np.setdiff1d(codes, codes[~certain]).tolist()
         ]
         n = int(side.rows.records[certain].sum())
-        where = ", ".join(gone) or "combinations of categories"
+        where = some(gone) or "combinations of categories"
         note = (
-            f"{when}: all {n:,} records of {where} have the same response "
+            f"all {n:,} records of {where} have the same response "
             "(quasi-separation), so their coefficients have no finite estimate; the "
             "others are estimated without these records"
         )
@@ -245,7 +258,8 @@ class _Model:
             for i in (0, 1):
                 term = Term(one.codes[i], len(one.names), one.values[i])
                 terms[i].append(term)
-        return _Parameters(names, terms, np.ldexp(1.0, np.array(scales)))
+        lacking = [[n for one in mains for n in one.lacking[i]] for i in (0, 1)]
+        return _Parameters(names, terms, np.ldexp(1.0, np.array(scales)), lacking)
 
     def _main(
         self,
@@ -267,7 +281,12 @@ class _Model:
         place = np.zeros(len(one.categories), np.int64)
         place[own] = np.arange(1, len(own) + 1)
         names = [_named(one, code) for code in own.tolist()]
-        return _Block(names, [place[each] for each in values], [None, None], 0)
+        codes = [place[each] for each in values]
+        lacking = [
+            [_named(one, c) for c in np.setdiff1d(own, each.values[j + 1]).tolist()]
+            for each in sides
+        ]
+        return _Block(names, codes, [None, None], 0, lacking)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,6 +297,8 @@ class _Block:
     codes: list[Ints]
     values: list[Floats | None]
     exponent: int  # values are divided by this power of 2
+    # The categories that no record of a file has.
+    lacking: Sequence[list[str]] = ([], [])
 
 
 def _crossed(a: _Block, b: _Block) -> _Block:
@@ -303,7 +324,7 @@ def _named(variable: Studied, code: int) -> str:
     return f"{variable.name} {equal}{category}"
 
 
-def _sums(cell: Ints, values: Floats, size: int) -> Floats:
+def _sums(cell: NDArray[Any], values: Floats, size: int) -> Floats:
     """Return the sum of the values of each cell, whatever the order of the records."""
     high, low = (np.bincount(cell, part, size) for part in parts(values))
     return np.asarray(high + low, np.float64)
@@ -325,43 +346,55 @@ def _first_common(kept: Sequence[_Side], j: int) -> int:
     return int(common[0]) if len(common) else -1
 
 
-def _doubts(fits: Sequence[Estimates], names: Sequence[str]) -> tuple[str, list[str]]:
-    """Return why two fits cannot be compared, and what they leave out."""
-    failed = [one.reason for one in fits]
-    if failed[0] and failed[0] == failed[1]:
-        return f"before and after protection {failed[0]}", []
-    reasons = [
+def _of_both(notes: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return notes on the two files, one on both said once."""
+    before, after = notes
+    both = [one for one in before if one in after]
+    return (
+        *(f"before and after: {one}" for one in both),
+        *(f"before: {one}" for one in before if one not in both),
+        *(f"after: {one}" for one in after if one not in both),
+    )
+
+
+def _failure(fits: Sequence[Estimates]) -> str:
+    """Return why a fit failed, empty if none did."""
+    before, after = (one.reason for one in fits)
+    if before and before == after:
+        return f"before and after protection {before}"
+    said = [
         f"{when} protection {reason}"
-        for when, reason in zip(_WHEN, failed, strict=True)
+        for when, reason in zip(_WHEN, (before, after), strict=True)
         if reason
     ]
-    if reasons:
-        return "; ".join(reasons), []
+    return "; ".join(said)
+
+
+def _doubts(
+    fits: Sequence[Estimates], parameters: _Parameters
+) -> tuple[str, tuple[str, ...]]:
+    """Return why two fits cannot be compared, and what they leave out."""
+    if reason := _failure(fits):
+        return reason, ()
+    names = parameters.names
     aliased = [
-        {name for name, left in zip(names, one.aliased, strict=True) if left}
+        [name for name, left in zip(names, one.aliased, strict=True) if left]
         for one in fits
     ]
     if aliased[0] != aliased[1]:
-        named = ", ".join(sorted(aliased[0] ^ aliased[1]))
-        return f"the files differ in which predictors depend on others: {named}", []
-    notes = [
-        f"{when}: no record has {', '.join(absent)}"
-        for when, one in zip(_WHEN, fits, strict=True)
-        if (absent := [n for n, zero in zip(names, one.absent, strict=True) if zero])
-    ]
-    bare = [
-        name
-        for i, name in enumerate(names)
-        if any(np.isnan(each.errors[i]) > np.isnan(each.parameters[i]) for each in fits)
-    ]
-    if bare:
-        notes.append(
-            f"no standard error, because the residuals are all 0: {', '.join(bare)}"
+        named = some(sorted({*aliased[0]} ^ {*aliased[1]}))
+        return f"the files differ in which predictors depend on others: {named}", ()
+    notes = []
+    for one, lacking, left in zip(fits, parameters.lacking, aliased, strict=True):
+        bare = np.isnan(one.errors) & ~np.isnan(one.parameters)
+        exact = [name for name, mark in zip(names, bare, strict=True) if mark]
+        said = (
+            ("no record has", lacking),
+            ("no standard error, because the residuals are all 0, of", exact),
+            ("left out, because they depend on other predictors:", left),
         )
-    if aliased[0]:
-        left = ", ".join(name for name in names if name in aliased[0])
-        notes.append(f"left out, because they depend on other predictors: {left}")
-    return "", notes
+        notes.append([f"{why} {some(which)}" for why, which in said if which])
+    return "", _of_both(notes)
 
 
 def _coefficients(

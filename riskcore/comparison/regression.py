@@ -12,7 +12,8 @@ that in one of three ways: the logits of the two responses do not overlap; a ste
 no record away from its response; or all sums are right, but a step still moves the
 logit of some records by about 1.
 
-Exponentials are computed here and sums have a fixed order: the same bits on any machine.
+Exponentials are computed here and sums have a fixed order: the same bits on any
+machine.
 """
 
 from __future__ import annotations

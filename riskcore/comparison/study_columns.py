@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ Mask = NDArray[np.bool_]
 class Columns:
     """The columns of both files that models and tables use."""
 
-    files: Files
+    files: tuple[File, File]
     keys: Collection[Hashable]
     recodings: Mapping[Any, Recoding]
     labels: Labels | None
@@ -57,7 +59,7 @@ class Studied:
     def present(self, side: int) -> Mask:
         """Return the mask of the records with a value in one of the files."""
         if self.categories is None:
-            return ~np.isnan(self.values[side])
+            return np.asarray(~np.isnan(self.values[side]))
         return np.asarray(self.values[side] != len(self.categories))
 
     def occurring(self) -> Ints:
@@ -79,7 +81,8 @@ def studied(variable: Variable, columns: Columns, *, response: bool) -> Studied:
     use = variable.use or _usual_use(values, columns.is_coded(name), response=response)
     if use == "number":
         before, after = (
-            _spread(one, labels, name) for one, labels in zip(coded, values, strict=True)
+            _spread(one, labels, name)
+            for one, labels in zip(coded, values, strict=True)
         )
         return Studied(name, None, (before, after))
     shared = columns.shared(name)
@@ -91,12 +94,16 @@ def _numbers(labels: NDArray[Any]) -> Floats | None:
     """Return the values of a column as numbers, None if one is not a number."""
     if labels.dtype.kind in "iuf":
         return labels.astype(np.float64)
-    if labels.dtype.kind == "b":
-        return None
-    listed = labels.tolist()
-    if not all(isinstance(one, str) and is_number(one.strip(" ")) for one in listed):
-        return None
-    return np.array([float(one) for one in listed], np.float64)
+    found = [_number(one) for one in labels.tolist()]
+    return None if None in found else np.array(found, np.float64)
+
+
+def _number(label: Any) -> float | None:
+    """Return a value as a number, None if it is not one."""
+    if isinstance(label, str):
+        return float(label) if is_number(label.strip(" ")) else None
+    real = isinstance(label, Real | Decimal) and not isinstance(label, bool)
+    return float(label) if real else None
 
 
 def _usual_use(values: Sequence[Floats | None], coded: bool, *, response: bool) -> str:

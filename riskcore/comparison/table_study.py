@@ -28,9 +28,9 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
         tables.append(present)
         squares.append(Table.of(codes, levels, w * w).present())
         incomplete.append(file.coded.n - present.n)
-    found = TableComparison(
-        tuple(names), tables[0].n, tables[1].n, *incomplete, None, (), ""
-    )
+    n = [table.n for table in tables]
+    counts = n[0], n[1], incomplete[0], incomplete[1]
+    found = TableComparison(tuple(names), *counts, None, (), "")
     reason = "; ".join(f"{one.name!r}: {one.reason}" for one in shared if one.reason)
     for when, table in zip(("before", "after"), tables, strict=True):
         if not table.n:

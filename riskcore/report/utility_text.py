@@ -143,7 +143,10 @@ def coefficient_rows(
             + ("" if ends is None else interval.format(*map(number, ends)))
             for when, ends in ((x, one[f"interval_{x}"]) for x in _WHEN)
         ]
-        compared = percent(_rounded(one["overlap"])), number(_rounded(one["difference"]))
+        compared = (
+            percent(_rounded(one["overlap"])),
+            number(_rounded(one["difference"])),
+        )
         rows.append([form(one["term"]), *found, *compared, _CHANGES[one["change"]]])
     return rows
 
@@ -294,7 +297,9 @@ def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     rows = [["", "", *_WHEN]]
     for one in figures["numbers"]:
         found = [one[when] for when in _WHEN]
-        lines = [(x, [whole(each[x]) for each in found]) for x in ("records", "missing")]
+        lines = [
+            (x, [whole(each[x]) for each in found]) for x in ("records", "missing")
+        ]
         for x in ("mean", "variance"):
             lines.append((x, [number(each[x]) for each in found]))
         for i, x in enumerate(quantiles):

@@ -168,14 +168,16 @@ def test_near_separation_is_fitted(few):
     n = 10**7
     ones = round(few * n)
     counts = Rows(np.array([0.0, 1, 0, 1]), np.array([n - ones, ones, n // 2, n // 2]))
-    design = Predictors([Term(np.ones(4, np.int64), 1), Term(np.array([0, 0, 1, 1]), 1)])
+    design = Predictors(
+        [Term(np.ones(4, np.int64), 1), Term(np.array([0, 0, 1, 1]), 1)]
+    )
     found = fit(design, counts, logistic=True)
     logit = np.log(ones / (n - ones))
     np.testing.assert_allclose(found.parameters, [logit, -logit], rtol=1e-9)
 
 
 def test_columns_that_depend_on_others_are_left_out():
-    factor, x, _, y, _ = data(6)
+    _, x, _, y, _ = data(6)
     one = np.ones(len(x), np.int64)
     terms = [Term(one, 1), Term(one, 1, x), Term(one, 1, 2 * x), Term(0 * one, 2)]
     found = fit(Predictors(terms), rows(y), logistic=True)
@@ -221,8 +223,9 @@ cat(sprintf("%.17g ", c(coef(summary(m))[, 1:2], coef(summary(l))[, 1:2])))
 @needs.rscript
 def test_both_as_by_r():
     factor, x, _, y, z = data(7)
+    rows_of = zip(factor, x, y, z, strict=True)
     lines = ["f,x,y,z"]
-    lines += [f"{a},{b:.17g},{c},{d:.17g}" for a, b, c, d in zip(factor, x, y, z)]
+    lines += [f"{a},{b:.17g},{c},{d:.17g}" for a, b, c, d in rows_of]
     done = subprocess.run(
         ["Rscript", "-e", R], input="\n".join(lines), capture_output=True, text=True
     )
