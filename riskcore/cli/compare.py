@@ -20,11 +20,11 @@ Compare a safe file with its original: what protection has changed, and how much
 
 With --model and --table you give your own analyses: they are repeated on both files,
 and a verdict says whether their conclusions change. The comparison also shows, for each
-key, the categories, the smallest category, the entropy
-and the missing values; distances between the weighted one-way and two-way tables; the
-association of keys; means, quantiles and correlations of numeric columns; suppressed
-values by key and stratum; and how well a logistic regression can tell the two files
-apart (pMSE). The records of SAFE may be in any order and have new ids.
+key, the categories, the smallest category, the entropy and the missing values;
+distances between the weighted one-way and two-way tables; the association of keys;
+means, quantiles and correlations of numeric columns; suppressed values by key and
+stratum; and how well a logistic regression can tell the two files apart (pMSE). The
+records of SAFE may be in any order and have new ids.
 """
 
 _COMPARE_EXAMPLES = """\
@@ -54,7 +54,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "compare",
         usage="riskcore compare ORIGINAL SAFE (--keys COLUMN [COLUMN ...] | --record "
         "JSON) [options]",
-        help="measure what protection has changed: tables, correlations, pMSE",
+        help="whether models and tables survive protection, and what it has changed",
         description=_COMPARE,
         epilog=_COMPARE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

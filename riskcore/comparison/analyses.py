@@ -22,6 +22,12 @@ def plain_category(value: Any) -> Any:
     return value if fits else str(value)
 
 
+def category_of(name: Any, category: Any) -> str:
+    """Return a category with the name of its variable."""
+    text = str(category)
+    return f"{name} {'' if text[:1] in ('<', '>') else '= '}{text}"
+
+
 def overlap(before: Interval, after: Interval) -> float | None:
     """Return the mean share of two intervals that they have in common.
 
@@ -374,7 +380,7 @@ class TableComparison:
             return f"{said}; no share changes"
         cell = zip(self.columns, largest.categories, strict=True)
         where = ", ".join(
-            shortened(f"{name} = {one}", _LONGEST_NAME) for name, one in cell
+            shortened(category_of(name, one), _LONGEST_NAME) for name, one in cell
         )
         return (
             f"{said}; the largest change is {100 * largest.change:+.3g} percentage "

@@ -116,8 +116,8 @@ def compare(
     models : iterable of str, optional
         Your own regressions, such as ``"employed ~ sex + age"``; ``a*b`` is a, b and
         their interaction. A response of two categories gives a logistic model of the
-        second category, numbers a linear model. Keys, labelled columns, text, and
-        numbers with at most 10 values are categories; ``number(age)`` and
+        second category, numbers a linear model. Keys, text, columns whose values have
+        labels, and numbers with at most 10 values are categories; ``number(age)`` and
         ``category(age)`` override that. With weights, standard errors are robust.
     tables : iterable of str or of sequences of column names, optional
         Your own tables of weighted shares, such as ``"region x sex"``.

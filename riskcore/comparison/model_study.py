@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.comparison.analyses import Coefficient, ModelComparison, some
+from riskcore.comparison.analyses import Coefficient, ModelComparison, category_of, some
 from riskcore.comparison.formula import Formula
 from riskcore.comparison.measures import Floats, Ints
 from riskcore.comparison.propensity import certain_records
@@ -319,9 +319,7 @@ def _crossed(a: _Block, b: _Block) -> _Block:
 def _named(variable: Studied, code: int) -> str:
     """Return a category with the name of its variable."""
     assert variable.categories is not None
-    category = variable.categories[code]
-    equal = "" if category[:1] in ("<", ">") else "= "
-    return f"{variable.name} {equal}{category}"
+    return category_of(variable.name, variable.categories[code])
 
 
 def _sums(cell: NDArray[Any], values: Floats, size: int) -> Floats:

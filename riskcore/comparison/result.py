@@ -483,7 +483,11 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        rows = [("records", f"{self.records_before:,}, {self.records_after:,}")]
+        studies = *self.models, *self.tables
+        names = [one.formula for one in self.models] + [x.name for x in self.tables]
+        verdicts = (one.verdict for one in studies)
+        rows = [*zip(names, verdicts, strict=True)]
+        rows.append(("records", f"{self.records_before:,}, {self.records_after:,}"))
         for one in self.keys:
             tv = one.total_variation
             distance = "no common categories" if tv is None else f"{tv:.6g}"

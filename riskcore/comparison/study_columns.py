@@ -42,9 +42,15 @@ class Columns:
         return SharedColumn.of(before, after, self.recodings.get(name), self.labels)
 
     def is_coded(self, name: Hashable) -> bool:
-        """Return whether the values of a column are known to be codes."""
-        labelled = self.labels is not None and bool(self.labels.values.get(str(name)))
-        return labelled or name in self.keys or name in self.recodings
+        """Return whether the values of a column are known to be codes.
+
+        A label of a few values, such as of those that mean "refused", does not show it.
+        """
+        if name in self.keys or name in self.recodings:
+            return True
+        codes = self.files[0].coded.columns[name].labels.tolist()
+        known = {} if self.labels is None else self.labels.occurring(str(name), codes)
+        return 0 < len(codes) <= 2 * len(known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from riskcore.assessment.reported_figures import label
 from riskcore.common.html import readable
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, printable
+from riskcore.comparison.analyses import category_of
 
 # Numbers of pairs of keys, of strata and of cells of a table in the text; JSON has all.
 _LISTED = 5
@@ -42,7 +43,7 @@ def _comparison_parts(figures: Plain) -> Iterator[Part]:
         yield Part("Verdicts", sentences=_wrapped(figures["verdicts"]))
     for one in figures["models"]:
         yield Part(
-            f"Model {label(one['formula'])}",
+            f"Model {printable(one['formula'])}",
             model_facts(one, figures["labels"]),
             coefficient_rows(one),
             "<<<>><",
@@ -94,7 +95,7 @@ def with_label(name: Any, labels: Mapping[str, str], form: Name = label) -> str:
 def model_facts(model: Plain, labels: Mapping[str, str], form: Name = label) -> Facts:
     """Return what a model is of, and the records it rests on."""
     known = [with_label(name, labels, form) for name in _variables(model, labels)]
-    bases = [f"{form(name)} = {form(one)}" for name, one in model["base"].items()]
+    bases = [category_of(form(x), form(one)) for x, one in model["base"].items()]
     errors = "robust, with weights" if model["weighted"] else "of the model"
     return [
         (f"{model['kind']} model of", form(model["response"])),

@@ -101,6 +101,7 @@ def test_a_copy_changes_nothing():
         # The order of the records changes no bit.
         assert all(one.before == one.after for one in model.coefficients)
         assert {one.overlap for one in model.coefficients} == {1.0}
+    assert "and no interval moves" in found._repr_html_()
     (table,) = found.tables
     assert table.status == "unchanged"
     assert table.verdict.endswith("no share changes")
@@ -451,14 +452,24 @@ def test_labels_of_a_file_are_shown(tmp_path):
 
     path = tmp_path / "survey.sav"
     data = survey()
-    frame = pandas.DataFrame({name: data[name] for name in ("sex", "roof", "income")})
+    frame = pandas.DataFrame(
+        {name: data[name] for name in ("sex", "roof", "income", "age")}
+    )
     pyreadstat.write_sav(
         frame,
         path,
-        column_labels=["Sex of person", "Main material of the roof", None],
-        variable_value_labels={"sex": {1: "male", 2: "female"}},
+        column_labels=["Sex of person", "Main material of the roof", None, None],
+        variable_value_labels={
+            "sex": {1: "male", 2: "female"},
+            "income": {float(frame["income"][0]): "refused"},
+            "age": {age: f"age {age}" for age in range(100)},
+        },
     )
     found = compare(path, path, ["sex"], models=["income ~ sex + roof"])
     assert found.labels["roof"] == "Main material of the roof"
     assert "income" not in found.labels
     assert found.models[0].coefficients[1].term == "sex = 2 (female)"
+    # Most ages have a label, and one income.
+    (model,) = compare(path, path, ["sex"], models=["income ~ age"]).models
+    assert model.kind == "linear"
+    assert model.base == {"age": "15 (age 15)"}
