@@ -483,10 +483,8 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        studies = *self.models, *self.tables
-        names = [one.formula for one in self.models] + [x.name for x in self.tables]
-        verdicts = (one.verdict for one in studies)
-        rows = [*zip(names, verdicts, strict=True)]
+        rows = [(one.formula, one.verdict) for one in self.models]
+        rows += [(f"table {one.name}", one.verdict) for one in self.tables]
         rows.append(("records", f"{self.records_before:,}, {self.records_after:,}"))
         for one in self.keys:
             tv = one.total_variation
