@@ -16,7 +16,7 @@ from riskcore.comparison.measures import Floats, Ints
 from riskcore.comparison.statistics import File
 from riskcore.comparison.tables import SharedColumn
 from riskcore.data.columns import CodedColumn
-from riskcore.data.files.labels import Labels
+from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.recode import Recoding
 
@@ -92,7 +92,7 @@ def studied(variable: Variable, columns: Columns, *, response: bool) -> Studied:
         )
         return Studied(name, None, (before, after))
     shared = columns.shared(name)
-    shown = tuple(map(str, shared.shown))
+    shown = tuple(map(code_text, shared.shown))
     return Studied(name, shown, (shared.before, shared.after), shared.reason)
 
 

@@ -23,6 +23,14 @@ def test_numbers_of_any_type(kind):
     assert model.coefficients[1].after == pytest.approx(slope, rel=1e-9)
 
 
+def test_whole_numbers_are_codes_without_a_point():
+    data = {**survey(), "roof": survey()["roof"].astype(float)}
+    model = one_model(data, data, "work ~ roof", ["sex"])
+    assert [one.term for one in model.coefficients][1:] == [
+        "roof = 4", "roof = 5", "roof = 9"
+    ]  # fmt: skip
+
+
 def test_how_variables_are_used():
     data = survey()
     data["size"] = np.arange(1000) % 10
