@@ -70,12 +70,32 @@ def test_the_text_has_every_part(run):
         "Weighted tables",
         "mean total variation",
         "Cramer's V",
-        "INCOME  before",
+        "INCOME  records",
         "Suppressed values by SEX",
         "Propensity score (main effects and pairs",
         "certainty, because",
     ):
         assert part in text
+
+
+@protected
+def test_models_and_tables_have_verdicts(run, figures):
+    studies = "--model 'SEX ~ AGE + INCOME' --model INCOME~SEX --table 'REGION x SEX'"
+    line = f"{COMPARE} --record safe.csv.private.json {studies}"
+    status, text, _ = run(line)
+    assert status == 0
+    verdicts, models = text.index("  Verdicts"), text.index("  Model SEX ~ AGE + INC")
+    tables, keys = text.index("  Table REGION x SEX"), text.index("  Keys")
+    assert verdicts < models < tables < keys
+    assert "logistic model of     SEX = m" in text
+    assert max(map(len, text[verdicts:models].splitlines())) < 90
+    found = figures(line)
+    assert len(found["verdicts"]) == 3
+    first = found["models"][0]
+    terms = [one["term"] for one in first["coefficients"]]
+    assert terms == ["(intercept)", "AGE = [30, 60)", "AGE >= 60", "INCOME"]
+    assert (first["weighted"], first["kind"]) == (True, "logistic")
+    assert found["tables"][0]["columns"] == ["REGION", "SEX"]
 
 
 @protected
@@ -96,6 +116,10 @@ def test_without_the_recoding_a_warning_stands_in_the_text(run):
         (f"{ROLES} --report survey.csv --overwrite", "survey.csv"),
         (f"{ROLES} --report safe.csv.private.json", "exists"),
         (f"{ROLES} --columns INCOMES", "INCOME"),
+        (f"{ROLES} --model 'INCOME ~ SEXX'", "SEXX"),
+        (f"{ROLES} --model INCOME", "need one ~"),
+        (f"{ROLES} --model 'REGION ~ SEX'", "'REGION' has 7 categories"),
+        (f"{ROLES} --table 'SEX x SEX'", "name different columns"),
         (f"{COMPARE} {WEIGHTED} --recode AGE=from:x", "AGE=from:x"),
     ],
 )
