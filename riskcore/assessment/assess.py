@@ -163,21 +163,21 @@ def assess(
     if household is not None:
         say("finding households")
     coded = CodedRecords.of(data, keys, weight, household)
-    how = _Counting(population, method, missing, alpha, intake, say)
+    how = Counting(population, method, missing, alpha, intake, say)
     if level == "record":
         return assess_coded(data, coded, keys, *how)
-    return _assess_households(data, coded, keys, weight, how)
+    return assess_households(data, coded, keys, weight, how)
 
 
-class _Counting(NamedTuple):
+class Counting(NamedTuple):
     """How the cells of records are counted and assessed, see `assess`."""
 
     population: Any
     method: Method
     missing: str
     alpha: float
-    intake: Intake | None
-    progress: Lines
+    intake: Intake | None = None
+    progress: Lines = silent
 
 
 def _is_weights(population: Any) -> bool:
@@ -192,12 +192,12 @@ def check_population(population: Any, method: str) -> None:
         check_model(population, method)
 
 
-def _assess_households(
+def assess_households(
     data: Any,
     coded: CodedRecords,
     keys: Sequence[Hashable],
     weight: Hashable | None,
-    how: _Counting,
+    how: Counting,
 ) -> HouseholdAssessment:
     """Assess a file in which each household counts as one record."""
     assert coded.households is not None

@@ -135,6 +135,7 @@ class AssessSettings(TypedDict, total=False):
 class CheckSettings(TypedDict, total=False):
     """The settings of `check`: the rules, and how they are counted."""
 
+    level: Annotated[Level, level("the rules are on households")]
     k: Annotated["Goal | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
@@ -156,6 +157,26 @@ class CheckSettings(TypedDict, total=False):
             unit="a share of the records",
             metavar="RATE",
             help="largest re-identification rate allowed, such as 0.001 or 0.1%",
+        ),
+    ]
+    max_household_risk: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            within="[0, 1]",
+            unit="a risk",
+            metavar="RISK",
+            help="largest risk allowed for a household, with --household",
+        ),
+    ]
+    max_household_rate: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            within="[0, 1]",
+            unit="a share of the records",
+            metavar="RATE",
+            help="largest household re-identification rate allowed, with --household",
         ),
     ]
     min_population: Annotated[
