@@ -149,6 +149,8 @@ def method_of(recoding: Recoding) -> dict[str, Any]:
     """Return the kind of a recoding and its bounds, without codes of single values."""
     if recoding.drop:
         return {"kind": "truncation", "characters": recoding.drop}
+    if recoding.base:
+        return {"kind": "rounding", "base": recoding.base}
     ranges = [rule for rule in recoding.rules if not rule.single]
     if not ranges:
         return {"kind": "mapping"}
