@@ -18,6 +18,7 @@ from riskcore.core.risk.household import households
 from riskcore.data.cells import check_missing, check_names, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import key_names
+from riskcore.data.engines.base import Counted
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
@@ -74,9 +75,10 @@ def assess(
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk: exactly (default), or with the formula of
         mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.
-    missing : {"refuse", "category", "wildcard", "argus"}
-        How to treat missing key values: refuse the file, take missing as one more
-        category, or let it match any value, see `tabulate`.
+    missing : {"wildcard", "argus", "category", "refuse"}
+        How to treat missing key values: let them match any value, take missing as one
+        more category, or refuse the file, see `tabulate`. The summary says how many
+        records have missing keys.
     alpha : float
         With ``missing="wildcard"``, how much a record with missing keys counts in the
         cells of other records, in [0, 1], see `tabulate`.
@@ -153,16 +155,19 @@ def assess(
         say(f"reading {source.path}")
     data, intake = source.read([*keys, weight, household], weight)
     engine = engine_of(data)
-    by_cell = (
-        missing in WILDCARDS or household is not None or not _is_weights(population)
-    )
-    if engine is not None and not by_cell:
+    counted_there = None
+    if engine is not None and household is None:
         say(f"counting cells on {engine.name}")
-        counted = engine.count(keys, weight)
-        return HeldAssessment.of(data, counted, method, missing)
+        counted_there = engine.count(keys, weight)
+        if _is_weights(population) and stays_there(counted_there, missing, alpha):
+            return HeldAssessment.of(data, counted_there, method, missing)
     if household is not None:
         say("finding households")
-    coded = CodedRecords.of(data, keys, weight, household)
+    coded = (
+        CodedRecords.of(data, keys, weight, household)
+        if counted_there is None
+        else CodedRecords.of_counted(counted_there)
+    )
     how = Counting(population, method, missing, alpha, intake, say)
     if level == "record":
         return assess_coded(data, coded, keys, *how)
@@ -178,6 +183,16 @@ class Counting(NamedTuple):
     alpha: float
     intake: Intake | None = None
     progress: Lines = silent
+
+
+def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
+    """Return whether cells can stay on the engine that counted them.
+
+    Records with missing keys that match any value count in cells of other records.
+    """
+    if missing not in WILDCARDS:
+        return True
+    return alpha == 1.0 and not any(counted.weighed.missing_keys)
 
 
 def _is_weights(population: Any) -> bool:

@@ -19,6 +19,7 @@ from riskcore.assessment.assess import (
     assess_coded,
     assess_households,
     check_roles,
+    stays_there,
 )
 from riskcore.assessment.diversity import (
     Diversity,
@@ -42,7 +43,6 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
-from riskcore.data.wildcard import WILDCARDS
 
 _NAMES = {
     "k": "k-anonymity",
@@ -129,6 +129,8 @@ class Checked(OnASheet):
         a record, or for data in memory.
     level : {"record", "household"}
         What was counted.
+    notes : tuple of str
+        For each set of keys, how many records have missing keys, which match any value.
 
     Examples
     --------
@@ -150,6 +152,7 @@ class Checked(OnASheet):
     rules: tuple[Rule, ...]
     same_file: bool | None = None
     level: Level = "record"
+    notes: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[Rule, ...]:
@@ -160,6 +163,11 @@ class Checked(OnASheet):
     def passed(self) -> bool:
         """Whether all rules are kept, and the file is not another than recorded."""
         return not self.broken and self.same_file is not False
+
+    @property
+    def notes_and_verdict(self) -> tuple[str, ...]:
+        """The sentences below the table of rules."""
+        return (*self.notes, self.verdict)
 
     @property
     def verdict(self) -> str:
@@ -179,8 +187,8 @@ class Checked(OnASheet):
         Returns
         -------
         dict
-            "passed", "records", "level", "same_file" and "rules", a list with a dict
-            of the attributes of each `Rule`.
+            "passed", "records", "level", "same_file", "notes" and "rules", a list with
+            a dict of the attributes of each `Rule`.
 
         Examples
         --------
@@ -200,6 +208,7 @@ class Checked(OnASheet):
             "records": self.records,
             "level": self.level,
             "same_file": self.same_file,
+            "notes": list(self.notes),
             "rules": rules,
         }
 
@@ -212,12 +221,13 @@ class Checked(OnASheet):
             A line for each rule.
         """
         lines = aligned(self._rows(), _SIDES)
-        return "\n".join([*lines, f"  {self.verdict}"])
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes_and_verdict)])
 
     def _sheet(self) -> Sheet:
         """Return the result as facts and a table."""
         facts = [(f"{self.level}s", f"{self.records:,}")]
         rules = Part("Rules", rows=self._rows(), sides=_SIDES)
+        facts += [("missing keys", note) for note in self.notes]
         return Sheet("Check", facts, [rules], self.verdict)
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -364,7 +374,17 @@ def check(
         say(f"reading {path}")
     seen = _Seen.of(source, request)
     rules = [*_rules(seen, request, say)]
-    return Checked(seen.records, tuple(rules), same, request.how["level"])
+    notes = tuple(_note(n, keys, request.goals) for keys, n in seen.incomplete.items())
+    return Checked(seen.records, tuple(rules), same, request.how["level"], notes)
+
+
+def _note(count: int, keys: tuple[Hashable, ...], goals: KeyGoals) -> str:
+    """Return how many records have missing keys, by name if there are several sets."""
+    verb = "has" if count == 1 else "have"
+    of = "" if len(goals.keys) == 1 else f" of {' x '.join(map(str, keys))}"
+    return printable(
+        f"{counted(count, 'record')} {verb} missing keys{of}; they match any value."
+    )
 
 
 class _Limits(NamedTuple):
@@ -554,6 +574,8 @@ class _Seen:
         self.alpha: float = how["alpha"]
         self.records = 0
         self.counted: dict[tuple[Hashable, ...], Cells] = {}
+        # How many records have missing keys that match any value, by set of keys.
+        self.incomplete: dict[tuple[Hashable, ...], int] = {}
 
     @classmethod
     def of(cls, source: Source, request: _Request) -> _Seen:
@@ -574,6 +596,7 @@ class _Seen:
         coded = self.coded or CodedRecords.of(self.held, [*keys, *how.names])
         found = diversity_of(self.held, coded, keys, how, self.missing, self.alpha)
         self.counted[keys], self.records = found.cells, found.cells.n
+        self._note(keys, found.cells)
         return found
 
     def cells(self, keys: tuple[Hashable, ...]) -> Cells:
@@ -584,6 +607,7 @@ class _Seen:
             found = tabulate_coded(self.coded, keys, self.missing, self.alpha)
             self.counted[keys] = found
         self.records = self.counted[keys].n
+        self._note(keys, self.counted[keys])
         return self.counted[keys]
 
     def assessed(
@@ -595,21 +619,32 @@ class _Seen:
         """
         engine = engine_of(self.held)
         found: Assessment
-        if engine is not None and self.coded is None and self.missing not in WILDCARDS:
+        coded = self.coded
+        counts = None
+        if engine is not None and coded is None:
             counts = engine.count(keys, self.weight)
+        if counts is not None and stays_there(counts, self.missing, self.alpha):
             above = None if limits is None else limits.max_risk
             found = HeldAssessment.of(
                 self.held, counts, self.method, self.missing, above=above
             )
         else:
-            coded = self.coded or CodedRecords.of(self.held, keys, self.weight)
+            if coded is None:
+                assert counts is not None
+                coded = CodedRecords.of_counted(counts)
             how = Counting(WEIGHTS, self.method, self.missing, self.alpha)
             if self.level == "household":
                 found = assess_households(self.held, coded, keys, self.weight, how)
             else:
                 found = assess_coded(self.held, coded, keys, *how)
         self.records = found.cells.n
+        self._note(keys, found.cells)
         return found
+
+    def _note(self, keys: tuple[Hashable, ...], cells: Cells) -> None:
+        """Note how many records have missing keys that match any value."""
+        if cells.incomplete:
+            self.incomplete[keys] = cells.incomplete
 
     def cells_of_areas(self, areas: Sequence[Hashable]) -> Cells:
         """Return the cells of areas; each record is counted in one area only."""

@@ -35,8 +35,8 @@ _POPULATION = (
     "or by a model fitted to the keys, latent-class or log-linear"
 )
 _MISSING = (
-    "how to treat missing key values: refuse the file (default), as one more category, "
-    "or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)"
+    "what a missing key matches: any value, as in sdcMicro (wildcard, default) or "
+    "mu-Argus (argus), or only missing keys (category); or refuse the file (refuse)"
 )
 
 METHOD = Setting(
@@ -45,8 +45,8 @@ METHOD = Setting(
     "mu-Argus (series7) or sdcMicro (franconi)",
 )
 MISSING = Setting(
-    default="refuse",
-    choices=("refuse", "category", "wildcard", "argus"),
+    default="wildcard",
+    choices=("wildcard", "argus", "category", "refuse"),
     help=_MISSING,
 )
 ALPHA = Setting(
