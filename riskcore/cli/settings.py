@@ -145,6 +145,8 @@ def goal_of(options: argparse.Namespace) -> Any:
     """Return k: one number, or a number for each set of keys."""
     if options.k is None or len(options.k) == 1:
         return options.k and options.k[0]
+    if options.keys is None:
+        raise ValueError("--k: several numbers need --keys, one for each number")
     if len(options.k) != len(options.keys):
         raise ValueError(
             f"--k: {len(options.k)} numbers for {len(options.keys)} sets of keys; give "

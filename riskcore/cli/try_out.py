@@ -234,7 +234,7 @@ def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the JSON object in a candidates file."""
-    from riskcore.protection.release.record import plain_json
+    from riskcore.common.private_record import plain_json
 
     try:
         plain = plain_json(path)

@@ -125,6 +125,7 @@ def recoding(text: str) -> tuple[str, Any]:
         "top": lambda: _end(value, "top"),
         "bottom": lambda: _end(value, "bottom"),
         "truncate": lambda: Recoding.truncation(whole(value)),
+        "round": lambda: Recoding.rounding(_plain_number(value)),
         "hierarchy": lambda: _level_of(value),
         "map": lambda: Recoding.mapping(
             gathered("map", [pair(one) for one in value.split(",")])
@@ -168,7 +169,8 @@ def _end(text: str, side: str) -> Any:
     from riskcore.data.recode import Recoding
 
     bound, equals, label = text.partition("=")
-    chosen: dict[str, Any] = {side: _plain_number(bound)}
+    quantile = bound.endswith("%")
+    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
     if equals:
         chosen[f"{side}_label"] = label
     return Recoding.top_bottom(**chosen)

@@ -47,7 +47,7 @@ from riskcore.data.columns import (
 )
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
-from riskcore.data.recode import Recoding
+from riskcore.data.recode import Recoding, with_bounds
 from riskcore.data.source import Source
 
 __all__ = [
@@ -178,7 +178,8 @@ def compare(
     weight = sources[0].weight if weight is None else weight
     check_columns(names, weight, numbers, strata_names, id)
     needed = [*names, *numbers, *strata_names, *also, weight, id]
-    files, ids = [], []
+    files: list[File] = []
+    ids = []
     for source, what in zip(sources, ("original", "safe file"), strict=True):
         source.check([one for one in needed if one is not None])
         say(f"reading the {what}")
@@ -192,6 +193,8 @@ def compare(
                 models=studied[0],
                 tables=studied[1],
             )
+        if not files:
+            rules = with_bounds(data, {n: rules[n] for n in rules if n in needed})
         files.append(file_of(data, [*names, *strata_names, *also], weight, numbers))
         if id is not None:
             ids.append(code_column(Records.of(data), id))

@@ -22,6 +22,7 @@ from riskcore.common.settings import (
     NAME,
     NAMES,
     NEVER,
+    NUMBER,
     WHOLE,
     WORD,
     YES,
@@ -35,7 +36,7 @@ from riskcore.data.cells import check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.recode import Recoding, code_text, rule_file
+from riskcore.data.recode import Recoding, code_text, rule_file, with_bounds
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
     ANY,
@@ -513,7 +514,16 @@ class Settings:
             for name, value in asked.items()
             if name not in resolved and name in RECORDED
         }
-        return cls(**resolved, **others)  # type: ignore[arg-type]
+        settings = cls(**resolved, **others)  # type: ignore[arg-type]
+        return settings._with_bounds(source)
+
+    def _with_bounds(self, source: Source) -> Settings:
+        """Return the settings with the bounds of recodings by quantiles."""
+        if not any(rule.tails for rule in self.recodings.values()):
+            return self
+        source.check(self.columns)
+        found = with_bounds(source.data, self.recodings)
+        return replace(self, recodings=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data: what JSON holds comes back the same."""
@@ -650,6 +660,9 @@ _OF_RECODING: Mapping[str, Kind] = {
     "others": WORD,
     "missing": _CODE,
     "drop": WHOLE,
+    "base": NUMBER,
+    "tails": Kind(lambda value: value == [], "no quantiles: a record holds bounds"),
+    "words": NAME,
     "padded": YES,
     "missing_codes": NAMES,
     "codelist": NAME,
