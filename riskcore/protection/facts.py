@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.numbers import NumericRisks
 from riskcore.protection.protected_records import ProtectedRecords, finite
@@ -42,7 +44,7 @@ def facts_of(
             for one in result.sets
         ],
         "suppressed": result.suppressed,
-        "treated": _treatments(result),
+        "treated": treatment_facts(result),
         "numeric": None
         if numeric is None
         else {stage: one.to_dict() for stage, one in numeric._asdict().items()},
@@ -56,7 +58,7 @@ def facts_of(
     }
 
 
-def _treatments(result: ProtectedRecords) -> dict[str, Any] | None:
+def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
     """Return what became of the treated columns, None if no column was treated."""
     treated = result.treated
     if treated is None:
@@ -70,6 +72,10 @@ def _treatments(result: ProtectedRecords) -> dict[str, Any] | None:
             }
             for names, rules in result.settings.treat.items()
         ],
+        "values": {
+            str(name): int((~np.isnan(one)).sum())
+            for name, one in treated.before.items()
+        },
         "altered": {
             str(name): int(treated.altered(name).sum()) for name in treated.after
         },
