@@ -7,16 +7,11 @@ from typing import Any
 import numpy as np
 
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.numbers import NumericRisks
 from riskcore.protection.protected_records import ProtectedRecords, finite
 from riskcore.protection.verdict import verdict_of
 
 
-def facts_of(
-    result: ProtectedRecords,
-    examined: Examination,
-    numeric: NumericRisks | None = None,
-) -> dict[str, Any]:
+def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
     """Return the plain data of `Protected.to_dict`."""
     intake, engine = result.source.intake, result.on_engine
     plan = result.certificate
@@ -45,9 +40,6 @@ def facts_of(
         ],
         "suppressed": result.suppressed,
         "treated": treatment_facts(result),
-        "numeric": None
-        if numeric is None
-        else {stage: one.to_dict() for stage, one in numeric._asdict().items()},
         "plan": None if plan is None else plan.to_dict(),
         "blanked_share": result.blanked_share,
         **({} if engine is None else {"not_checked": list(result.not_checked)}),

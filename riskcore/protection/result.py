@@ -259,7 +259,7 @@ class Protected(ProtectedRecords):
         TypeError
             If the name of a column is not text.
         """
-        return facts_of(self, self.examination, self.numeric)
+        return facts_of(self, self.examination)
 
     @takes(WriteSettings)
     def write(

@@ -131,7 +131,7 @@ def write(
     )
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined)
-    figures = facts_of(result, examined, numeric)
+    figures = facts_of(result, examined)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
