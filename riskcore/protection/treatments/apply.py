@@ -19,6 +19,7 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
+    joined,
 )
 
 # So that no square or product overflows.
@@ -99,9 +100,9 @@ def treated_columns(
     _check_secret(plan, secret)
     for step, (names, rule) in enumerate(plan):
         values = [found[name] for name in names]
-        label = f"treat {'+'.join(names)}={rule}"
-        stratum = _joined([codes[name] for name in getattr(rule, "within", ())])
-        stream = json.dumps([*names, str(rule), step])
+        label = f"treat {joined(names)}={rule}"
+        stratum = _combined([codes[name] for name in getattr(rule, "within", ())])
+        stream = json.dumps([*map(str, names), str(rule), step])
         numbers = partial(treatment_numbers, secret or "", stream)
         given = Given(weights, stratum, label, numbers, household, risk)
         if tell is not None:
@@ -149,19 +150,19 @@ def _check_secret(plan: Sequence[tuple[Names, Treatment]], secret: str | None) -
     for names, rule in plan:
         if rule.random and secret is None:
             raise ValueError(
-                f"treat {'+'.join(names)}={rule}: a random treatment needs a secret"
+                f"treat {joined(names)}={rule}: a random treatment needs a secret"
             )
     if secret is not None:
         check_secret(secret)
 
 
-def _joined(codes: Sequence[NDArray[Any]]) -> Integers | None:
+def _combined(codes: Sequence[NDArray[Any]]) -> Integers | None:
     """Return one code for each combination of codes."""
     if not codes:
         return None
-    joined = np.zeros(len(codes[0]), np.int64)
+    found = np.zeros(len(codes[0]), np.int64)
     for code in codes:
         _, own = np.unique(code, return_inverse=True)
-        pair = joined * (int(own.max(initial=0)) + 1) + own
-        _, joined = np.unique(pair, return_inverse=True)
-    return joined
+        pair = found * (int(own.max(initial=0)) + 1) + own
+        _, found = np.unique(pair, return_inverse=True)
+    return found

@@ -43,7 +43,7 @@ from riskcore.protection.treatments.strata import strata
 Mask = NDArray[np.bool_]
 
 # Points in a leaf of the tree, at most; groups that are made before Ctrl-C is seen.
-_LEAF = 8
+_LEAF = 32
 _GROUPS_AT_ONCE = 2000
 
 

@@ -281,16 +281,16 @@ def parsed_treatments(
     found: dict[Names, tuple[Treatment, ...]] = {}
     for key, rules in treat.items():
         names = _names(key, known)
-        label = "+".join(names)
+        label = joined(names)
         each = rules if isinstance(rules, list | tuple) else [rules]
         found[names] = tuple(Treatment.of(label, rule) for rule in each)
         _check(names, found[names], known)
     every = [name for names in found for name in names]
-    twice = sorted({name for name in every if every.count(name) > 1})
+    twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:
         raise ValueError(
-            f"treat: {', '.join(twice)} stands in two keys; give one key with a list "
-            "of rules"
+            f"treat: {joined(tuple(twice))} stands in two keys; give one key with a "
+            "list of rules"
         )
     return found
 
@@ -305,15 +305,20 @@ def _names(key: Any, known: set[str]) -> Names:
     return tuple(key.split("+"))
 
 
+def joined(names: Names) -> str:
+    """Return columns as they are written before a rule."""
+    return "+".join(map(str, names))
+
+
 def _check(names: Names, rules: Sequence[Treatment], known: set[str]) -> None:
     """Refuse rules that do not fit their columns."""
-    label = "+".join(map(str, names))
+    label = joined(names)
     for rule in rules:
         fewest, most = rule.columns
         if not fewest <= len(names) <= most:
             need = "one column" if most == 1 else f"at least {fewest} columns"
             raise ValueError(f"treat {label}={rule}: this rule takes {need}")
-        own = sorted(set(names) & set(getattr(rule, "within", ())))
+        own = [name for name in names if name in getattr(rule, "within", ())]
         if own:
             raise ValueError(
                 f"treat {label}={rule}: {', '.join(own)} cannot be a stratum as well"

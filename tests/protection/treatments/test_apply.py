@@ -5,7 +5,7 @@ import pytest
 
 from riskcore.protection.release.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
-from riskcore.protection.treatments.rules import Treatment
+from riskcore.protection.treatments.rules import Treatment, parsed_treatments
 
 X = np.array([140.0, 160.0, np.nan, 900.0])
 
@@ -110,3 +110,9 @@ def test_no_record_is_fine():
             {"x": empty}, {("x",): rule(words)}, secret=secret_of_seed(1)
         )
         assert found["x"].size == 0
+
+
+def test_names_of_columns_need_not_be_text():
+    treat = parsed_treatments({5: "noise:10%"}, [5])
+    found = treated_columns({5: X}, treat, secret=secret_of_seed(1))
+    assert list(found) == [5]
