@@ -75,6 +75,7 @@ def test_tiny_weights():
     ("weights", "fraction", "words"),
     [
         ([2.0, 3.0], None, []),
+        ([1.0, 3.0], None, []),
         ([2.0, 3.0], 0.4, []),
         ([2.0, 3.0], 0.39, []),  # within 5 %
         ([2.0, 3.0], 0.3, ["By the weights 40 % of", "sampling fraction 30 %"]),

@@ -98,6 +98,7 @@ def test_classes_of_weights():
     assert all(ends[i][1] < ends[i + 1][0] for i in range(4))
     # Equal weights are never divided.
     assert weight_classes(np.array([1.0, 1, 1, 1, 2]), 2).tolist() == [0, 0, 0, 0, 1]
+    assert weight_classes(np.array([1.0, 2, 2, 2]), 2).tolist() == [0, 1, 1, 1]
     assert weight_classes(np.ones(4), 3).tolist() == [0] * 4
     with pytest.raises(ValueError, match="classes"):
         weight_classes(WEIGHTS, 0)
