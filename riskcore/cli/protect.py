@@ -73,6 +73,7 @@ treatments, each given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns togethe
   REGION=swap-areas:2%     2 % of the households exchange their regions
   WEIGHT=share-weights:20  the mean of 20 classes of weights
   WEIGHT=round-weights:10  multiples of 10, with the same sum
+  WEIGHT=rake:totals.csv   known totals, from lines column,category,total; comes last
 microaggregate, swap, noise, pram, swap-areas and the rules of weights alter values: the
 verdict says so. :within=COLUMN at the end of a rule keeps to groups of records.
 

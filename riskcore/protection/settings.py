@@ -181,7 +181,7 @@ class Settings:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
         rules = (rule for each in self.treat.values() for rule in each)
-        strata = (name for rule in rules for name in getattr(rule, "within", ()))
+        strata = (name for rule in rules for name in rule.needs)
         return tuple(
             dict.fromkeys(
                 [*self.columns, *self.roles, *accepted, *self.treated, *strata]

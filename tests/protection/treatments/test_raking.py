@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+import riskcore
+from riskcore.protection.settings import Settings
 from riskcore.protection.treatments.raking import (
     Margin,
     _bracket,
     margins_of,
     rake,
 )
+from riskcore.protection.treatments.rules import Treatment
 
 
 def numbers(n, label):
@@ -173,3 +176,59 @@ def test_missing_categories():
     missing = (np.array([0, 1, 2]), np.array(["f", "m"]))
     with pytest.raises(ValueError, match="'sex': missing in 1 record"):
         margins_of({"sex": missing}, {"sex": {"f": 1, "m": 2}})
+
+
+def test_a_rule_rakes_to_totals_after_all_other_treatments(tmp_path):
+    """Totals of a file are reached by the written weights, and by a replay."""
+    n = 600
+    frame = {
+        "area": ["a", "b", "c"] * (n // 3),
+        "sex": ["f", "m"] * (n // 2),
+        "w": [10.0, 20.0, 30.0] * (n // 3),
+    }
+    file = tmp_path / "totals.csv"
+    file.write_text("column,category,total\narea,a,2500\narea,b,4000\narea,c,5500\n")
+    result = riskcore.protect(
+        frame,
+        ["area", "sex"],
+        "w",
+        k=3,
+        treat={"w": [f"rake:{file}", "share-weights:1"]},
+        accept={"*": "a test"},
+    )
+    areas, weights = np.array(result.data["area"]), np.array(result.data["w"])
+    sums = {one: float(weights[areas == one].sum()) for one in "abc"}
+    assert sums == pytest.approx({"a": 2500, "b": 4000, "c": 5500})
+    plain = result.settings.to_dict()
+    assert Settings.from_dict(plain).treat == result.settings.treat
+    assert (
+        "raked to known totals of area"
+        in result.to_dict()["treated"]["rules"][0]["rules"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("rake:area,a,10", "no total is given for 'b'"),
+        ("rake:area,a,10;area,b,10;area,c,30", "no record has 'c'"),
+        ("rake:area,a", "need a column, a category and its total"),
+        ("rake:area,a,x;area,b,1", "not a total of area"),
+        ("rake:area,a,1;area,a,2", "area a appears twice"),
+        ("rake:none.csv", "none.csv"),
+        ("rake:size,a,1;size,b,2", "the file has no column size"),
+    ],
+)
+def test_totals_that_cannot_be_reached(rule, message):
+    frame = {"area": ["a", "b"] * 5, "w": [1.5] * 10}
+    with pytest.raises((ValueError, OSError), match=message):
+        riskcore.protect(frame, ["area"], "w", k=2, treat={"w": rule})
+
+
+def test_rules_of_totals_are_read_back():
+    rule = Treatment.of("w", "rake:sex,f,510;sex,m,490.5")
+    assert str(rule) == "rake:sex,f,510;sex,m,490.5"
+    assert Treatment.from_dict(rule.to_dict()) == rule
+    for bad in ({"totals": []}, {"totals": [["sex", 1, 2]]}, {"totals": [["a", "b"]]}):
+        with pytest.raises(ValueError, match="totals"):
+            Treatment.from_dict({"kind": "rake", **bad})
