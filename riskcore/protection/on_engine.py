@@ -85,6 +85,7 @@ class OnEngine:
         cells = engine.cells(counted.question)
         rows = {key: one.to_native() for key, one in counted.keys_in(cells).items()}
         coded = _coded(engine, counted.question, cells)
+        coded = coded.sampled(settings.sampling_fraction)
         return cls(engine, settings, counted.question, coded, rows)
 
     @property
@@ -171,6 +172,7 @@ class OnEngine:
         expected = _Expected.of(verified)
         if expected is None:
             found = _coded(engine, self.question, engine.cells(self.question), ticks)
+            found = found.sampled(self.settings.sampling_fraction)
             same = _same_cells(verified, found)
         else:
             same = expected.are(engine.batches(self.question), self.question, ticks)

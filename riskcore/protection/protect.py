@@ -148,6 +148,8 @@ def protect(
         file have its category: by 1 plus the per cent of the category that its blanking
         loses. Costs, and bounds on them, are then in hundredths. More values may be
         blanked.
+    sampling_fraction : float, optional
+        The share of the population that was sampled, as for `assess`.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
         What determines the population frequency, as for `assess`. A model given by
         name is fitted to the original file and again to the recoded file. A blanked
@@ -376,7 +378,8 @@ def _protect_households(
     say("finding households")
     units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
     rows = units.rows(data, inner.suppressible)
-    if coded.weights is not None:
+    if settings.weight is not None:
+        assert coded.weights is not None
         rows[settings.weight] = coded.weights[units.first]
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
     safe = _make_safe(

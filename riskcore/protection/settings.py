@@ -97,6 +97,8 @@ class Settings:
     rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
+    sampling_fraction : float or None
+        The share of the population that was sampled.
     roles : dict of column name to str
         The roles of columns that are not keys, the weight or the household.
     accept : dict of column name to str
@@ -136,6 +138,7 @@ class Settings:
     rounds: int | None
     protect_shares: Names = ()
     ties: Ties = "rule"
+    sampling_fraction: float | None = None
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
