@@ -69,7 +69,8 @@ class IntervalDisclosure:
     def record_share(self) -> Floats:
         """Share of the original numbers of each record that are inside, shape (n,)."""
         given = np.count_nonzero(self.given, axis=1)
-        return np.count_nonzero(self.inside, axis=1) / np.maximum(given, 1)
+        share: Floats = np.count_nonzero(self.inside, axis=1) / np.maximum(given, 1)
+        return share
 
     @property
     def disclosed(self) -> Mask:

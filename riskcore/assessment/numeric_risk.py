@@ -228,9 +228,11 @@ class NumericRisk(OnASheet):
     >>> data = {"sex": ["f", "m", "f"], "income": [310, 310, 240], "w": [9.0, 5.0, 8.0]}
     >>> found = riskcore.assess(data, ["sex"], "w", numeric=["income"]).numeric
     >>> found
-    <NumericRisk: income; 1 of 3 records unique, 0.51... expected re-identifications>
+    <NumericRisk: income; 1 of 3 records unique, 0.52229 expected re-identifications>
     >>> [one.sample_uniques for one in found.matches]
     [1, 3]
+    >>> list(found.to_dict())
+    ['columns', 'records', 'matches', 'linkages', 'intervals']
     """
 
     columns: tuple[Hashable, ...]
@@ -244,12 +246,25 @@ class NumericRisk(OnASheet):
         Parameters
         ----------
         measure : {"equal values", "standardized distance", "robust distance"}
+            How records are linked.
         known : {"numbers", "keys and numbers"}
+            What the intruder knows.
+
+        Returns
+        -------
+        RecordLinkage
 
         Raises
         ------
         ValueError
             If there is no such linkage, such as of a single file.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> found = riskcore.numeric_risk({"age": [31, 47]}, {"age": [30, 45]})
+        >>> found.linkage("robust distance").rate
+        1.0
         """
         for one in self.linkages:
             if (one.measure, one.known) == (measure, known):
@@ -264,11 +279,23 @@ class NumericRisk(OnASheet):
         Parameters
         ----------
         measure : {"rank", "spread"}
+            What the width of the intervals is a share of.
+
+        Returns
+        -------
+        IntervalDisclosure
 
         Raises
         ------
         ValueError
             If there are no such intervals, such as of a single file.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> found = riskcore.numeric_risk({"age": [31, 47]}, {"age": [30, 47]})
+        >>> found.interval("spread").shares
+        {'age': 0.5}
         """
         for one in self.intervals:
             if one.measure == measure:
@@ -276,7 +303,12 @@ class NumericRisk(OnASheet):
         raise _nothing("interval", [repr(one.measure) for one in self.intervals])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data for JSON."""
+        """Return the figures as plain data for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "columns": [str(name) for name in self.columns],
             "records": len(self.matches[0].individual_risk),
@@ -292,6 +324,17 @@ class NumericRisk(OnASheet):
         ----------
         title : str
             The first line.
+
+        Returns
+        -------
+        str
+            A string that a prompt shows line by line.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> print(riskcore.numeric_risk({"age": [31, 47]}).summary().splitlines()[1])
+          numbers  age
         """
         return Summary(self._sheet().text(title))
 
