@@ -22,6 +22,7 @@ from riskcore.assessment.record_linkage import (
     link_records,
     scales_of,
 )
+from riskcore.assessment.reported_figures import label
 from riskcore.common import arguments
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet, Part, Sheet
@@ -342,7 +343,7 @@ class NumericRisk(OnASheet):
         """Return the figures as facts and tables."""
         figures = self.to_dict()
         facts = [
-            ("numbers", ", ".join(printable(name) for name in figures["columns"])),
+            ("numbers", ", ".join(label(name) for name in figures["columns"])),
             ("records", f"{figures['records']:,}"),
         ]
         return Sheet("Numeric risk", facts, list(numeric_parts(figures)))
@@ -366,7 +367,7 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
     """Yield the parts of a sheet about the figures of `NumericRisk.to_dict`."""
     rows = [["known exactly", "sample uniques", "expected re-identifications", "rate"]]
     for one in figures["matches"]:
-        names = ", ".join(printable(name) for name in one["columns"])
+        names = ", ".join(label(name) for name in one["columns"])
         expected = f"{one['expected_reidentifications']:,.6g}"
         rate = _percent(one["reidentification_rate"])
         rows.append([names, f"{one['sample_uniques']:,}", expected, rate])
@@ -377,7 +378,7 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
         yield Part("Released records linked to their originals", rows=rows, sides="<<>")
     for one in figures["intervals"]:
         rows = [["column", "numbers inside"]]
-        rows += [[printable(n), _percent(x)] for n, x in one["shares"].items()]
+        rows += [[label(n), _percent(x)] for n, x in one["shares"].items()]
         rows.append(["mean", _percent(one["mean_share"])])
         rows.append(["records with all inside", _percent(one["disclosed_rate"])])
         by_rank = one["measure"] == RANK
