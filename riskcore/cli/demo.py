@@ -26,7 +26,7 @@ occurred after files were written; or 130 if interrupted.
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT", "EDUCATION")
 _ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
 # Incomes are exchanged among records with equal keys, so that keys and income together
-# tell no more than the keys; equal weights tell the region, so that no region is blanked.
+# tell no more than the keys. Equal weights tell the region, so no region is blanked.
 # Households are found by all their members together, so their numbers are left out.
 _PROTECTION = (
     "--household-keys", "REGION", "--cost", "REGION=never",
