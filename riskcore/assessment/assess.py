@@ -84,9 +84,10 @@ def assess(
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk: exactly (default), or with the formula of
         mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.
-    missing : {"refuse", "category", "wildcard", "argus"}
-        How to treat missing key values: refuse the file, take missing as one more
-        category, or let it match any value, see `tabulate`.
+    missing : {"wildcard", "argus", "category", "refuse"}
+        How to treat missing key values: let them match any value, take missing as one
+        more category, or refuse the file, see `tabulate`. The summary says how many
+        records have missing keys.
     alpha : float
         With ``missing="wildcard"``, how much a record with missing keys counts in the
         cells of other records, in [0, 1], see `tabulate`.
@@ -175,28 +176,33 @@ def assess(
     engine = engine_of(data)
     if engine is not None and numeric:
         raise engine.refuse_single("numeric")
-    by_cell = (
-        missing in WILDCARDS
-        or household is not None
-        or not _is_weights(population)
-        or (fraction is not None and weight is None)
-    )
-    if engine is not None and not by_cell:
+    counted_there = None
+    if engine is not None and household is None:
         say(f"counting cells on {engine.name}")
-        counted = engine.count(keys, weight)
-        held = HeldAssessment.of(data, counted, method, missing)
-        return replace(held, **_about_weights(held, weight, counted, fraction))
+        counted_there = engine.count(keys, weight)
+        by_weights = _is_weights(population) and (
+            fraction is None or weight is not None
+        )
+        if by_weights and stays_there(counted_there, missing, alpha):
+            held = HeldAssessment.of(data, counted_there, method, missing)
+            return replace(
+                held, **_about_weights(held, weight, counted_there, fraction)
+            )
     if household is not None:
         say("finding households")
-    coded = CodedRecords.of(data, keys, weight, household)
-    how = _Counting(population, method, missing, alpha, intake, say)
+    coded = (
+        CodedRecords.of(data, keys, weight, household)
+        if counted_there is None
+        else CodedRecords.of_counted(counted_there)
+    )
+    how = Counting(population, method, missing, alpha, intake, say)
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
         found = assess_coded(data, coded, keys, *how)
         found = replace(found, **_about_weights(found, weight, coded, fraction))
         return _with_numbers(found, coded, keys, numbers) if numbers else found
-    return _assess_households(data, coded, keys, weight, fraction, how)
+    return assess_households(data, coded, keys, weight, how, fraction)
 
 
 def _with_numbers(
@@ -214,15 +220,25 @@ def _with_numbers(
     return replace(found, numeric=risk)
 
 
-class _Counting(NamedTuple):
+class Counting(NamedTuple):
     """How the cells of records are counted and assessed, see `assess`."""
 
     population: Any
     method: Method
     missing: str
     alpha: float
-    intake: Intake | None
-    progress: Lines
+    intake: Intake | None = None
+    progress: Lines = silent
+
+
+def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
+    """Return whether cells can stay on the engine that counted them.
+
+    Records with missing keys that match any value count in cells of other records.
+    """
+    if missing not in WILDCARDS:
+        return True
+    return alpha == 1.0 and not any(counted.weighed.missing_keys)
 
 
 def _is_weights(population: Any) -> bool:
@@ -237,13 +253,13 @@ def check_population(population: Any, method: str) -> None:
         check_model(population, method)
 
 
-def _assess_households(
+def assess_households(
     data: Any,
     coded: CodedRecords,
     keys: Sequence[Hashable],
     weight: Hashable | None,
-    fraction: float | None,
-    how: _Counting,
+    how: Counting,
+    fraction: float | None = None,
 ) -> HouseholdAssessment:
     """Assess a file in which each household counts as one record."""
     assert coded.households is not None

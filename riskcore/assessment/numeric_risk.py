@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -323,7 +324,7 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
     """Yield the parts of a sheet about the figures of `NumericRisk.to_dict`."""
     rows = [["known exactly", "sample uniques", "expected re-identifications", "rate"]]
     for one in figures["matches"]:
-        names = ", ".join(printable(name) for name in one["columns"])
+        names = _known(one["columns"])
         expected = f"{one['expected_reidentifications']:,.6g}"
         rate = _percent(one["reidentification_rate"])
         rows.append([names, f"{one['sample_uniques']:,}", expected, rate])
@@ -345,6 +346,13 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
         )
         title = f"Original numbers within {width} of the released ones"
         yield Part(title, rows=rows, sides="<>")
+
+
+def _known(columns: Sequence[str]) -> str:
+    """Return the names of known columns, with unnamed keys together."""
+    keys = [name for name in columns if re.fullmatch(rf"{_KEYS}( \d+)?", name)]
+    others = [printable(name) for name in columns if name not in keys]
+    return ", ".join(["the keys"] * bool(keys) + others)
 
 
 def _linkage_row(one: dict[str, Any]) -> list[str]:

@@ -77,16 +77,19 @@ class WeightFigures:
         return self.records / self.total
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values, ready for JSON."""
+        """Return the figures as plain values for JSON; None for what is infinite."""
         more = {"ratio": self.ratio, "sampling_fraction": self.sampling_fraction}
-        return {**asdict(self), **more}
+        found = {**asdict(self), **more}
+        return {
+            k: v if v is not None and v < math.inf else None for k, v in found.items()
+        }
 
 
 def _design_effect(n: int, total: float, squares: float) -> float | None:
     """Return n sum w^2 / (sum w)^2, at least 1; None if the squares are unknown."""
-    if math.isnan(squares):
-        return None
     mean = total / n
+    if math.isnan(squares) or mean < 1 / LARGEST_SQUARED:
+        return None
     return max(1.0, squares / n / (mean * mean))
 
 
@@ -95,9 +98,12 @@ def weights_text(figures: Mapping[str, Any]) -> str:
     smallest, largest = figures["smallest"], figures["largest"]
     if smallest == largest:
         return f"{smallest:,.6g} each"
-    effect = figures["design_effect"]
-    more = "" if effect is None else f", design effect {effect:.3g}"
-    return f"{smallest:,.6g} to {largest:,.6g}, ratio {figures['ratio']:,.4g}{more}"
+    text = f"{smallest:,.6g} to {largest:,.6g}"
+    if figures["ratio"] is not None:
+        text += f", ratio {figures['ratio']:,.4g}"
+    if figures["design_effect"] is not None:
+        text += f", design effect {figures['design_effect']:.3g}"
+    return text
 
 
 def weight_remarks(

@@ -163,6 +163,7 @@ def report_text(
     options: argparse.Namespace, found: Any, parts: Sequence[Part] = ()
 ) -> str:
     """Return the page of the internal report of a result."""
+    from riskcore.report.sheet_charts import part_charts
     from riskcore.report.sheet_page import sheet_page
 
     sheet = found._sheet()
@@ -172,6 +173,7 @@ def report_text(
     return sheet_page(
         replace(sheet, parts=[*sheet.parts, *parts]),
         title=title,
+        charts=part_charts(found),
         provenance=provenance(options),
     )
 

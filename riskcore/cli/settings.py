@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.words import fraction, gathered, number, pair, recoding, whole
+from riskcore.cli.words import (
+    fraction,
+    gathered,
+    number,
+    pair,
+    recoding,
+    related,
+    whole,
+)
 from riskcore.common.settings import (
     COST,
     FLAG,
@@ -37,7 +45,7 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     WHOLE: whole,
     GOALS: whole,
     RECODINGS: recoding,
-    RELATED: pair,
+    RELATED: related,
     TREATMENTS: pair,
     TREES: pair,
     WORDS: pair,
@@ -137,6 +145,8 @@ def goal_of(options: argparse.Namespace) -> Any:
     """Return k: one number, or a number for each set of keys."""
     if options.k is None or len(options.k) == 1:
         return options.k and options.k[0]
+    if options.keys is None:
+        raise ValueError("--k: several numbers need --keys, one for each number")
     if len(options.k) != len(options.keys):
         raise ValueError(
             f"--k: {len(options.k)} numbers for {len(options.keys)} sets of keys; give "
@@ -145,10 +155,12 @@ def goal_of(options: argparse.Namespace) -> Any:
     return {tuple(keys): k for keys, k in zip(options.keys, options.k, strict=True)}
 
 
-def _grouped(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:
-    """Return pairs as the lists of the second words by the first."""
-    if pairs is None:
-        return None
+def _grouped(pairs: Any) -> Any:
+    """Return pairs as the lists of the second words by the first; or the one word."""
+    if pairs is None or pairs == ["derived"]:
+        return pairs and pairs[0]
+    if "derived" in pairs:
+        raise ValueError("--related derived: give either that word, or KEY=COLUMN ...")
     keys = dict.fromkeys(key for key, _ in pairs)
     return {key: [other for one, other in pairs if one == key] for key in keys}
 

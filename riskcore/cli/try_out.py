@@ -220,10 +220,11 @@ _COSTS = {
 def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return each candidate with several costs of suppression."""
     for name, own in words.items():
-        if given := {"--cost", "--protect-shares"}.intersection(own):
-            raise ValueError(
-                f"candidate {name}: it gives {given.pop()}; leave --costs out"
-            )
+        for word in own:
+            if word.partition("=")[0] in ("--cost", "--protect-shares"):
+                raise ValueError(
+                    f"candidate {name} has {word}; leave out that or --costs"
+                )
     return {
         f"{name}, {cost}": [*own, *more]
         for name, own in words.items()
@@ -233,7 +234,7 @@ def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the JSON object in a candidates file."""
-    from riskcore.protection.release.record import plain_json
+    from riskcore.common.private_record import plain_json
 
     try:
         plain = plain_json(path)

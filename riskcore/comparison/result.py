@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,11 @@ from riskcore.common import html
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.words import counted
 from riskcore.comparison import measures
+from riskcore.comparison.analyses import (
+    ModelComparison,
+    TableComparison,
+    plain_category,
+)
 from riskcore.comparison.losses import CategoryLoss, losses_of
 from riskcore.comparison.measures import Floats, fsum
 from riskcore.comparison.propensity import Propensity
@@ -285,6 +290,12 @@ class Comparison:
     strata_columns : tuple of column names
     strata : tuple of Stratum
     propensity : Propensity
+    models : tuple of ModelComparison
+        The models that were asked for, before and after.
+    tables : tuple of TableComparison
+        The tables that were asked for, before and after.
+    labels : dict of column name to str
+        The labels that a file has for its variables.
 
     Examples
     --------
@@ -313,6 +324,16 @@ class Comparison:
     strata_columns: tuple[Any, ...]
     strata: tuple[Stratum, ...]
     propensity: Propensity
+    models: tuple[ModelComparison, ...] = ()
+    tables: tuple[TableComparison, ...] = ()
+    labels: Mapping[Any, str] = field(default_factory=dict)
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """A sentence for each model and table: whether its conclusions change."""
+        models = (f"{one.formula}: {one.verdict}" for one in self.models)
+        tables = (f"table {one.name}: {one.verdict}" for one in self.tables)
+        return *models, *tables
 
     def key(self, name: Hashable) -> KeyComparison:
         """Return the comparison of a key.
@@ -439,6 +460,9 @@ class Comparison:
             Text, finite numbers, None, dicts and lists.
         """
         return {
+            "verdicts": list(self.verdicts),
+            "models": [one.to_dict() for one in self.models],
+            "tables": [one.to_dict() for one in self.tables],
             "records": {"before": self.records_before, "after": self.records_after},
             "weight": None if self.weight is None else str(self.weight),
             "aligned": self.aligned,
@@ -471,7 +495,7 @@ class Comparison:
                 "columns": list(map(str, self.strata_columns)),
                 "rows": [
                     {
-                        "stratum": [_plain(value) for value in one.stratum],
+                        "stratum": [plain_category(value) for value in one.stratum],
                         "records_before": one.records_before,
                         "records_after": one.records_after,
                         "suppressed": {
@@ -483,6 +507,7 @@ class Comparison:
                 ],
             },
             "propensity": asdict(self.propensity),
+            "labels": {str(name): one for name, one in self.labels.items()},
         }
 
     def __repr__(self) -> str:
@@ -497,7 +522,9 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        rows = [("records", f"{self.records_before:,}, {self.records_after:,}")]
+        rows = [(one.formula, one.verdict) for one in self.models]
+        rows += [(f"table {one.name}", one.verdict) for one in self.tables]
+        rows.append(("records", f"{self.records_before:,}, {self.records_after:,}"))
         for one in self.keys:
             tv = one.total_variation
             distance = "no common categories" if tv is None else f"{tv:.6g}"
@@ -508,17 +535,15 @@ class Comparison:
         return html.figures("Comparison, for internal use", note, rows)
 
 
-def _plain(value: Any) -> Any:
-    """Return a category as JSON can hold it."""
-    fits = value is None or isinstance(value, str | bool | int | float)
-    return value if fits else str(value)
-
-
 def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:
     """Return the loss of a category as plain data; None if there is none."""
     if one is None:
         return None
-    return {**asdict(one), "key": str(one.key), "category": _plain(one.category)}
+    return {
+        **asdict(one),
+        "key": str(one.key),
+        "category": plain_category(one.category),
+    }
 
 
 def _key_plain(one: KeyComparison) -> dict[str, Any]:
@@ -527,7 +552,7 @@ def _key_plain(one: KeyComparison) -> dict[str, Any]:
     plain["key"] = str(one.key)
     plain["share_lost"] = one.share_lost
     for row in plain["table"]:
-        row["category"] = _plain(row["category"])
+        row["category"] = plain_category(row["category"])
     plain["table"] = list(plain["table"])
     return plain
 

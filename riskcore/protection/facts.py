@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.numbers import NumericRisks
 from riskcore.protection.protected_records import ProtectedRecords, finite
 from riskcore.protection.verdict import verdict_of
 
 
-def facts_of(
-    result: ProtectedRecords,
-    examined: Examination,
-    numeric: NumericRisks | None = None,
-) -> dict[str, Any]:
+def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
     """Return the plain data of `Protected.to_dict`."""
     intake, engine = result.source.intake, result.on_engine
     plan = result.certificate
@@ -42,10 +39,7 @@ def facts_of(
             for one in result.sets
         ],
         "suppressed": result.suppressed,
-        "treated": _treatments(result),
-        "numeric": None
-        if numeric is None
-        else {stage: one.to_dict() for stage, one in numeric._asdict().items()},
+        "treated": treatment_facts(result),
         "plan": None if plan is None else plan.to_dict(),
         "blanked_share": result.blanked_share,
         **({} if engine is None else {"not_checked": list(result.not_checked)}),
@@ -56,7 +50,7 @@ def facts_of(
     }
 
 
-def _treatments(result: ProtectedRecords) -> dict[str, Any] | None:
+def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
     """Return what became of the treated columns, None if no column was treated."""
     treated = result.treated
     if treated is None:
@@ -70,6 +64,10 @@ def _treatments(result: ProtectedRecords) -> dict[str, Any] | None:
             }
             for names, rules in result.settings.treat.items()
         ],
+        "values": {
+            str(name): int((~np.isnan(one)).sum())
+            for name, one in treated.before.items()
+        },
         "altered": {
             str(name): int(treated.altered(name).sum()) for name in treated.after
         },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -202,6 +202,8 @@ class Protected(ProtectedRecords):
         columns: Iterable[Hashable] = (),
         strata: Iterable[Hashable] = (),
         interactions: bool = False,
+        models: Iterable[str] = (),
+        tables: Iterable[str | Sequence[Hashable]] = (),
         progress: Lines | None = None,
     ) -> Comparison:
         """Compare the file before and after protection: what it has cost in utility.
@@ -211,9 +213,9 @@ class Protected(ProtectedRecords):
 
         Parameters
         ----------
-        columns, strata, interactions, progress
+        columns, strata, interactions, models, tables, progress
             As for `riskcore.compare`. For data on an engine, strata must be keys or
-            related to keys, and ``columns`` must be empty.
+            related to keys, and ``columns``, ``models`` and ``tables`` must be empty.
 
         Returns
         -------
@@ -235,7 +237,13 @@ class Protected(ProtectedRecords):
         (1, 0.2, 0)
         """
         return comparison_of(
-            self, columns, strata, interactions=interactions, progress=progress
+            self,
+            columns,
+            strata,
+            models=models,
+            tables=tables,
+            interactions=interactions,
+            progress=progress,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,7 +259,7 @@ class Protected(ProtectedRecords):
         TypeError
             If the name of a column is not text.
         """
-        return facts_of(self, self.examination, self.numeric)
+        return facts_of(self, self.examination)
 
     @takes(WriteSettings)
     def write(

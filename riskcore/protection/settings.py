@@ -22,6 +22,7 @@ from riskcore.common.settings import (
     NAME,
     NAMES,
     NEVER,
+    NUMBER,
     WHOLE,
     WORD,
     YES,
@@ -32,8 +33,10 @@ from riskcore.common.settings import (
 )
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_missing
+from riskcore.data.derived import derived, related_columns
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.recode import Recoding, code_text, rule_file
+from riskcore.data.recode import Recoding, code_text, rule_file, with_bounds
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
     ANY,
@@ -61,6 +64,8 @@ COSTS = ("fewest", "equal", "entropy")
 _MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
+# In place of related columns: those that are found.
+DERIVED = "derived"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +181,7 @@ class Settings:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
         rules = (rule for each in self.treat.values() for rule in each)
-        strata = (name for rule in rules for name in getattr(rule, "within", ()))
+        strata = (name for rule in rules for name in rule.needs)
         return tuple(
             dict.fromkeys(
                 [*self.columns, *self.roles, *accepted, *self.treated, *strata]
@@ -457,9 +462,11 @@ class Settings:
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
         asked = complete(ProtectSettings, given)
-        recodings, related = asked["recodings"] or {}, asked["related"]
+        recodings: Any = asked["recodings"] or {}
+        related: Any = asked["related"]
         household_keys, cost = asked["household_keys"], asked["cost"]
         _check_kinds(weight=weight, household=household, **asked)
+        _check_cost_kinds(**asked)
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
@@ -471,8 +478,11 @@ class Settings:
             household_keys = (
                 () if household is None else _household_keys(names, declared)
             )
+        weight = source.weight if weight is None else weight
         if related is None:
             related = _related(names, declared)
+        elif related == DERIVED:
+            related = _derived(source, names, weight, household)
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())
@@ -480,7 +490,7 @@ class Settings:
             "keys": goals.keys,
             "k": goals.k,
             "strata": goals.strata,
-            "weight": source.weight if weight is None else weight,
+            "weight": weight,
             "household": household,
             "recodings": {
                 name: rule
@@ -504,7 +514,16 @@ class Settings:
             for name, value in asked.items()
             if name not in resolved and name in RECORDED
         }
-        return cls(**resolved, **others)  # type: ignore[arg-type]
+        settings = cls(**resolved, **others)  # type: ignore[arg-type]
+        return settings._with_bounds(source)
+
+    def _with_bounds(self, source: Source) -> Settings:
+        """Return the settings with the bounds of recodings by quantiles."""
+        if not any(rule.tails for rule in self.recodings.values()):
+            return self
+        source.check(self.columns)
+        found = with_bounds(source.data, self.recodings)
+        return replace(self, recodings=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data: what JSON holds comes back the same."""
@@ -641,6 +660,9 @@ _OF_RECODING: Mapping[str, Kind] = {
     "others": WORD,
     "missing": _CODE,
     "drop": WHOLE,
+    "base": NUMBER,
+    "tails": Kind(lambda value: value == [], "no quantiles: a record holds bounds"),
+    "words": NAME,
     "padded": YES,
     "missing_codes": NAMES,
     "codelist": NAME,
@@ -692,8 +714,6 @@ def _check_kinds(
     related: Any,
     roles: Any,
     accept: Any,
-    cost: Any,
-    protect_shares: Any,
     **_: Any,
 ) -> None:
     """Refuse arguments of `riskcore.protect` of the wrong kind."""
@@ -701,6 +721,8 @@ def _check_kinds(
     arguments.column_name("household", household)
     if household_keys is not None:
         arguments.names("household_keys", household_keys)
+    if isinstance(related, str) and related == DERIVED:
+        related = None
     mappings = {
         "recodings": recodings,
         "related": related,
@@ -720,6 +742,10 @@ def _check_kinds(
             )
     for key, others in (related or {}).items():
         arguments.names(f"related of {key!r}", others)
+
+
+def _check_cost_kinds(*, cost: Any, protect_shares: Any, **_: Any) -> None:
+    """Refuse costs of the wrong kind."""
     if cost is not None and not isinstance(cost, str | Mapping):
         raise _no_cost(cost)
     if isinstance(cost, Mapping):
@@ -748,6 +774,19 @@ def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
     both = [*pairs, *((b, a) for a, b in pairs)]
     related = {key: tuple(b for a, b in both if a == key) for key in names}
     return {key: others for key, others in related.items() if others}
+
+
+def _derived(
+    source: Source, names: Iterable[Hashable], weight: Hashable, household: Hashable
+) -> Mapping[Any, Names]:
+    """Return the columns that determine a key, or that a key determines."""
+    engine = None if source.path is not None else engine_of(source.given)
+    if engine is not None:
+        raise engine.refuse_single(f"related={DERIVED!r}")
+    roles = [role for role in (weight, household) if role is not None]
+    source.check([*names, *roles])
+    found = derived(source.data, household, pairs=False)
+    return related_columns(found, names, roles)
 
 
 def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:

@@ -206,11 +206,12 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
         ),
     ]
     related: Annotated[
-        Mapping[Any, Iterable[Hashable]] | None,
+        Mapping[Any, Iterable[Hashable]] | Literal["derived"] | None,
         Setting(
             kind=RELATED,
             metavar="KEY=COLUMN",
-            help="columns to blank together with a key",
+            help="columns to blank together with a key; derived: all columns that "
+            "determine a key or that a key determines, such as recodes and copies",
         ),
     ]
     suppression: Annotated[

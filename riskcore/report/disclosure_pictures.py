@@ -9,6 +9,7 @@ import numpy as np
 from riskcore.common.drawing import new_figure
 from riskcore.common.words import shortened
 from riskcore.report.pictures import _BARS, _UNSAFE, _axes, _root, _title
+from riskcore.report.sheet_charts import records_by_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from riskcore.assessment.diversity import Diversity
     from riskcore.assessment.suda import SpecialUniques
 
-# Cells with at least so many values share a bar.
-_MOST = 20
 _LONGEST = 30
 
 
@@ -95,15 +94,10 @@ def diversity_figure(found: Diversity, *, ax: Axes | None = None) -> Figure:
     else:
         axes = [ax]
     for one, each in zip(axes, found.variables, strict=False):
-        values = np.minimum(each.distinct_l, _MOST)
-        records = np.bincount(values, each.cells.records, _MOST + 1)
-        last = int(values.max())
-        places = np.arange(last + 1)
+        labels, records = records_by_values(each)
+        places = range(len(labels))
         colors = [_UNSAFE if place < 2 else _BARS for place in places]
-        one.bar(places, records[: last + 1], color=colors)
-        labels = [str(place) for place in places]
-        if each.distinct_l.max() > _MOST:
-            labels[-1] = f"{_MOST} or more"
+        one.bar(places, records, color=colors)
         one.set_xticks(places, labels)
         one.set_xlabel(f"values of {shortened(each.name, _LONGEST)} in the cell")
         one.set_ylabel("records")

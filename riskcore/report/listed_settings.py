@@ -38,6 +38,8 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     facts = [("individual risk", METHOD_NAMES[of.method])]
     if of.population_name != WEIGHTS:
         facts.append(("population", of.population_name))
+    if isinstance(of, Assessment) and not any(of.cells.missing_values):
+        return facts
     if counting.missing != "refuse":
         facts.append(("missing keys", MISSING_NAMES[counting.missing]))
     if counting.missing == "wildcard":

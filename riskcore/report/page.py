@@ -36,6 +36,8 @@ from riskcore.report.listed_settings import (
     threshold_facts,
 )
 from riskcore.report.office_charts import chart_views
+from riskcore.report.page_charts import bar_top
+from riskcore.report.protection_view import Tile, tiles_of, treatments_view
 from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
@@ -69,6 +71,8 @@ class PageSettings(TypedDict, total=False):
     k: Annotated[int | None, _OPTIONAL]
     leaks: Annotated[Sequence[Mapping[str, Any]], _NO_ROWS]
     not_examined: Annotated[Sequence[str], _NO_ROWS]
+    tiles: Annotated[Sequence[Tile], _NO_ROWS]
+    treated: Annotated[Mapping[str, Any] | None, _OPTIONAL]
     utility: Annotated[Comparison | str | None, _OPTIONAL]
     labels: Annotated[Labels | None, _OPTIONAL]
     provenance: Annotated[Provenance | None, _OPTIONAL]
@@ -91,7 +95,7 @@ def write_page(
         HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, k, leaks, not_examined, utility, labels, provenance
+    verdict, unsafe, k, leaks, not_examined, tiles, treated, utility, labels, provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -159,11 +163,16 @@ def page(
     leaks, not_examined : sequence of mappings, of str, optional
         The leaks of the file and the columns without a role, as in
         `riskcore.Protected.to_dict`.
+    tiles : sequence of Tile, optional
+        Figures at the head of the page, from `riskcore.report.protection_view`. With
+        them all other sections are folded.
+    treated : mapping, optional
+        The treated columns, from `riskcore.report.protection_view.treatments_view`.
     utility : Comparison or str, optional
         The cost of the protection, or why it is unknown, for a section of the page.
     labels : Labels, optional
-        Labels that follow the codes of the riskiest combinations; by default the
-        labels of the assessed file.
+        Labels that follow the names of columns and the codes of the riskiest
+        combinations; by default the labels of the assessed file.
     provenance : Provenance, optional
         The file, the time and the command to repeat the report, see
         `riskcore.report.provenance`.
@@ -236,6 +245,9 @@ def page(
         open=[one for one in given["leaks"] if one["accepted"] is None],
         accepted=[one for one in given["leaks"] if one["accepted"] is not None],
         not_examined=not_examined_text(given["not_examined"]),
+        tiles=given["tiles"],
+        treated=given["treated"],
+        said=labels.variables if labels else {},
         riskiest=_riskiest(riskiest, labels) if riskiest else None,
         facts=[(name, str(x)) for name, x in [*provenance.facts(), *given["facts"]]],
         command=provenance.shown_command,
@@ -355,7 +367,7 @@ def protection_page(
         comparison = one.comparison()
         unsafe = {stage: of["unsafe_records"] for stage, of in comparison.items()}
     return page(
-        one.stages,
+        {name: one.stages[name] for name in ("original", "protected")},
         title=title,
         threshold=finite(one.aim.threshold),
         household_threshold=finite(one.aim.household_threshold),
@@ -367,6 +379,8 @@ def protection_page(
         k=one.aim.k,
         leaks=examined["leaks"],
         not_examined=examined["not_examined"],
+        tiles=tiles_of(protected, one),
+        treated=treatments_view(protected),
         utility=utility,
         labels=protected.labels,
         sets=sets_view(protected, keys),
@@ -436,6 +450,7 @@ def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "variables": [{**row, "name": name} for name, row in variables.items()],
         "total": sum(row["suppressed"] for row in variables.values()),
+        "top": bar_top([row["share"] for row in variables.values()]),
         "rounds": _rounds(rounds) if rounds else None,
     }
 

@@ -6,7 +6,7 @@ Lengths across are in per cent of the plot, lengths down in pixels.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from riskcore.common.html import digits, escape, readable, short
@@ -17,6 +17,8 @@ from riskcore.core.risk.threshold import RiskDistribution
 
 _HEIGHT, _STEPS = 240, 1000
 _MARKS = 8
+# Height of a row of a share.
+_ROW = 40
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -93,6 +95,65 @@ def _drawing(
         *(_share_mark(percent) for percent in (0, 25, 50, 75, 100)),
         f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">{escape(title)}</text>',
     ]
+
+
+def column_plot(
+    labels: Sequence[str],
+    counts: Sequence[int],
+    unsafe: int,
+    title: str,
+    description: str,
+) -> str:
+    """Return columns of records, of which the first ones are marked as unsafe."""
+    width, marks = 100 / len(counts), _count_marks(max(counts))
+    parts = [_count_mark(value, marks[-1]) for value in marks]
+    for k, (label, count) in enumerate(zip(labels, counts, strict=True)):
+        height = max(_HEIGHT * count / marks[-1], 0.5) if count else 0
+        kind = "marked" if k < unsafe else "bars"
+        spare = ' class="spare"' if len(counts) > _MARKS and k % 2 else ""
+        parts.append(
+            f'<g class="{kind}"><rect x="{(k + 0.1) * width:.3f}%" '
+            f'width="{0.8 * width:.3f}%" y="{_HEIGHT - height:.2f}" '
+            f'height="{height:.2f}"><title>{escape(label)}: '
+            f"{counted(count, 'record')}</title></rect></g>"
+            f'<text{spare} x="{(k + 0.5) * width:.3f}%" y="{_HEIGHT + 20}" '
+            f'text-anchor="middle">{escape(label)}</text>'
+        )
+    parts += [
+        f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>',
+        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">{escape(title)}</text>',
+    ]
+    return (
+        f'<svg class="plot" role="img" aria-label="{escape(printable(description))}">'
+        + "\n".join(parts)
+        + "</svg>"
+    )
+
+
+def share_rows(names: Sequence[str], shares: Sequence[float], description: str) -> str:
+    """Return a row for each share, with its name above a bar of 0 to 100 %."""
+    parts = []
+    for k, (name, share) in enumerate(zip(names, shares, strict=True)):
+        y = k * _ROW
+        parts.append(
+            f'<text x="0" y="{y + 14}">{escape(printable(name))}</text>'
+            f'<text x="100%" y="{y + 14}" text-anchor="end">{readable(share, 2)} %'
+            f'</text><rect class="whole" width="100%" y="{y + 20}" height="10"/>'
+            f'<rect width="{100 * share:.3f}%" y="{y + 20}" height="10"/>'
+        )
+    return (
+        f'<svg class="shares" height="{_ROW * len(names)}" role="img" '
+        f'aria-label="{escape(printable(description))}">' + "\n".join(parts) + "</svg>"
+    )
+
+
+def bar_top(shares: Iterable[float]) -> float:
+    """Return the share at the end of a scale for bars: 1, 10 or 100 %.
+
+    No finer scale: a share that is nearly nothing must look so.
+    """
+    most = max(shares, default=0.0)
+    return next((top for top in (0.01, 0.1) if most <= top), 1.0)
 
 
 def _place(risk: float, edges: Risks) -> float:

@@ -44,12 +44,14 @@ from riskcore.report.public_protection import (
 from riskcore.report.templating import need_jinja, render
 
 _NOT_SHOWN = "not shown"
+_RISK = "Re-identification risk"
+_AFTER = "Re-identification risk after protection"
 
 
 def public_page(
     assessment: Assessment,
     *,
-    title: str = "Re-identification risk",
+    title: str = _RISK,
     threshold: float | None = None,
     household_threshold: float | None = None,
 ) -> str:
@@ -62,7 +64,8 @@ def public_page(
         the file, such as a protected one, this report would reveal what was suppressed
         there: see `public_protection_page`.
     title : str, optional
-        Title of the page, printed as given.
+        Title of the page, such as the name of the survey, printed as given. What the
+        page is stands below it.
     threshold, household_threshold : float, optional
         Risks at which to count the records. Only whole classes are counted, so that a
         threshold inside a class gives a range.
@@ -100,6 +103,7 @@ def public_page(
     one = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
     return _Report((one,)).page(
         title=title,
+        what=_RISK,
         use=_ALONE,
         facts=[
             *method_facts(assessment),
@@ -108,16 +112,15 @@ def public_page(
     )
 
 
-def public_protection_page(
-    protected: Protected, *, title: str = "Re-identification risk after protection"
-) -> str:
+def public_protection_page(protected: Protected, *, title: str = _AFTER) -> str:
     """Return a report of a protection that may be published, as HTML.
 
     Parameters
     ----------
     protected : Protected
     title : str, optional
-        Title of the page, printed as given.
+        Title of the page, such as the name of the survey, printed as given. What the
+        page is stands below it.
 
     Returns
     -------
@@ -156,6 +159,7 @@ def public_protection_page(
     ]
     return _Report(tuple(sets)).page(
         title=title,
+        what=_AFTER,
         use=_PROTECTED,
         verdict=public_verdict(protected),
         suppressed=protected.suppressed_rows,
@@ -252,6 +256,7 @@ class _Report:
         self,
         *,
         title: str,
+        what: str,
         use: str,
         facts: Pairs,
         verdict: str = "",
@@ -261,6 +266,7 @@ class _Report:
         return render(
             "public.html",
             title=title,
+            what=what,
             use=use,
             verdict=verdict,
             n=self._n,

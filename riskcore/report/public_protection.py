@@ -19,13 +19,17 @@ from riskcore.report.listed_settings import (
     related_facts,
     suppression_facts,
 )
+from riskcore.report.page_charts import bar_top
 from riskcore.report.public import threshold_shown, two_digits
 
 
-def public_suppression(suppressed: Mapping[Any, int], n: int) -> list[dict[str, Any]]:
-    """Return about how many values of each column were suppressed in n records."""
+def public_suppression(suppressed: Mapping[Any, int], n: int) -> dict[str, Any]:
+    """Return about how many values of each column were suppressed in n records.
+
+    The scale of their bars follows from the rounded shares.
+    """
     counts = {name: coarse(count) for name, count in suppressed.items()}
-    return [
+    rows = [
         {
             "name": name,
             "about": about(count),
@@ -34,6 +38,7 @@ def public_suppression(suppressed: Mapping[Any, int], n: int) -> list[dict[str, 
         }
         for name, count in suppressed.items()
     ]
+    return {"rows": rows, "top": bar_top([row["of_records"] for row in rows])}
 
 
 def _share(count: int, rounded: int, n: int) -> str:
@@ -92,6 +97,13 @@ def public_facts(settings: Settings) -> list[tuple[str, str]]:
         (f"recoding of {printable(str(name))}", _recoding_kind(recoding))
         for name, recoding in settings.recodings.items()
     ]
+    facts += [
+        (
+            f"treatment of {listed(printable(str(name)) for name in names)}",
+            "; ".join(rule.describe(public=True) for rule in rules),
+        )
+        for names, rules in settings.treat.items()
+    ]
     facts += suppression_facts(settings)
     facts += [*level_facts(settings), *k_facts(settings)]
     for unit, goal in _goals(settings):
@@ -102,6 +114,8 @@ def public_facts(settings: Settings) -> list[tuple[str, str]]:
 def _recoding_kind(recoding: Recoding) -> str:
     if recoding.drop:
         return f"without the last {counted(recoding.drop, 'character')}"
+    if recoding.base:
+        return f"rounded to multiples of {recoding.base:,}"
     if all(rule.single for rule in recoding.rules):
         return "single codes replaced" if recoding.rules else "missing values replaced"
     return "ranges of codes taken together"

@@ -22,6 +22,7 @@ from riskcore.report import text
 from riskcore.report.key_sets import sets_with_pages
 from riskcore.report.page import assessment_page, protection_page, report_paths
 from riskcore.report.provenance import Provenance, now, provenance_of
+from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.templating import write_private
@@ -104,7 +105,8 @@ def _(result: UniquesEstimates, provenance: Provenance, /, *, title: str | None)
 def _(result: OnASheet, provenance: Provenance, /, *, title: str | None) -> str:
     sheet = result._sheet()
     title = sheet.name if title is None else title
-    return sheet_page(sheet, title=title, provenance=provenance)
+    charts = part_charts(result)
+    return sheet_page(sheet, title=title, charts=charts, provenance=provenance)
 
 
 def _write_pages(

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted
 from riskcore.report.provenance import Provenance
 from riskcore.report.public import threshold_shown
+from riskcore.report.sheet_charts import PartChart
 from riskcore.report.templating import need_jinja, render
 
 # Rules whose bound may be a figure of a file.
-_MEASURED = ("max_risk", "max_rate", "t")
+_MEASURED = (
+    "threshold",
+    "max_risk",
+    "max_rate",
+    "household_threshold",
+    "max_household_risk",
+    "max_household_rate",
+    "t",
+)
 
 
 def sheet_page(
-    sheet: Sheet, *, title: str, provenance: Provenance | None = None
+    sheet: Sheet,
+    *,
+    title: str,
+    charts: Sequence[PartChart | None] = (),
+    provenance: Provenance | None = None,
 ) -> str:
-    """Return the figures of a result as HTML, for internal use."""
+    """Return the figures of a result as HTML, for internal use.
+
+    ``charts`` are those of the first parts, see `part_charts`.
+    """
     need_jinja()
     provenance = provenance or Provenance()
     return render(
@@ -25,6 +42,7 @@ def sheet_page(
         title=title,
         verdict=sheet.verdict,
         sheet=sheet,
+        charts=charts,
         facts=list(provenance.facts()),
         command=provenance.shown_command,
         public=False,
@@ -54,6 +72,7 @@ def public_rules_page(found: Any, *, title: str) -> str:
         title=title,
         verdict=verdict,
         sheet=sheet,
+        charts=(),
         facts=[],
         command="",
         public=True,

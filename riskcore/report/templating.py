@@ -10,6 +10,7 @@ import base64
 import hashlib
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files as resources
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # Longer labels are cut; those of SPSS have at most 256 letters.
 _LONGEST_LABEL = 256
+# A number with a decimal point, and its unit.
+_DECIMAL = re.compile(r"(-?[0-9,]*\.[0-9]+(?:e[-+]?[0-9]+)?)( ?%?)")
 
 
 def need_jinja() -> None:
@@ -102,6 +105,7 @@ def _environment() -> Environment:
         "label": _label,
         "cell": _cell,
         "figure": _figure,
+        "three": _three,
         "percent": lambda fraction: f"{readable(fraction, 2)} %",
         "thousands": "{:,}".format,
     }
@@ -143,6 +147,22 @@ def _figure(item: int | float) -> str:
     """Return a rounded figure; whole numbers keep all digits."""
     whole = isinstance(item, int | np.integer)
     return f"{item:,}" if whole else readable(float(item))
+
+
+def _three(text: str) -> Any:
+    """Return a number written with more than three digits rounded, or the text.
+
+    The number as written stands where the pointer rests.
+    """
+    from markupsafe import Markup
+
+    found = _DECIMAL.fullmatch(text)
+    if found is None:
+        return text
+    shown = readable(float(found[1].replace(",", ""))) + found[2]
+    if len(shown) >= len(text):
+        return text
+    return Markup('<span title="{}">{}</span>').format(text, shown)
 
 
 def is_number(item: Any) -> bool:

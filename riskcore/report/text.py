@@ -167,7 +167,7 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     if record["treated"] is not None:
         yield from _treated(record["treated"], record["records"])
     if record["numeric"] is not None:
-        yield from numeric_parts(record["numeric"]["protected"])
+        yield from _numbers(record["numeric"]["protected"], record["treated"])
     if settings["plan"] != "record":
         yield Part("Plan of the file", certificate_facts(record["plan"]))
     if len(rounds) > 1:
@@ -199,6 +199,18 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
         subsequent_indent=indent + "  ",
         break_on_hyphens=False,
     )
+
+
+def _numbers(risk: dict[str, Any], treated: dict[str, Any] | None) -> Iterator[Part]:
+    """Yield the risk from numbers; altered numbers are not known exactly."""
+    altered = {
+        name
+        for one in (treated or {"rules": []})["rules"]
+        for name in one["columns"]
+        if one["alters"]
+    }
+    parts = list(numeric_parts(risk))
+    yield from parts[altered.issuperset(risk["columns"]) :]
 
 
 def _treated(treated: dict[str, Any], records: int) -> Iterator[Part]:

@@ -10,6 +10,7 @@ import polars
 import pytest
 
 import riskcore
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.assessment.weight_figures import (
     WeightFigures,
     weight_remarks,
@@ -56,10 +57,25 @@ def test_equal_and_huge_weights():
     assert weights_text(huge.to_dict()) == "1e+140 to 2e+140, ratio 2"
 
 
+def test_tiny_weights():
+    tiny = figures_of(np.array([1e-320, 1e-320, 1.0]))
+    assert tiny.ratio == math.inf
+    assert tiny.to_dict()["ratio"] is None
+    assert weights_text(tiny.to_dict()) == "9.99989e-321 to 1, design effect 3"
+    none = figures_of(np.array([1e-320, 2e-320]))
+    assert none.design_effect is None
+    assert none.to_dict()["sampling_fraction"] is None
+    data = {"k": [1, 2], "w": [1e-320, 2e-320]}
+    with pytest.warns(PopulationBelowSample):
+        text = riskcore.assess(data, ["k"], "w", sampling_fraction=0.1).summary()
+    assert "10 % as given\n" in text
+
+
 @pytest.mark.parametrize(
     ("weights", "fraction", "words"),
     [
         ([2.0, 3.0], None, []),
+        ([1.0, 3.0], None, []),
         ([2.0, 3.0], 0.4, []),
         ([2.0, 3.0], 0.39, []),  # within 5 %
         ([2.0, 3.0], 0.3, ["By the weights 40 % of", "sampling fraction 30 %"]),

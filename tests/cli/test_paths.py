@@ -198,3 +198,12 @@ def test_rules_that_python_reads_are_inputs_too(folder):
     assert stat.S_IMODE(os.stat("safe.csv").st_mode) == 0o600
     with pytest.raises(ValueError, match="an input file"):
         result.report("age.grc", overwrite=True)
+
+
+def test_the_record_of_a_check_stays(folder, run, refused):
+    assert run(f"{PROTECT} --output safe.csv")[0] == 0
+    record = folder / "safe.csv.private.json"
+    before = record.read_bytes()
+    line = f"check safe.csv --record {record} --report {record} --overwrite"
+    assert "an input file" in refused(line)
+    assert record.read_bytes() == before

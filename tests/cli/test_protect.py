@@ -226,6 +226,10 @@ RISKY = f"{PROTECT} --threshold 0.1"
         (f"{RISKY} --recode AGE=no.grc", "no.grc"),
         (f"{RISKY} --recode AGE=top:x", "'x' is not a number"),
         (f"{RISKY} --recode AGE=foo:1", "rules are upto:"),
+        (f"{RISKY} --recode AGE=top:1%", "for the largest 99% of the values"),
+        (f"{RISKY} --recode AGE=top:99.x%", "need a quantile above 0%"),
+        (f"{RISKY} --recode AGE=round:0", "need a number above 0"),
+        (f"{RISKY} --recode AGE=round:x", "'x' is not a number"),
         (f"{RISKY} --cost SEX=high", "'high' is not a number"),
         (f"{RISKY} --cost foo", "--cost foo: give fewest"),
         (f"{RISKY} --cost equal AGE=3", "--cost equal:"),
@@ -449,3 +453,41 @@ def test_plans(run, figures):
     status, out, err = run(f"{REPLAY} --output again.csv")
     assert status == 0, err
     assert "byte for byte" in out
+
+
+def test_quantiles_and_multiples_are_recorded_and_replayed(run):
+    """Of a key and of columns that are not keys; numbers of a CSV are text."""
+    incomes = [str(v) for v in range(100, 300)]
+    data = {"sex": [*"fm"] * 100, "income": incomes, "rent": [*incomes[1:], None]}
+    formats.write("incomes.csv", data)
+    rules = "--recode income=top:99.5% rent=round:50"
+    line = f"protect incomes.csv --keys sex --k 2 {rules} --output safe.csv"
+    assert run(line)[0] == 0
+    safe = formats.read("safe.csv").to_pydict()
+    assert safe["income"] == [*incomes[:-1], "298"]
+    expected = [str(50 * round(int(v) / 50)) for v in incomes[1:]]
+    assert safe["rent"] == [*expected, None]
+    kept = record_of()["settings"]["recodings"]
+    assert kept["income"]["words"] == "top:99.5%"
+    assert [rule["low"] for rule in kept["income"]["rules"]] == [298]
+    assert kept["rent"]["base"] == 50
+    again = "protect incomes.csv --replay safe.csv.private.json --output again.csv"
+    assert run(again)[0] == 0
+    assert Path("again.csv").read_bytes() == Path("safe.csv").read_bytes()
+    # A record with a quantile that was not found is no record.
+    record = record_of()
+    tail = {"side": "top", "percent": "99%", "label": None}
+    record["settings"]["recodings"]["income"] = {"tails": [tail]}
+    Path("bad.json").write_text(json.dumps(record))
+    status, _, err = run("protect incomes.csv --replay bad.json")
+    assert (status, "need no quantiles" in err) == (2, True)
+
+
+def test_a_comparison_finds_the_same_quantile(run, figures):
+    line = "protect survey.csv --keys AGE SEX --weight WEIGHT --threshold 100%"
+    assert run(f"{line} --recode AGE=top:90% --output safe.csv")[0] == 0
+    line = "compare survey.csv safe.csv"
+    keys = "--keys AGE SEX --weight WEIGHT"
+    by_rule = figures(f"{line} {keys} --recode AGE=top:90%")
+    by_record = figures(f"{line} --record safe.csv.private.json")
+    assert by_rule["keys"] == by_record["keys"]

@@ -20,6 +20,7 @@ from riskcore import (
 )
 from riskcore.common.words import printable
 from riskcore.page import (
+    comparison_page,
     page,
     protection_page,
     public_page,
@@ -60,6 +61,16 @@ def keyed(text, **options):
 def labelled(text):
     data = {"k": [text, "b", "c"] * 6, "w": [5.0, 9.0, 10.0] * 6}
     return assess(data, ["k"], "w")
+
+
+def studied(text):
+    """Return the page of a comparison with a model and a table."""
+    name = text.replace("`", "")
+    data = {name: [text, "b", "b"] * 6, "x": [*range(18)]}
+    after = {**data, name: [None, *data[name][1:]]}
+    options = {"models": [f"`{name}` ~ number(x)"], "tables": [(name,)]}
+    found = compare(data, after, ["x"], **options)
+    return comparison_page(found, title=text)
 
 
 def named(text):
@@ -135,6 +146,7 @@ PLACES = {
     "column that was not examined": lambda text: plain(not_examined=["a", text]),
     "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
+    "models and tables": lambda text: studied(text),
     "why there is no utility": lambda text: plain(utility=text),
     "protection that is not safe": lambda text: protection_page(
         unsafe(text), title="T"

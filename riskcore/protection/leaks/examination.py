@@ -87,10 +87,13 @@ class Examination:
         Open leaks first.
     not_examined : tuple of column names
         The columns that stay in the file without a role, and without a leak.
+    numeric : NumericRisks or None
+        The risk from numbers, before and after.
     """
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
+    numeric: NumericRisks | None = None
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -102,6 +105,11 @@ class Examination:
         return {
             "leaks": [one.to_dict() for one in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
+            "numeric": None
+            if self.numeric is None
+            else {
+                stage: one.to_dict() for stage, one in self.numeric._asdict().items()
+            },
         }
 
 
@@ -154,6 +162,7 @@ def examine(
             for name in result.source.names
             if name not in known and str(name) not in gone
         ),
+        numeric,
     )
 
 

@@ -19,6 +19,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
+from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.household_rows import in_order
@@ -30,7 +31,6 @@ from riskcore.protection.numbers import numeric_risks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
-from riskcore.protection.release.digests import digest, versions
 from riskcore.protection.release.layout import Layout
 from riskcore.protection.release.secret import (
     check_secret,
@@ -40,6 +40,7 @@ from riskcore.protection.release.secret import (
     secret_of_seed,
     user_key,
 )
+from riskcore.protection.release.versions import versions
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
 from riskcore.protection.suppression.by_household import assess_again
@@ -130,7 +131,7 @@ def write(
     )
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined)
-    figures = facts_of(result, examined, numeric)
+    figures = facts_of(result, examined)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)

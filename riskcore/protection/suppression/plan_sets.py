@@ -119,11 +119,11 @@ def plan_together(
             for rank in np.argsort(np.argsort(numbers)).tolist()
         ]
     for (kind, rows), order in zip(kinds.items(), orders, strict=True):
-        for number, some in _by_choice(np.array(rows), choice):
+        for number, units_alike in _by_choice(np.array(rows), choice):
             own = replace(choices[number], preference=order)
             keys, least = own.cheapest(kind)
-            blank[some] |= np.uint64(keys)
-            safe[some] &= least
+            blank[units_alike] |= np.uint64(keys)
+            safe[units_alike] &= least
     result.blank[at] = blank[task]
     each = list(zip(choice.tolist(), blank.tolist(), strict=True))
     spent = {one: choices[one[0]].cost_of(one[1]) for one in dict.fromkeys(each)}

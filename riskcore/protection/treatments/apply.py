@@ -36,6 +36,7 @@ def treated_columns(
     household: Integers | None = None,
     risk: Floats | None = None,
     tell: Callable[[str, dict[str, Any]], object] | None = None,
+    column: Callable[[str, Mapping[str, Floats]], Any] | None = None,
 ) -> dict[str, Floats]:
     """Return the treated columns.
 
@@ -61,6 +62,9 @@ def treated_columns(
         Called with a label and the effects of each treatment that reports them, plain
         data for the private record.
 
+    column : callable, optional
+        Called with a name and the columns treated so far; returns its codes and labels.
+
     Returns
     -------
     dict of str to float64 ndarray, shape (n,)
@@ -84,6 +88,7 @@ def treated_columns(
         for names, rules in treat.items()
         for rule in ([rules] if isinstance(rules, Treatment) else rules)
     ]
+    plan.sort(key=lambda step: step[1].last)
     found = {name: _column(name, columns) for names, _ in plan for name in names}
     lengths = {len(column) for column in found.values()}
     codes = _strata(plan, strata or {})
@@ -105,11 +110,22 @@ def treated_columns(
         stream = json.dumps([*map(str, names), str(rule), step])
         numbers = partial(treatment_numbers, secret or "", stream)
         given = Given(weights, stratum, label, numbers, household, risk)
+        if column is not None:
+            given = replace(given, column=partial(_as_now, column, found))
         if tell is not None:
             given = replace(given, tell=partial(tell, label))
         new = rule.treated(values, given)
         found.update(zip(names, new, strict=True))
     return found
+
+
+def _as_now(
+    column: Callable[[str, Mapping[str, Floats]], Any],
+    found: Mapping[str, Floats],
+    name: str,
+) -> Any:
+    """Return the codes and labels of a column after the treatments so far."""
+    return column(name, found)
 
 
 def _column(name: str, columns: Mapping[str, Floats]) -> Floats:

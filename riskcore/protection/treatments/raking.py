@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import csv
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.words import counted
+from riskcore.data.files.labels import code_text
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Given,
+    Names,
+    Treatment,
+    checked_number,
+    enter,
+    number_of,
+    shown_number,
+)
 
 Weights = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -259,3 +272,117 @@ def _bracket(
     np.maximum.at(largest, margin.codes, product)
     floor = low / largest if low > 0 else free
     return floor, high / smallest if high < np.inf else free
+
+
+@enter
+@dataclass(frozen=True, slots=True)
+class Raking(Treatment):
+    """Weights are raked to known totals, after all other treatments.
+
+    Attributes
+    ----------
+    totals : tuple of (column, category, total)
+        The known number of people of each category.
+    """
+
+    totals: tuple[tuple[str, str, float], ...]
+
+    kind = "rake"
+    last = True
+
+    def __post_init__(self) -> None:
+        rows = tuple(map(_checked_total, self.totals or [()]))
+        known = [row[:2] for row in rows]
+        twice = [row for row in dict.fromkeys(known) if known.count(row) > 1]
+        if twice:
+            raise ValueError(f"totals: {' '.join(twice[0])} appears twice")
+        object.__setattr__(self, "totals", rows)
+
+    @property
+    def margins(self) -> dict[str, dict[str, float]]:
+        """The totals by column and category."""
+        found: dict[str, dict[str, float]] = {}
+        for column, category, total in self.totals:
+            found.setdefault(column, {})[category] = total
+        return found
+
+    @property
+    def needs(self) -> Names:
+        """The columns whose categories have totals."""
+        return tuple(self.margins)
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of a CSV file, or of ``SEX,f,510;SEX,m,490``."""
+        if "," in words:
+            rows = [line.split(",") for line in words.split(";")]
+        else:
+            rows = _rows_of_file(Path(words))
+        short = [row for row in rows if len(row) != 3]
+        if short:
+            raise ValueError(
+                f"{','.join(short[0])!r}: need a column, a category and its total"
+            )
+        return cls(
+            tuple(
+                (
+                    column,
+                    category,
+                    number_of(total, f"a total of {column}"),
+                )
+                for column, category, total in rows
+            )
+        )
+
+    def words(self) -> str:
+        """Return the totals."""
+        return ";".join(
+            f"{column},{category},{shown_number(total)}"
+            for column, category, total in self.totals
+        )
+
+    def describe(self, public: bool) -> str:
+        """Return "raked to known totals of REGION, SEX"."""
+        return f"raked to known totals of {', '.join(self.margins)}"
+
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+        """Return the raked weights, or refuse totals that cannot be reached."""
+        (weights,) = values
+        columns: dict[Hashable, Any] = {}
+        totals: dict[Hashable, Any] = {}
+        for name, known in self.margins.items():
+            codes, labels = given.column(name)
+            by_text = {code_text(label): label for label in labels.tolist()}
+            columns[name] = codes, labels
+            totals[name] = {by_text.get(c, c): total for c, total in known.items()}
+        found = rake(weights, margins_of(columns, totals))
+        if not found.converged:
+            raise ValueError(
+                f"{given.label[:80]}: the totals are not reached after {found.rounds} "
+                f"rounds; they are {100 * found.largest_error:.3g} % away. Together "
+                "they may be impossible: a combination of categories has no records"
+            )
+        given.tell(found.to_dict())
+        return [found.weights]
+
+
+def _checked_total(row: Any) -> tuple[str, str, float]:
+    """Return a row of totals, or refuse it."""
+    if not (isinstance(row, tuple | list) and len(row) == 3):
+        raise ValueError("totals: need rows of a column, a category and a total")
+    column, category, total = row
+    if not (isinstance(column, str) and isinstance(category, str)):
+        raise ValueError("totals: a column and a category are text")
+    return column, category, checked_number(f"total of {column} {category}", total)
+
+
+def _rows_of_file(path: Path) -> list[list[str]]:
+    """Return the lines of a file of totals, without its header."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [[one.strip() for one in row] for row in csv.reader(file) if row]
+    if len(rows) < 2:
+        raise ValueError(
+            f"{path}: need a header, such as column,category,total, and a line for "
+            "each category"
+        )
+    return rows[1:]

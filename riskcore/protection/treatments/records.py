@@ -110,6 +110,17 @@ def treat_records(
         for rule in each
         for name in getattr(rule, "within", ())
     }
+
+    def column(name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:
+        """Return the codes and labels of a column after the treatments so far."""
+        if name not in now:
+            found = code_column(records, name)
+            return found.codes, found.labels
+        values, codes = _table(now[name])
+        if name in categorical:
+            return codes, coded[name].labels[np.array(values, np.int64)]
+        return codes, np.array(_numbers(values, coded[name], decimal), object)
+
     before = {
         name: _codes(coded[name]) if name in categorical else numbers_of(name)
         for name in names
@@ -121,6 +132,7 @@ def treat_records(
         weights=weights,
         strata=strata,
         tell=told.__setitem__,
+        column=column,
         **given,
     )
     columns = {}
@@ -131,9 +143,9 @@ def treat_records(
             if name in categorical
             else _numbers(values, coded[name], decimal)
         )
-        column = replace(coded[name], codes=codes)
+        new = replace(coded[name], codes=codes)
         own = data[name] if isinstance(data, Mapping) else None
-        columns[name] = column_like(records, name, [*table, None], column, own)
+        columns[name] = column_like(records, name, [*table, None], new, own)
     return Treated(columns, before, after, categorical, told, weights, weight)
 
 

@@ -53,6 +53,8 @@ class Given:
         A risk of each record; those with the largest are treated first.
     tell : callable
         Takes the effects, as plain data for the private record.
+    column : callable
+        Returns the codes and the labels of a column after the treatments so far.
     """
 
     weights: Floats | None
@@ -62,6 +64,7 @@ class Given:
     household: Integers | None = None
     risk: Floats | None = None
     tell: Callable[[dict[str, Any]], object] = dict
+    column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]] | Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,10 @@ class Treatment(ABC):
         Whether it needs a secret.
     columns : tuple
         The fewest and the most columns that it takes together.
+    needs : tuple of str
+        Other columns that it uses.
+    by_risk, last : bool
+        Whether it needs the risk of each record; whether it comes after all others.
     categorical : bool
         Whether values are categories: text is given as codes, and comes back as text.
     """
@@ -86,11 +93,17 @@ class Treatment(ABC):
     kind: ClassVar[str]
     categorical: ClassVar[bool] = False
     by_risk: ClassVar[bool] = False
+    last: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
         return 1, 1
+
+    @property
+    def needs(self) -> Names:
+        """Other columns that it uses: its strata."""
+        return getattr(self, "within", ())
 
     @property
     def alters(self) -> bool:
@@ -337,7 +350,7 @@ def _check(names: Names, rules: Sequence[Treatment], known: set[Any] | None) -> 
             )
         unknown = [
             str(name)
-            for name in (*names, *getattr(rule, "within", ()))
+            for name in (*names, *rule.needs)
             if known is not None and name not in known
         ]
         if unknown:

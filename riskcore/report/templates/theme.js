@@ -26,10 +26,11 @@
     });
     copy.hidden = false;
   }
-  // On paper nothing can be opened.
+  // On paper nothing can be opened: what is printed is opened before.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
+    closed = [...document.querySelectorAll("details:not([open], .digits)")]
+      .filter((part) => !part.closest(".screen"));
     for (const part of closed) part.open = true;
   });
   addEventListener("afterprint", () => { for (const part of closed) part.open = false; });

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from riskcore.protection.treatments.raking import Margin, margins_of, rake
+import riskcore
+from riskcore.protection.settings import Settings
+from riskcore.protection.treatments.raking import (
+    Margin,
+    _bracket,
+    margins_of,
+    rake,
+)
+from riskcore.protection.treatments.rules import Treatment
 
 
 def numbers(n, label):
@@ -78,6 +86,22 @@ def test_raked_weights_are_the_closest(bounds):
     assert found.factors == pytest.approx(best.x, abs=2e-6)
 
 
+@pytest.mark.parametrize("bounds", [(0.7, 1.5), (0.0, 1.5), (0.7, np.inf)])
+def test_the_total_lies_between_the_two_factors(bounds):
+    margin = file()["age"]
+    product = 0.5 + numbers(500, b"product") / 2.0**64
+    free = margin.totals / np.bincount(margin.codes, WEIGHTS * product)
+    found = _bracket(product, margin, free, *bounds)
+    low, high = (
+        np.bincount(margin.codes, WEIGHTS * np.clip(product * t[margin.codes], *bounds))
+        for t in found
+    )
+    assert (found[0] > 0).all()
+    assert np.isfinite(found[1]).all()
+    assert (low <= margin.totals * (1 + 1e-14)).all()
+    assert (high >= margin.totals * (1 - 1e-14)).all()
+
+
 def test_weights_with_the_totals_stay():
     sex = np.arange(500) % 2
     found = rake(WEIGHTS, {"sex": Margin(sex, np.bincount(sex, WEIGHTS))})
@@ -112,7 +136,7 @@ def test_totals_that_no_weights_have():
     assert not rake(WEIGHTS, margins, rounds=2).converged
 
 
-@pytest.mark.parametrize("bounds", [(1.1, 2.0), (-0.1, 2.0), (0.5, 1.0), (0.5, np.nan)])
+@pytest.mark.parametrize("bounds", [(1.0, 2.0), (-0.1, 2.0), (0.5, 1.0), (0.5, np.nan)])
 def test_bounds_that_are_refused(bounds):
     with pytest.raises(ValueError, match="need two numbers, the first in"):
         rake(WEIGHTS, {}, bounds=bounds)
@@ -152,3 +176,59 @@ def test_missing_categories():
     missing = (np.array([0, 1, 2]), np.array(["f", "m"]))
     with pytest.raises(ValueError, match="'sex': missing in 1 record"):
         margins_of({"sex": missing}, {"sex": {"f": 1, "m": 2}})
+
+
+def test_a_rule_rakes_to_totals_after_all_other_treatments(tmp_path):
+    """Totals of a file are reached by the written weights, and by a replay."""
+    n = 600
+    frame = {
+        "area": ["a", "b", "c"] * (n // 3),
+        "sex": ["f", "m"] * (n // 2),
+        "w": [10.0, 20.0, 30.0] * (n // 3),
+    }
+    file = tmp_path / "totals.csv"
+    file.write_text("column,category,total\narea,a,2500\narea,b,4000\narea,c,5500\n")
+    result = riskcore.protect(
+        frame,
+        ["area", "sex"],
+        "w",
+        k=3,
+        treat={"w": [f"rake:{file}", "share-weights:1"]},
+        accept={"*": "a test"},
+    )
+    areas, weights = np.array(result.data["area"]), np.array(result.data["w"])
+    sums = {one: float(weights[areas == one].sum()) for one in "abc"}
+    assert sums == pytest.approx({"a": 2500, "b": 4000, "c": 5500})
+    plain = result.settings.to_dict()
+    assert Settings.from_dict(plain).treat == result.settings.treat
+    assert (
+        "raked to known totals of area"
+        in result.to_dict()["treated"]["rules"][0]["rules"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("rake:area,a,10", "no total is given for 'b'"),
+        ("rake:area,a,10;area,b,10;area,c,30", "no record has 'c'"),
+        ("rake:area,a", "need a column, a category and its total"),
+        ("rake:area,a,x;area,b,1", "not a total of area"),
+        ("rake:area,a,1;area,a,2", "area a appears twice"),
+        ("rake:none.csv", "none.csv"),
+        ("rake:size,a,1;size,b,2", "the file has no column size"),
+    ],
+)
+def test_totals_that_cannot_be_reached(rule, message):
+    frame = {"area": ["a", "b"] * 5, "w": [1.5] * 10}
+    with pytest.raises((ValueError, OSError), match=message):
+        riskcore.protect(frame, ["area"], "w", k=2, treat={"w": rule})
+
+
+def test_rules_of_totals_are_read_back():
+    rule = Treatment.of("w", "rake:sex,f,510;sex,m,490.5")
+    assert str(rule) == "rake:sex,f,510;sex,m,490.5"
+    assert Treatment.from_dict(rule.to_dict()) == rule
+    for bad in ({"totals": []}, {"totals": [["sex", 1, 2]]}, {"totals": [["a", "b"]]}):
+        with pytest.raises(ValueError, match="totals"):
+            Treatment.from_dict({"kind": "rake", **bad})

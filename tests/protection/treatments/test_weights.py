@@ -63,6 +63,15 @@ def test_multiples_stay():
     assert round_weights(np.array([0.34]), 0.1, numbers(2))[0] in (0.3, 0.4)
 
 
+def test_the_ends_of_a_draw():
+    # A draw of 0 rounds down all that can be; the largest draw rounds up.
+    lowest, highest = np.zeros(2, np.uint64), np.full(2, 2**64 - 1, np.uint64)
+    assert round_weights(np.array([19.9]), 10.0, lowest).tolist() == [10.0]
+    assert round_weights(np.array([10.1]), 10.0, highest).tolist() == [20.0]
+    for drawn in (lowest, highest):  # 0.3 is not three times the double 0.1
+        assert round_weights(np.array([0.3]), 0.1, drawn).tolist() == [0.3]
+
+
 def test_bases_that_are_refused():
     with pytest.raises(ValueError, match="2 weights below 15 could become 0; the sm"):
         round_weights(np.array([10.0, 12.0, 20.0]), 15.0, numbers(4))
@@ -89,6 +98,7 @@ def test_classes_of_weights():
     assert all(ends[i][1] < ends[i + 1][0] for i in range(4))
     # Equal weights are never divided.
     assert weight_classes(np.array([1.0, 1, 1, 1, 2]), 2).tolist() == [0, 0, 0, 0, 1]
+    assert weight_classes(np.array([1.0, 2, 2, 2]), 2).tolist() == [0, 1, 1, 1]
     assert weight_classes(np.ones(4), 3).tolist() == [0] * 4
     with pytest.raises(ValueError, match="classes"):
         weight_classes(WEIGHTS, 0)

@@ -1,0 +1,128 @@
+"""What the office's page says of a protection: three tiles, and the treated columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from riskcore.common.html import all_digits, readable
+from riskcore.protection.facts import treatment_facts
+from riskcore.protection.result import Protected
+from riskcore.protection.suppression.key_sets import KeySet
+
+# Number of correlations that are listed.
+_MOST = 10
+_ARROW = " \u2192 "
+
+# What is shown, and the same with all digits.
+Figure = tuple[str, str]
+
+
+class Tile(NamedTuple):
+    """A figure at the head of the page: its name, what is shown, and its unit."""
+
+    name: str
+    figures: list[Figure]
+    notes: list[str]
+
+
+def tiles_of(protected: Protected, one: KeySet) -> list[Tile]:
+    """Return unsafe records, the cost in values, and expected re-identifications."""
+    found = one.comparison()
+    before, after = found["original"], found["protected"]
+
+    def both(name: str) -> Figure:
+        return _arrow(before[name], after[name])
+
+    unit = protected.settings.level
+    return [
+        Tile(
+            f"Unsafe {unit}s",
+            [both("unsafe_records")],
+            [f"of {protected.n:,}, before \u2192 after"],
+        ),
+        _cost(protected),
+        Tile(
+            "Expected re-identifications",
+            [both("expected_reidentifications")],
+            ["before \u2192 after"],
+        ),
+    ]
+
+
+def _cost(protected: Protected) -> Tile:
+    """Return the shares of values blanked and altered."""
+    blanked = protected.suppressed
+    name, parts = "Blanked values", [(blanked, protected.n * len(blanked), "the keys")]
+    treated = treatment_facts(protected)
+    if treated is not None:
+        name = "Blanked and altered values"
+        values = sum(treated["values"].values())
+        parts.append((treated["altered"], values, "the treated columns"))
+    figures, notes = [], []
+    for counts, of, columns in parts:
+        count = sum(counts.values())
+        exact = f"{count:,} of {of:,} values"
+        figures.append((f"{readable(count / of if of else 0.0, 2)} %", exact))
+        notes.append(f"of the values of {columns}")
+    return Tile(name, figures, notes)
+
+
+def treatments_view(protected: Protected) -> dict[str, Any] | None:
+    """Return the tables of the treated columns, None if no column was treated."""
+    found = treatment_facts(protected)
+    if found is None:
+        return None
+    pairs = [
+        (each["columns"], _arrow(each["before"], each["after"]), _change(each))
+        for each in found["correlations"]
+    ]
+    pairs.sort(key=lambda each: -each[2])
+    return {
+        "rules": [
+            _rule(name, one["rules"], found)
+            for one in found["rules"]
+            for name in one["columns"]
+        ],
+        "moments": [
+            (name, _moments(each["before"], each["after"]))
+            for name, each in found["columns"].items()
+            if each["before"] is not None
+        ],
+        "weighted": protected.settings.weight is not None,
+        "correlations": [(names, figure) for names, figure, _ in pairs[:_MOST]],
+        "more": len(pairs[_MOST:]),
+    }
+
+
+def _rule(name: str, rules: list[str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a column was treated, and the share of its values that changed."""
+    count, of = found["altered"][name], found["values"][name]
+    exact = f"{count:,} of {of:,} values"
+    share = f"{readable(count / of if of else 0.0, 2)} %"
+    return {"name": name, "rules": "; ".join(rules), "share": (share, exact)}
+
+
+def _moments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Figure]:
+    """Return mean, standard deviation and median, before and after."""
+    both = before, after
+    return [
+        _arrow(*(each["mean"] for each in both)),
+        _arrow(*(math.sqrt(each["variance"]) for each in both)),
+        _arrow(*(each["quantiles"][len(each["quantiles"]) // 2] for each in both)),
+    ]
+
+
+def _arrow(before: float | None, after: float | None) -> Figure:
+    """Return a figure before and after, rounded and with all digits."""
+    pair = before, after
+    shown = ("\u2013" if x is None else readable(float(x)) for x in pair)
+    exact = ("\u2013" if x is None else all_digits(float(x)) for x in pair)
+    return _ARROW.join(shown), _ARROW.join(exact)
+
+
+def _change(pair: Mapping[str, Any]) -> float:
+    if pair["before"] is None or pair["after"] is None:
+        return math.inf
+    return abs(float(pair["after"] - pair["before"]))

@@ -1,0 +1,68 @@
+"""The charts on the pages of results that are facts and tables."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from riskcore.assessment.diversity import Diversity, SensitiveVariable
+from riskcore.assessment.suda import SpecialUniques
+from riskcore.common.words import shortened
+from riskcore.report.page_charts import column_plot, share_rows
+
+# Cells with at least so many values share a bar.
+MOST_VALUES = 20
+_LONGEST = 30
+
+
+class PartChart(NamedTuple):
+    """A drawing as SVG, and what it shows."""
+
+    caption: str
+    drawing: str
+
+
+@singledispatch
+def part_charts(found: Any) -> list[PartChart | None]:
+    """Return a chart, or None, for each of the first parts of a sheet."""
+    return []
+
+
+@part_charts.register
+def _(found: Diversity) -> list[PartChart | None]:
+    return [_by_values(one) for one in found.variables]
+
+
+@part_charts.register
+def _(found: SpecialUniques) -> list[PartChart | None]:
+    table = found.contributions()
+    names = [shortened(key, _LONGEST) for key in table["key"].tolist()]
+    shares = np.nan_to_num(table["share"]).tolist()
+    caption = (
+        "Share of the scores by key, 0 to 100 %. A minimal unique counts for each of "
+        "its keys, so the shares may add up to more."
+    )
+    return [None, PartChart(caption, share_rows(names, shares, caption))]
+
+
+def _by_values(one: SensitiveVariable) -> PartChart:
+    """Return the chart of the records by the number of values in their cell."""
+    labels, counts = records_by_values(one)
+    name = shortened(one.name, _LONGEST)
+    caption = (
+        f"Records by the number of different values of {name} in their cell. In cells "
+        "with one value, marked, who finds the cell learns the value."
+    )
+    return PartChart(caption, column_plot(labels, counts, 2, "distinct l", caption))
+
+
+def records_by_values(one: SensitiveVariable) -> tuple[list[str], list[int]]:
+    """Return numbers of values from 0, as text, and the records in such cells."""
+    values = np.minimum(one.distinct_l, MOST_VALUES)
+    records = np.bincount(values, one.cells.records).astype(int).tolist()
+    labels = [str(place) for place in range(len(records))]
+    if one.distinct_l.max() > MOST_VALUES:
+        labels[-1] = f"{MOST_VALUES} or more"
+    return labels, records
