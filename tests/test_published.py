@@ -175,7 +175,8 @@ def test_the_safe_file_of_mu_argus(figures, tmp_path):
     target = tmp_path / "safe.saf"
     options = "--threshold 0.00125 --method series7 --recode"
     recodings = [f"{name}={path}" for name, path in RECODINGS.items()]
-    line = f"protect {FILE} --keys REGION SEX AGE MARSTAT --output {target} {options}"
+    roles = "--keys REGION SEX AGE MARSTAT"
+    line = f"protect {FILE} {roles} --accept '*=a test' --output {target} {options}"
     record = figures(line, *recodings)
     assert record["suppressed"] == dict(zip(KEYS, (375, 0, 11, 7), strict=True))
     again = assess(target, KEYS, method="series7", missing="wildcard")

@@ -143,7 +143,20 @@ class Description(OnASheet):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the columns as plain data for JSON."""
+        """Return the columns as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            With text, numbers, None, dicts and lists.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> found = riskcore.describe({"age": [31, 47, 31, 52]}).to_dict()
+        >>> found["columns"][0]["own_value"], found["columns"][0]["proposed_role"]
+        (2, 'numeric')
+        """
         return {
             "records": self.records,
             "columns": [one.to_dict() for one in self.columns],
@@ -156,6 +169,19 @@ class Description(OnASheet):
         ----------
         title : str
             The first line.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> print(riskcore.describe({"age": [31, 47, 31, 52]}).text())
+        columns
+          records  4
+          columns  1
+        ...
         """
         return self._sheet().text(title)
 

@@ -213,7 +213,12 @@ def _not_examined(
     """Return the columns that have no role, and the roles that they seem to have."""
     from riskcore.assessment.describe import describe
 
-    found = describe(source, options.keys, weight, options.household, progress=progress)
+    try:
+        found = describe(
+            source, options.keys, weight, options.household, progress=progress
+        )
+    except KeyError:  # the metadata declare a column that the file lacks
+        return []
     return [one.to_dict() for one in found.columns if one.role is None]
 
 

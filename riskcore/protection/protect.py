@@ -121,6 +121,20 @@ def protect(
         False, such members of safe households are protected, too; see Notes.
     recodings : mapping of column names to Recoding or path, optional
         Recodings to apply first, or the ``.grc`` files that hold them.
+    treat : mapping of column names to rules, optional
+        Treatments of numbers, weights and categories, in words such as
+        ``{"income": "top:1%=mean"}``, applied after the recodings and before
+        suppression. A list has several rules for a column, one after the other.
+    roles : mapping of column names to str, optional
+        Roles of columns that are not keys, the weight or the household. "numeric":
+        known to an intruder as a number, to some precision. "sensitive": not known to
+        an intruder. "identifier": left out of ``data`` and of files. "harmless": of no
+        use to an intruder. A column without a role is a leak if many of its values are
+        unique, see `Protected.examination`.
+    accept : mapping of column names to str, optional
+        Leaks that may stay open, with the reason, which the private record and the
+        internal report repeat. The name "*" stands for all leaks, "(order)" for what
+        the order of the records reveals.
     household_keys : iterable of column names, optional
         Keys that are equal for all members of a household: they are blanked for all
         members or for none. By default those that the metadata of a mu-Argus file
@@ -189,8 +203,9 @@ def protect(
     Returns
     -------
     Protected
-        ``safe`` is True if all risks, computed again, are below their thresholds and
-        no f is below k; ``verdict`` says so in words.
+        ``goals_met`` is True if all risks, computed again, are below their thresholds
+        and no f is below k; ``safe`` is True if no leak is open either. ``verdict``
+        says so in words.
 
     Warns
     -----
@@ -198,7 +213,8 @@ def protect(
         As `assess`, for the original file.
     SuppressedValueShows
         If a column, or the order of data in memory, reveals suppressed or recoded
-        values, see `Protected.shown`; one warning for each key and column. For a file
+        values, see `Protected.shown`; one warning for each key and column, unless it is
+        accepted. For a file
         the warning comes when it is written, because columns may be dropped and
         records shuffled then.
     ColumnsNotChecked

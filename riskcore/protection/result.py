@@ -388,9 +388,9 @@ class Protected(ProtectedRecords):
         >>> import riskcore
         >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
         >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> print(result.summary().splitlines()[-1].strip())
-        Safe: by sex x age, no record has a risk of 0.05 or more (missing keys match any value).
-        """  # noqa: E501
+        >>> result.summary().splitlines()[2]
+        '  Safe with the keys sex x age: no record has a risk of 0.05 or more (...'
+        """
         return reports().summary_of(self)
 
     def report(

@@ -229,7 +229,8 @@ def test_on_an_engine():
     assert there.data.collect()["a"].to_list() == here.data["a"]
 
 
-PROTECT = "protect survey.csv --keys a b c"
+ACCEPT = "--accept '*=a test'"
+PROTECT = f"protect survey.csv --keys a b c {ACCEPT}"
 
 
 @pytest.fixture
@@ -270,7 +271,7 @@ def test_files_records_and_reports_know_k(folder, run):
 
 @pytest.mark.usefixtures("folder")
 def test_a_k_for_each_keys_on_the_command_line(figures, refused):
-    line = "protect survey.csv --keys a b --keys b c --k"
+    line = f"protect survey.csv --keys a b --keys b c {ACCEPT} --k"
     assert [one["k"] for one in figures(f"{line} 5 2")["sets"]] == [5, 2]
     assert "--k: 3 numbers for 2 sets of keys" in refused(f"{line} 5 2 4")
     rule = "--k 1: need a whole number from 2 (every file has k = 1) to 2^40"
@@ -282,7 +283,7 @@ def test_a_threshold_nobody_asked_for_makes_no_record_unsafe():
         protection_page(protected(weight="w", **how), title="T")
         for how in ({"k": None, "threshold": 0.03}, {})
     )
-    assert "Safe: by" in by_k
+    assert "Goals met with the keys a x b x c: " in by_k
     assert "No risk threshold was asked for." in by_k
     assert "No risk threshold was asked for" not in asked
     for page in (by_k, asked):

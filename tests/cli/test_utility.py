@@ -42,7 +42,7 @@ def _here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _protected(run):
-    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2%"
+    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2% --accept '*=a test'"
     status, _, errors = run(f"{line} --shuffle --output safe.csv")
     assert status == 0, errors
 
@@ -195,7 +195,8 @@ def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
 
 
 def test_the_scripts_of_the_chosen_one(run, figures):
-    candidates = [f"{name}={words}" for name, words in CANDIDATES.items()]
+    accept = "--accept 'INCOME=it is known' '*=a test'"
+    candidates = [f"{name}={words} {accept}" for name, words in CANDIDATES.items()]
     line = f"{TRY} --script coarse --output new.csv --candidate"
     script = figures(line, *candidates)["script"]
     words = shlex.split(script["command"])
