@@ -479,7 +479,7 @@ class SpecialUniques(OnASheet):
         ]
         shares = [("key", "share of scores", "values that contribute most")]
         shares += [
-            (shortened(one["key"], _LONGEST), _percent(one["share"]), self._most(j, of))
+            (printable(str(one["key"])), _percent(one["share"]), self._most(j, of))
             for j, one in enumerate(of["contributions"])
         ]
         return Sheet(
@@ -487,7 +487,12 @@ class SpecialUniques(OnASheet):
             facts,
             [
                 Part("Size of minimal uniques", rows=sizes, sides=">"),
-                Part("What contributes to the scores", rows=shares, sides="<><"),
+                Part(
+                    "What contributes to the scores",
+                    rows=shares,
+                    sides="<><",
+                    most=(_LONGEST,),
+                ),
             ],
         )
 
