@@ -17,7 +17,7 @@ from riskcore.assessment.roles import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
@@ -283,8 +283,8 @@ def _row(one: DescribedColumn) -> tuple[str, ...]:
     if one.role is None and singles_out(of) and not why:
         why = own_values(of)
     return (
-        printable(str(of.name)),
-        printable(of.label or ""),
+        on_one_line(of.name),
+        on_one_line(of.label or ""),
         of.type,
         f"{of.distinct:,}",
         f"{of.missing:,}" if of.missing else "",

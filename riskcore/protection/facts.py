@@ -65,7 +65,8 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
             for names, rules in result.settings.treat.items()
         ],
         "values": {
-            str(name): int((~np.isnan(one)).sum()) for name, one in treated.before.items()
+            str(name): int((~np.isnan(one)).sum())
+            for name, one in treated.before.items()
         },
         "altered": {
             str(name): int(treated.altered(name).sum()) for name in treated.after

@@ -112,9 +112,7 @@ def public_page(
     )
 
 
-def public_protection_page(
-    protected: Protected, *, title: str = _AFTER
-) -> str:
+def public_protection_page(protected: Protected, *, title: str = _AFTER) -> str:
     """Return a report of a protection that may be published, as HTML.
 
     Parameters

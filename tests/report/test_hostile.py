@@ -18,6 +18,7 @@ from riskcore import (
     try_out,
 )
 from riskcore.common.words import printable
+from riskcore.data.files.labels import Labels
 from riskcore.page import (
     page,
     protection_page,
@@ -27,6 +28,7 @@ from riskcore.page import (
 )
 from riskcore.report.listed_settings import role_facts
 from riskcore.report.provenance import Provenance
+from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import public_rules_page, sheet_page
 from riskcore.report.utility_view import utility_of
 from tests.report.reading import Reader
@@ -84,7 +86,21 @@ def on_sheets(text):
         diversity(data, names[:2], names[2]),
         suda({**data, names[2]: [text, *["b"] * 17]}, names),
     )
-    return "".join(sheet_page(one._sheet(), title=text) for one in found)
+    return "".join(
+        sheet_page(one._sheet(), title=text, charts=part_charts(one)) for one in found
+    )
+
+
+def treated(text):
+    """Protect a file whose treated columns, and a column without a role, are named."""
+    names = [f"{text}{i}" for i in range(3)]
+    numbers = {name: [float(i % (k + 5)) for i in range(18)] for k, name in
+               enumerate(names)}  # fmt: skip
+    return protect(
+        {"k": ["a", "b"] * 9, "odd" + text: range(18), **numbers}, ["k"], k=2,
+        treat={names[0]: "noise:10%", names[1]: "round:2"},
+        roles={names[2]: "numeric"}, accept={"odd" + text: text},
+    )  # fmt: skip
 
 
 def unsafe(text):
@@ -119,8 +135,19 @@ PLACES = {
     "recoded column": lambda text: plain(
         facts=recoding_facts({text: Recoding.top_bottom(top=5)})
     ),
-    "what shows": lambda text: plain(shown=[{"text": text, "advice": "a"}]),
-    "what can be done": lambda text: plain(shown=[{"text": "a", "advice": text}]),
+    "open leak": lambda text: plain(
+        leaks=[{"text": text, "advice": text, "accepted": None}]
+    ),
+    "reason of an accepted leak": lambda text: plain(
+        leaks=[{"text": "a", "advice": "a", "accepted": text}]
+    ),
+    "column that was not examined": lambda text: plain(not_examined=[text]),
+    "label of a column": lambda text: plain(
+        labels=Labels({"k": text}),
+        suppression={"variables": {"k": {"suppressed": 1, "share": 0.5}}},
+    ),
+    "treated column": lambda text: protection_page(treated(text), title="T"),
+    "public treated column": lambda text: public_protection_page(treated(text)),
     "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
     "why there is no utility": lambda text: plain(utility=text),
