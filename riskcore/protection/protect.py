@@ -141,10 +141,10 @@ def protect(
         declare, if there is a household column.
     related : mapping of column names to column names, or "derived", optional
         Columns that would give a key away (nationality gives away the country of birth)
-        and are blanked with it. "derived": the columns that determine a key, and the
-        columns without a part of their own that a key determines, such as recodes and
-        copies of it. By default those that mu-Argus metadata declare, in both
-        directions.
+        and are blanked with it. By default those that mu-Argus metadata declare, in
+        both directions. "derived": also the columns that determine a key, and the
+        columns that a key determines and that are not keys, such as its recodes and
+        copies, as they are found in the data.
     cost : {"fewest", "equal", "entropy"} or mapping of column names to float, optional
         Cost of blanking a value. "fewest": all keys cost the same, so that the fewest
         values are blanked; among sets of keys of equal size, the set with the least

@@ -482,10 +482,16 @@ class Settings:
                 () if household is None else _household_keys(names, declared)
             )
         weight = source.weight if weight is None else weight
-        if related is None:
-            related = _related(names, declared)
-        elif related == DERIVED:
-            related = _derived(source, names, weight, household)
+        if related is None or related == DERIVED:
+            known = _related(names, declared)
+            found = {}
+            if related == DERIVED:
+                found = _derived(source, names, weight, household)
+            related = {
+                key: dict.fromkeys([*known.get(key, ()), *found.get(key, ())])
+                for key in names
+                if key in known or key in found
+            }
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())
