@@ -484,11 +484,11 @@ class Settings:
         weight = source.weight if weight is None else weight
         if related is None or related == DERIVED:
             known = _related(names, declared)
-            found = {}
+            found: dict[Any, Names] = {}
             if related == DERIVED:
-                found = _derived(source, names, weight, household)
+                found = dict(_derived(source, names, weight, household))
             related = {
-                key: dict.fromkeys([*known.get(key, ()), *found.get(key, ())])
+                key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
                 for key in names
                 if key in known or key in found
             }
