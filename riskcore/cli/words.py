@@ -108,6 +108,11 @@ def pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def related(text: str) -> str | tuple[str, str]:
+    """Read KEY=COLUMN, or the word for the columns that are found."""
+    return text if text == "derived" else pair(text)
+
+
 def recoding(text: str) -> tuple[str, Any]:
     """Read VARIABLE=RULE; a rule without a known keyword is the path of a file."""
     from riskcore.data.recode import Recoding

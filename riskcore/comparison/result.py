@@ -12,6 +12,7 @@ from riskcore.common import html
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.words import counted
 from riskcore.comparison import measures
+from riskcore.comparison.losses import CategoryLoss, losses_of
 from riskcore.comparison.measures import Floats, fsum
 from riskcore.comparison.propensity import Propensity
 from riskcore.comparison.tables import Table
@@ -370,6 +371,39 @@ class Comparison:
             return None
         return fsum(np.array(found, float)) / len(found)
 
+    @property
+    def losses(self) -> tuple[CategoryLoss, ...]:
+        """What the categories of all keys lost, the category that lost most first.
+
+        Empty if the files differ in their numbers of records.
+        """
+        if self.records_before != self.records_after:
+            return ()
+        found = [each for one in self.keys for each in losses_of(one.key, one.table)]
+        return tuple(sorted(found, key=lambda one: -one.lost))
+
+    @property
+    def largest_loss(self) -> CategoryLoss | None:
+        """The category that lost the largest share of its records; None if none did."""
+        first = next(iter(self.losses), None)
+        return first if first is not None and first.lost > 0 else None
+
+    @property
+    def largest_change(self) -> CategoryLoss | None:
+        """The category whose share of the known values changed most."""
+        return max(self.losses, key=lambda one: abs(one.change), default=None)
+
+    @property
+    def mean_total_variation_of_values(self) -> float | None:
+        """The mean of `KeyComparison.total_variation_of_values` over the keys.
+
+        None if a table cannot be compared.
+        """
+        found = [one.total_variation_of_values for one in self.keys]
+        if any(one is None for one in found):
+            return None
+        return fsum(np.array(found, float)) / len(found)
+
     def most_changed(self, count: int = 1) -> Any:
         """Return the pair of keys whose two-way table has changed most.
 
@@ -415,6 +449,11 @@ class Comparison:
             "mean_total_variation": self.mean_total_variation,
             "mean_hellinger": self.mean_hellinger,
             "share_lost": self.share_lost,
+            "losses": {
+                "mean_total_variation_of_values": self.mean_total_variation_of_values,
+                "largest_change": loss_plain(self.largest_change),
+                "categories": [loss_plain(one) for one in self.losses if one.lost > 0],
+            },
             "quantiles": list(QUANTILES),
             "numbers": [
                 {
@@ -473,6 +512,13 @@ def _plain(value: Any) -> Any:
     """Return a category as JSON can hold it."""
     fits = value is None or isinstance(value, str | bool | int | float)
     return value if fits else str(value)
+
+
+def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:
+    """Return the loss of a category as plain data; None if there is none."""
+    if one is None:
+        return None
+    return {**asdict(one), "key": str(one.key), "category": _plain(one.category)}
 
 
 def _key_plain(one: KeyComparison) -> dict[str, Any]:

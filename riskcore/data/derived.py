@@ -8,7 +8,8 @@ listed if no record contradicts it, and if chance does not explain that: see `de
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
@@ -16,7 +17,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.columns import CodedColumn, Records, code_keys, household_codes
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    code_keys,
+    household_codes,
+)
 
 Kind: TypeAlias = Literal["equal", "square", "function", "household count"]
 Codes = NDArray[np.int64]
@@ -58,7 +65,7 @@ def derived(
     ----------
     data : frame or mapping
         All its columns are compared, except that the household column determines no
-        other.
+        other, and that columns of values without an order are left out.
     household : column name, optional
     pairs : bool, optional
         Whether to look for columns that two others determine together.
@@ -72,7 +79,7 @@ def derived(
     Raises
     ------
     KeyError, TypeError, ValueError
-        As `assess`, if a column cannot be read.
+        As `assess`, if the data or the household column cannot be read.
 
     Notes
     -----
@@ -95,8 +102,78 @@ def derived(
     records = Records.of(data)
     names = [name for name in records.columns if name != household]
     groups = None if household is None else household_codes(records, household)
-    columns = {one.name: one for one in code_keys(records, names)} if names else {}
+    columns = {one.name: one for one in _coded(records, names)}
     return derived_of_coded(columns, groups, household, pairs=pairs)
+
+
+def _coded(records: Records, names: list[Hashable]) -> Iterator[CodedColumn]:
+    """Yield the coded columns, without those whose values have no order."""
+    try:
+        yield from code_keys(records, names) if names else ()
+    except TypeError:
+        for name in names:
+            with suppress(TypeError):
+                yield code_column(records, name)
+
+
+def related_columns(
+    found: Iterable[Derived],
+    keys: Iterable[Hashable],
+    without: Container[Hashable] = (),
+) -> dict[Hashable, tuple[Hashable, ...]]:
+    """Return the columns that would give the values of keys away, by key.
+
+    Parameters
+    ----------
+    found : iterable of Derived
+        Columns that one other determines; others are left out.
+    keys : iterable of column names
+    without : container of column names
+        Columns that are not blanked, such as the weight.
+
+    Returns
+    -------
+    dict of column name to tuple of column names
+        Of each key the columns that determine it, and the columns that it determines
+        and that are not keys: a key that it determines is known to an intruder anyhow,
+        and counted.
+
+    Examples
+    --------
+    >>> found = [Derived("decade", ("age",), "function")]
+    >>> related_columns(found, ["age"]), related_columns(found, ["decade"])
+    ({'age': ('decade',)}, {'decade': ('age',)})
+    >>> related_columns(found, ["age", "decade"])
+    {'decade': ('age',)}
+    """
+    single = [one for one in found if len(one.of) == 1]
+    single = [one for one in single if one.kind != "household count"]
+    alike = {one.column: one.of[0] for one in single if one.kind != "function"}
+    first = {name: alike.get(name, name) for one in single for name in _names(one)}
+    rules = {(one.of[0], one.column) for one in single if one.kind == "function"}
+
+    def determines(x: Hashable, y: Hashable) -> bool:
+        return first[x] == first[y] or (first[x], first[y]) in rules
+
+    names = [name for name in dict.fromkeys(keys) if name in first]
+    related = {
+        key: tuple(
+            other
+            for other in first
+            if other != key
+            and other not in without
+            and (
+                determines(other, key)
+                or (other not in names and determines(key, other))
+            )
+        )
+        for key in names
+    }
+    return {key: others for key, others in related.items() if others}
+
+
+def _names(one: Derived) -> tuple[Hashable, ...]:
+    return (*one.of, one.column)
 
 
 def derived_of_coded(

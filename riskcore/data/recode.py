@@ -518,7 +518,7 @@ class Recoding:
     def _text(self, code: Any) -> str:
         """Return the text of a code to which rules written in text are compared."""
         if self.padded:
-            return _as_text(code).strip(" ")
+            return code_text(code).strip(" ")
         if isinstance(code, str):
             return code
         raise TypeError(f"the rules are for text, but code {code!r} is a number")
@@ -527,7 +527,7 @@ class Recoding:
         """Return the new codes of those that no rule fits."""
         if self.others == "refuse" and codes:
             raise ValueError(f"no rule for {_some(codes)}")
-        absent = [code for code in codes if _as_text(code) in self.missing_codes]
+        absent = [code for code in codes if code_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
                 f"no rule for {_some(absent)}, a missing code of the recoded variable; "
@@ -672,7 +672,7 @@ def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     both = [code for code in (*codes, *map(plain_value, labels)) if code is not None]
     convert: Any = _as_double
     if any(isinstance(code, str) for code in both):
-        convert = _as_text
+        convert = code_text
     elif all(isinstance(code, bool) for code in both):
         convert = bool
     elif all(isinstance(code, int) for code in both):
@@ -789,7 +789,7 @@ def refuse_backwards(rule: Rule, *, padded: bool) -> None:
         raise ValueError(f"{rule.low!r} comes after {rule.high!r}")
 
 
-def _as_text(code: Any) -> str:
+def code_text(code: Any) -> str:
     """Return a code as text, a whole number without a decimal point."""
     if isinstance(code, float) and code.is_integer():
         return str(int(code))

@@ -56,7 +56,7 @@ from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,
     Risks,
-    costs_of_keys,
+    costs_of_sets,
     suppress,
 )
 
@@ -124,10 +124,12 @@ def protect(
         Keys that are equal for all members of a household: they are blanked for all
         members or for none. By default those that the metadata of a mu-Argus file
         declare, if there is a household column.
-    related : mapping of column names to column names, optional
+    related : mapping of column names to column names, or "derived", optional
         Columns that would give a key away (nationality gives away the country of birth)
         and are blanked with it. By default those that mu-Argus metadata declare, in
-        both directions.
+        both directions. "derived": also the columns that determine a key, and the
+        columns that a key determines and that are not keys, such as its recodes and
+        copies, as they are found in the data.
     cost : {"fewest", "equal", "entropy"} or mapping of column names to float, optional
         Cost of blanking a value. "fewest": all keys cost the same, so that the fewest
         values are blanked; among sets of keys of equal size, the set with the least
@@ -135,8 +137,16 @@ def protect(
         "equal": all keys cost the same, with ties as in mu-Argus. "entropy": the
         entropy of the key in the recoded file. A mapping: the cost of each key, 50 for
         keys it does not name, infinite for keys that are never blanked (nor is a key
-        that would take such a key along). Except for "fewest", ties go by the order of
-        ``keys``. By default the costs in mu-Argus metadata, otherwise "fewest".
+        that would take such a key along). In place of a number a key may have a mapping
+        of its categories after recoding: ``{"job": {"3": 500}}``; its other categories
+        cost 50. Except for "fewest", ties go by the order of ``keys``. By default the
+        costs in mu-Argus metadata, otherwise "fewest".
+    protect_shares : bool or iterable of column names
+        Whether to keep the shares of rare categories, of all keys or of those named.
+        The cost of a value is multiplied by 1 + 100/n, where n records of the recoded
+        file have its category: by 1 plus the per cent of the category that its blanking
+        loses. Costs, and bounds on them, are then in hundredths. More values may be
+        blanked.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
         What determines the population frequency, as for `assess`. A model given by
         name is fitted to the original file and again to the recoded file. A blanked
@@ -431,7 +441,7 @@ def _make_safe(
             coded = coded.recoded(columns)
             recoded = assess_key_sets(data, coded, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
-        costs = [costs_of_keys(assessment, settings) for assessment in recoded]
+        costs = costs_of_sets(recoded, settings)
         protected, start = recoded, coded
         n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}

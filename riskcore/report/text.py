@@ -129,7 +129,12 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if settings["level"] == "household":
         facts.append(("level", "one row for each household"))
     facts.append(("recoded", _recoded(settings["recodings"])))
-    facts.append(("costs of suppression", cost_text(settings["cost"])))
+    facts.append(
+        (
+            "costs of suppression",
+            cost_text(settings["cost"], settings["protect_shares"]),
+        )
+    )
     return Sheet("Protection", facts, list(_protection_parts(record))).text(title)
 
 

@@ -36,6 +36,10 @@ def _comparison_parts(figures: Plain) -> Iterator[Part]:
     reasons = [f"{label(one['key'])}: {one['reason']}" for one in keys if one["reason"]]
     tables = distance_rows(keys)
     yield Part("Weighted tables of the keys", (), tables, "<>", reasons)
+    lost = loss_rows(figures)
+    if len(lost) > 1:
+        change = change_sentence(figures)
+        yield Part("Categories that lost most", (), lost, "<<>", [change])
     if figures["pairs"]:
         yield _pairs(figures)
     for name, rows, sides in (
@@ -112,6 +116,39 @@ def distance_rows(
         row = [name(one["key"]), whole(one["suppressed"]), *stages, *distances]
         rows.append([*row, percent(one["share_lost"])] if known else row)
     return rows
+
+
+def loss_rows(figures: Plain, name: Name = label) -> list[list[str]]:
+    """Return the categories that lost most by suppression, after a header row."""
+    head = ["", "category", "records before", "after", "lost"]
+    rows = [[*head, "share of the known before", "after"]]
+    for one in figures["losses"]["categories"][:_LISTED]:
+        counts = whole(one["records_before"]), whole(one["records_after"])
+        shares = (percent(one[f"known_{when}"]) for when in ("before", "after"))
+        names = name(one["key"]), name(one["category"])
+        rows.append([*names, *counts, percent(one["lost"]), *shares])
+    return rows
+
+
+def change_sentence(figures: Plain) -> str:
+    """Return how far shares among the known values changed."""
+    found = figures["losses"]
+    one, mean = found["largest_change"], found["mean_total_variation_of_values"]
+    shares = (percent(one[f"known_{when}"]) for when in ("before", "after"))
+    return (
+        f"Among the known values, the share of {category(one)} changed most, from "
+        f"{' to '.join(shares)}; mean TV over the keys {number(mean)}"
+    )
+
+
+def category(one: Plain) -> str:
+    """Return a category with its key."""
+    return f"{label(one['key'])}={label(one['category'])}"
+
+
+def lost_most(one: Plain | None) -> str:
+    """Return the share that a category lost and its name, a dash if none did."""
+    return "-" if one is None else f"{percent(one['lost'])} of {category(one)}"
 
 
 def _pairs(figures: Plain) -> Part:
@@ -250,8 +287,10 @@ def trials_text(figures: Plain, title: str) -> str:
 # The meaning of the mark of the front.
 FRONT = (
     "*: no other safe candidate has less risk, loses less information and has a "
-    "smaller TV. TV and pMSE are on the categories of the safe file: they do not know "
-    "what recoding loses; information lost counts a blank as a coarse category."
+    "smaller mean TV. TV and pMSE are on the categories of the safe file: they do not "
+    "know what recoding loses; information lost counts a blank as a coarse category. "
+    "Largest loss: the category of which suppression took the largest share of its "
+    "records. TV of known: the mean total variation of the keys' known values."
 )
 
 
@@ -264,6 +303,8 @@ _OF_TRIAL: dict[str, tuple[str, Callable[[Any], str]]] = {
     "max_risk": ("max risk", number),
     "values_suppressed": ("suppressed", whole),
     "share_lost": ("information lost", percent),
+    "largest_loss": ("largest loss", lost_most),
+    "mean_total_variation_of_values": ("TV of known", number),
     "mean_total_variation": ("mean TV", number),
     "pmse": ("pMSE", number),
 }

@@ -45,6 +45,7 @@ def utility_view(
             for value in (found.mean_total_variation, found.mean_hellinger)
         ],
         "means_known": found.mean_total_variation is not None,
+        "losses": utility_text.loss_rows(figures, whole_label),
         "strata": listed,
         "more_strata": len(by_stratum) - len(listed),
         "reasons": [

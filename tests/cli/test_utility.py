@@ -141,6 +141,25 @@ def test_candidates_side_by_side(run):
     assert sorted(os.listdir(".")) == ["c.json", "survey.csv", "t.html", "t.svg"]
 
 
+def test_costs_are_tried_with_each_candidate(run, figures):
+    options = "--candidate 'a=--k 3 --recode AGE=from:30,60' b='--k 2' --costs"
+    found = figures(f"{TRY} {options} --script 'a, shares'")
+    names = ["fewest", "equal", "entropy", "shares"]
+    assert [one["name"] for one in found["candidates"]] == [
+        f"{candidate}, {cost}" for candidate in "ab" for cost in names
+    ]
+    shares = found["candidates"][3]
+    assert shares["settings"]["protect_shares"] is True
+    assert "--cost fewest --protect-shares" in found["script"]["command"]
+    assert "protect_shares=True" in found["script"]["python"]
+    lost = shares["largest_loss"]
+    assert lost["lost"] == 1 - lost["records_after"] / lost["records_before"] > 0
+    text = run(f"{TRY} {options} --report t.html")[1]
+    name = f"{100 * lost['lost']:.3g} % of {lost['key']}={lost['category']}"
+    assert name in text
+    assert name in Path("t.html").read_text()
+
+
 @needs.bash
 def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
     words = ["a b", "it's \x1b[31m", "\u202e$(x)`y`\n\\", "\x9b2J", "\U000e0001", "é"]
@@ -195,6 +214,8 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         ("--candidate a= --script b", "no candidate has this name"),
         ("--candidate a= --output x.csv", "--output needs --script"),
         ("--candidates list.json", "need an object"),
+        ("--candidate 'a=--cost equal' --costs", "candidate a has --cost; leave out"),
+        ("--candidate 'a=--protect-shares' --costs", "candidate a has --protect-sh"),
         ("--candidates odd.json", "candidate a: give its options as text"),
         ("--candidates survey.csv", "not JSON"),
         ("--candidates twice.json", "'one' appears twice"),

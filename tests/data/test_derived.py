@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from riskcore.data.derived import Derived, _log_chance, derived
+from riskcore.data.derived import Derived, _log_chance, derived, related_columns
 
 
 def survey(n=3_000, seed=1):
@@ -173,3 +173,36 @@ def test_frames_and_names_come_back():
     assert derived(data) == (Derived("young", ("age",), "function"),)
     with pytest.raises(KeyError, match="house"):
         derived(data, "house")
+
+
+def test_columns_without_an_order_are_left_out():
+    data = {"age": [15, 16, 31, 32] * 10, "young": [True, True, False, False] * 10}
+    data["lists"] = [[1], [2]] * 20
+    data["mixed"] = [{1: 2}, None] * 20
+    assert derived(data) == (Derived("young", ("age",), "function"),)
+
+
+def test_what_is_related_to_keys():
+    found = [
+        Derived("years", ("age",), "equal"),
+        Derived("squared", ("age",), "square"),
+        Derived("group", ("age",), "function"),
+        Derived("size", ("home",), "household count"),
+        Derived("both", ("sex", "age"), "function"),
+    ]
+    every = {"years", "squared", "age", "group"}
+
+    def related(*keys, without=()):
+        found_of = related_columns(found, keys, without)
+        return {key: set(others) for key, others in found_of.items()}
+
+    for key in ("years", "squared", "age"):
+        assert related(key, "sex") == {key: every - {key}}
+    assert related("group") == {"group": every - {"group"}}
+    # The group is known where the age is blanked, but not the other way round.
+    assert related("group", "years") == {
+        "years": {"age", "squared"},
+        "group": {"age", "years", "squared"},
+    }
+    assert related("sex", "size", "home") == {}
+    assert related("age", without=["years"]) == {"age": {"squared", "group"}}

@@ -67,7 +67,8 @@ _THRESHOLDS = (
 )  # fmt: skip
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
-    "suppression", "plan", "ties", "cost", "household_keys", "related",
+    "suppression", "plan", "ties", "cost", "protect_shares", "household_keys",
+    "related",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
