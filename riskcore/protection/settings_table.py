@@ -192,7 +192,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
         Setting(
             default=False,
             kind=SHARES,
-            metavar="KEY",
+            metavar="COLUMN",
             help="keep the shares of rare categories, of all keys or of those named: a "
             "value costs the more the fewer records its category has. Its cost is "
             "multiplied by 1 plus the per cent of the category that one record is",

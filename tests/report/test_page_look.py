@@ -19,8 +19,8 @@ from riskcore.data.files.labels import Labels
 from riskcore.page import page, protection_page, public_protection_page
 from riskcore.protection.release.record import coarse
 from riskcore.report.key_variables import KeyVariable, key_variables
-from riskcore.report.provenance import Provenance, now
 from riskcore.report.page_charts import bar_top
+from riskcore.report.provenance import Provenance, now
 from riskcore.report.templating import _element, _three
 from tests.report.reading import shuffled_microdata, table_of
 

@@ -368,3 +368,40 @@ def test_strata_have_no_shares_to_protect():
     result = protect(data, KEYS[1:], k=2, strata=["a"], protect_shares=True)
     assert result.settings.protect_shares == ("b", "c", "d")
     assert not result.masks["a"].any()
+
+
+def test_households_as_rows_count_once():
+    rng = np.random.default_rng(3)
+    home = np.repeat(np.arange(150), rng.integers(1, 5, 150))
+    data = {
+        "home": home,
+        "size": np.bincount(home)[home],
+        "tenure": rng.choice(list("pqr"), 150, p=[0.9, 0.07, 0.03])[home],
+        "region": rng.choice(8, 150)[home],
+    }
+    keys = ["size", "tenure", "region"]
+    settings = {"k": 3, "household": "home", "level": "household"}
+    result = protect(data, keys, protect_shares=True, **settings)
+    first = np.unique(home, return_index=True)[1]
+    spent = 0
+    for key in keys:
+        _, at, n = np.unique(data[key][first], return_inverse=True, return_counts=True)
+        spent += (100 + np.rint(10_000 / n))[at][result.masks[key][first]].sum()
+    assert result.goals_met
+    assert result.certificate.cost == spent > 0
+
+
+@pytest.mark.parametrize("settings", [{"ties": "secret"}, {"suppression": "argus"}])
+def test_other_rules_take_the_costs_of_categories(settings):
+    data, keys = survey(600)
+    result = protect(data, keys, k=3, protect_shares=True, **settings)
+    usual = protect(data, keys, k=3, protect_shares=True)
+    assert result.goals_met
+    if "ties" in settings:
+        assert result.certificate.cost == usual.certificate.cost
+    else:
+        assert result.certificate.cost >= usual.certificate.cost
+        plain = protect(data, keys, k=3, **settings)
+        found = [one.compare() for one in (result, plain)]
+        moved = [one.mean_total_variation_of_values for one in found]
+        assert moved[0] < moved[1]
