@@ -546,13 +546,6 @@ def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:
     }
 
 
-def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:
-    """Return the loss of a category as plain data; None if there is none."""
-    if one is None:
-        return None
-    return {**asdict(one), "key": str(one.key), "category": _plain(one.category)}
-
-
 def _key_plain(one: KeyComparison) -> dict[str, Any]:
     """Return the comparison of a key as plain data."""
     plain = asdict(one)

@@ -344,7 +344,8 @@ def test_what_is_wide_wraps_or_scrolls_inside(made, protected):
     # Nothing is hidden because the page is narrow, but every other mark of an axis.
     narrow = style.partition("@media (max-width: 36rem)")[2]
     assert re.findall(r"([^{}\n]*)\{[^{}]*display: none", narrow) == ["  .plot .spare "]
-    assert "overflow: hidden" not in style and "overflow-x: hidden" not in style
+    assert "overflow: hidden" not in style
+    assert "overflow-x: hidden" not in style
     assert "text-overflow" not in style
     # Every table is in a box that scrolls, and can be reached by the keyboard.
     pages = made, public_protection_page(protected)
