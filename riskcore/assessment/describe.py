@@ -17,7 +17,7 @@ from riskcore.assessment.roles import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.derived import Derived, derived
 from riskcore.data.engines.registry import engine_of
@@ -25,8 +25,9 @@ from riskcore.data.files.reading import Reading
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 
-# A name, a label or a value of more characters is cut in text.
-_NAME, _LABEL, _VALUE = 24, 30, 14
+# Names and labels of more characters are cut in text, values everywhere.
+_MOST = (24, 30, 0, 0, 0, 0, 0, 0, 0, 0)
+_VALUE = 14
 _HEAD = (
     "column",
     "label",
@@ -196,7 +197,12 @@ class Description(OnASheet):
         sides = "".join(_SIDES[i] for i in used)
         said = ["A role with a question mark is a proposal; you decide."]
         return Sheet(
-            "Columns", facts, [Part("", rows=kept, sides=sides), Part(sentences=said)]
+            "Columns",
+            facts,
+            [
+                Part("", rows=kept, sides=sides, most=[_MOST[i] for i in used]),
+                Part(sentences=said),
+            ],
         )
 
     def __repr__(self) -> str:
@@ -345,8 +351,8 @@ def _row(one: DescribedColumn) -> tuple[str, ...]:
     if one.role is None and singles_out(of) and not why:
         why = own_values(of)
     return (
-        shortened(of.name, _NAME),
-        shortened(of.label or "", _LABEL),
+        on_one_line(of.name),
+        on_one_line(of.label or ""),
         of.type,
         f"{of.distinct:,}",
         f"{of.missing:,}" if of.missing else "",

@@ -23,6 +23,7 @@ from riskcore.assessment.record_linkage import (
     link_records,
     scales_of,
 )
+from riskcore.assessment.reported_figures import label
 from riskcore.common import arguments
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet, Part, Sheet
@@ -229,9 +230,11 @@ class NumericRisk(OnASheet):
     >>> data = {"sex": ["f", "m", "f"], "income": [310, 310, 240], "w": [9.0, 5.0, 8.0]}
     >>> found = riskcore.assess(data, ["sex"], "w", numeric=["income"]).numeric
     >>> found
-    <NumericRisk: income; 1 of 3 records unique, 0.51... expected re-identifications>
+    <NumericRisk: income; 1 of 3 records unique, 0.52229 expected re-identifications>
     >>> [one.sample_uniques for one in found.matches]
     [1, 3]
+    >>> list(found.to_dict())
+    ['columns', 'records', 'matches', 'linkages', 'intervals']
     """
 
     columns: tuple[Hashable, ...]
@@ -245,12 +248,25 @@ class NumericRisk(OnASheet):
         Parameters
         ----------
         measure : {"equal values", "standardized distance", "robust distance"}
+            How records are linked.
         known : {"numbers", "keys and numbers"}
+            What the intruder knows.
+
+        Returns
+        -------
+        RecordLinkage
 
         Raises
         ------
         ValueError
             If there is no such linkage, such as of a single file.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> found = riskcore.numeric_risk({"age": [31, 47]}, {"age": [30, 45]})
+        >>> found.linkage("robust distance").rate
+        1.0
         """
         for one in self.linkages:
             if (one.measure, one.known) == (measure, known):
@@ -265,11 +281,23 @@ class NumericRisk(OnASheet):
         Parameters
         ----------
         measure : {"rank", "spread"}
+            What the width of the intervals is a share of.
+
+        Returns
+        -------
+        IntervalDisclosure
 
         Raises
         ------
         ValueError
             If there are no such intervals, such as of a single file.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> found = riskcore.numeric_risk({"age": [31, 47]}, {"age": [30, 47]})
+        >>> found.interval("spread").shares
+        {'age': 0.5}
         """
         for one in self.intervals:
             if one.measure == measure:
@@ -277,7 +305,12 @@ class NumericRisk(OnASheet):
         raise _nothing("interval", [repr(one.measure) for one in self.intervals])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data for JSON."""
+        """Return the figures as plain data for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "columns": [str(name) for name in self.columns],
             "records": len(self.matches[0].individual_risk),
@@ -293,6 +326,17 @@ class NumericRisk(OnASheet):
         ----------
         title : str
             The first line.
+
+        Returns
+        -------
+        str
+            A string that a prompt shows line by line.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> print(riskcore.numeric_risk({"age": [31, 47]}).summary().splitlines()[1])
+          numbers  age
         """
         return Summary(self._sheet().text(title))
 
@@ -300,7 +344,7 @@ class NumericRisk(OnASheet):
         """Return the figures as facts and tables."""
         figures = self.to_dict()
         facts = [
-            ("numbers", ", ".join(printable(name) for name in figures["columns"])),
+            ("numbers", ", ".join(label(name) for name in figures["columns"])),
             ("records", f"{figures['records']:,}"),
         ]
         return Sheet("Numeric risk", facts, list(numeric_parts(figures)))
@@ -335,7 +379,7 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
         yield Part("Released records linked to their originals", rows=rows, sides="<<>")
     for one in figures["intervals"]:
         rows = [["column", "numbers inside"]]
-        rows += [[printable(n), _percent(x)] for n, x in one["shares"].items()]
+        rows += [[label(n), _percent(x)] for n, x in one["shares"].items()]
         rows.append(["mean", _percent(one["mean_share"])])
         rows.append(["records with all inside", _percent(one["disclosed_rate"])])
         by_rank = one["measure"] == RANK
@@ -351,7 +395,7 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
 def _known(columns: Sequence[str]) -> str:
     """Return the names of known columns, with unnamed keys together."""
     keys = [name for name in columns if re.fullmatch(rf"{_KEYS}( \d+)?", name)]
-    others = [printable(name) for name in columns if name not in keys]
+    others = [label(name) for name in columns if name not in keys]
     return ", ".join(["the keys"] * bool(keys) + others)
 
 

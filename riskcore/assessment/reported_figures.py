@@ -324,9 +324,7 @@ FIGURES = (
     }),
     Figure("intake", lambda counts, *_: intake_text(counts), {"text": "file"}),
     Figure("keys", lambda keys, *_: " x ".join(map(label, keys)), {"text": "keys"}),
-    Figure("labels", lambda labels, *_: variable_labels(labels), {
-        "text": "labels", "page": "Labels of key variables",
-    }),
+    Figure("labels", lambda labels, *_: variable_labels(labels), {"text": "labels"}),
     Figure(
         "cells",
         lambda cells, figures, _: (

@@ -25,7 +25,7 @@ from riskcore.assessment.minimal_uniques import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.cells import Cells, check_names, tabulate_coded, with_results
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import plain_value
@@ -479,7 +479,7 @@ class SpecialUniques(OnASheet):
         ]
         shares = [("key", "share of scores", "values that contribute most")]
         shares += [
-            (shortened(one["key"], _LONGEST), _percent(one["share"]), self._most(j, of))
+            (on_one_line(one["key"]), _percent(one["share"]), self._most(j, of))
             for j, one in enumerate(of["contributions"])
         ]
         return Sheet(
@@ -487,7 +487,12 @@ class SpecialUniques(OnASheet):
             facts,
             [
                 Part("Size of minimal uniques", rows=sizes, sides=">"),
-                Part("What contributes to the scores", rows=shares, sides="<><"),
+                Part(
+                    "What contributes to the scores",
+                    rows=shares,
+                    sides="<><",
+                    most=(_LONGEST,),
+                ),
             ],
         )
 

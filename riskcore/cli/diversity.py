@@ -17,7 +17,7 @@ from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import fraction, number, whole
 from riskcore.common.sheet import Part
-from riskcore.common.words import shortened
+from riskcore.common.words import on_one_line, printable
 
 _DIVERSITY = """\
 Measure what the cells of a file reveal about sensitive variables.
@@ -173,13 +173,15 @@ def _goal(goal: dict[str, Any], rows: list[dict[Any, Any]]) -> Part:
         ("cells that fail", f"{goal['cells']:,}"),
         ("records that fail", f"{goal['records']:,}"),
     ]
-    table = [[shortened(name, _LONGEST) for name in row] for row in rows[:1]]
+    table = [[printable(str(name)) for name in row] for row in rows[:1]]
     table += [[_shown(value) for value in row.values()] for row in rows]
-    return Part(f"Goal: {' and '.join(words)}", facts, table, spaced=True)
+    most = [_LONGEST] * len(table[0]) if table else ()
+    title = f"Goal: {' and '.join(words)}"
+    return Part(title, facts, table, most=most, spaced=True)
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else shortened(value, _LONGEST)
+    return f"{value:.4g}" if isinstance(value, float) else on_one_line(value)
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from riskcore.cli.results import (
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import fraction, whole
 from riskcore.common.sheet import Part
-from riskcore.common.words import shortened
+from riskcore.common.words import on_one_line, printable
 
 _SUDA = """\
 Find special uniques, records that few keys single out, and score them (SUDA).
@@ -144,15 +144,17 @@ def _highest(riskiest: list[dict[Any, Any]]) -> Part:
     for row in riskiest:
         names = [name for name in row if name != "sets"]
         sets = " | ".join(" ".join(map(str, keys)) for keys in row["sets"])
-        rows.append([*(_shown(row[n]) for n in names), shortened(sets, 6 * _LONGEST)])
+        rows.append([*(_shown(row[n]) for n in names), printable(sets)])
+    most: list[int] = []
     if rows:
-        head = [shortened(name, _LONGEST) for name in riskiest[0] if name != "sets"]
+        head = [printable(str(name)) for name in riskiest[0] if name != "sets"]
         rows.insert(0, [*head, "minimal uniques"])
-    return Part("Highest scores", rows=rows, sides="<")
+        most = [*[_LONGEST] * len(head), 6 * _LONGEST]
+    return Part("Highest scores", rows=rows, sides="<", most=most)
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else shortened(value, _LONGEST)
+    return f"{value:.6g}" if isinstance(value, float) else on_one_line(value)
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:

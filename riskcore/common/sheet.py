@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from riskcore.common import html
 from riskcore.common.results import WithReport
 from riskcore.common.text_table import aligned
-from riskcore.common.words import printable
+from riskcore.common.words import printable, shortened
 
 Row = Sequence[str]
 
@@ -21,9 +21,9 @@ class Part:
     """A part of a sheet: facts, then a table with a header row, then sentences.
 
     ``sides`` aligns the columns of the table, as in `aligned`. The other attributes are
-    for text, which alone has the sentences: the least widths of the columns, the
-    indents of the facts and of all below them, and whether an empty line separates the
-    table from the facts.
+    for text, which alone has the sentences: the least widths of the columns, the most
+    characters of their cells (0 for any number), the indents of the facts and of all
+    below them, and whether an empty line separates the table from the facts.
     """
 
     title: str = ""
@@ -32,6 +32,7 @@ class Part:
     sides: str = "<"
     sentences: Sequence[str] = ()
     least: Sequence[int] = ()
+    most: Sequence[int] = ()
     indents: tuple[int, int] = (4, 4)
     spaced: bool = False
 
@@ -42,8 +43,18 @@ class Part:
         lines += aligned(self.facts, "<", indent=of_facts)
         if self.spaced and self.facts and self.rows:
             lines.append("")
-        lines += aligned(self.rows, self.sides, indent=indent, least=self.least)
+        rows = self._cut()
+        lines += aligned(rows, self.sides, indent=indent, least=self.least)
         return lines + _indented(self.sentences, indent)
+
+    def _cut(self) -> list[Row]:
+        """Return the rows, with long cells cut."""
+        left = len(self.rows[0]) - len(self.most) if self.rows else 0
+        most = [*self.most, *[0] * left]
+        return [
+            [shortened(x, m) if m else x for x, m in zip(row, most, strict=False)]
+            for row in self.rows
+        ]
 
     @property
     def kinds(self) -> list[str]:

@@ -23,10 +23,17 @@ def shortened(value: Any, longest: int) -> str:
     >>> shortened("abcdef", 4), shortened(None, 4)
     ('abc…', '(missing)')
     """
-    if value is None:
-        return "(missing)"
-    label = printable(str(value))
+    label = on_one_line(value)
     return label if len(label) <= longest else label[: longest - 1] + "…"
+
+
+def on_one_line(value: Any) -> str:
+    """Return a name or value on one line, whole.
+
+    >>> on_one_line("a b"), on_one_line(None)
+    ('a b', '(missing)')
+    """
+    return "(missing)" if value is None else printable(str(value))
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

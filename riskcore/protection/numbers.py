@@ -31,11 +31,11 @@ def numeric_risks(result: ProtectedRecords) -> NumericRisks | None:
     names = result.numbers_known
     if not names or result.on_engine is not None:
         return None
-    before = {name: _numbers(result, name) for name in names}
-    after = {name: _numbers(result, name, after=True) for name in names}
+    before = {name: numbers_of(result, name) for name in names}
+    after = {name: numbers_of(result, name, after=True) for name in names}
     weight = result.settings.weight
     weights = [
-        None if weight is None else _numbers(result, weight, after=stage)
+        None if weight is None else numbers_of(result, weight, after=stage)
         for stage in (False, True)
     ]
     keys, kept = [], []
@@ -59,7 +59,7 @@ def numeric_risks(result: ProtectedRecords) -> NumericRisks | None:
     )
 
 
-def _numbers(
+def numbers_of(
     result: ProtectedRecords, name: Hashable, *, after: bool = False
 ) -> Floats:
     """Return a column as numbers, nan where it is missing or was blanked."""

@@ -141,10 +141,10 @@ def protect(
         declare, if there is a household column.
     related : mapping of column names to column names, or "derived", optional
         Columns that would give a key away (nationality gives away the country of birth)
-        and are blanked with it. "derived": the columns that determine a key, and the
-        columns without a part of their own that a key determines, such as recodes and
-        copies of it. By default those that mu-Argus metadata declare, in both
-        directions.
+        and are blanked with it. By default those that mu-Argus metadata declare, in
+        both directions. "derived": also the columns that determine a key, and the
+        columns that a key determines and that are not keys, such as its recodes and
+        copies, as they are found in the data.
     cost : {"fewest", "equal", "entropy"} or mapping of column names to float, optional
         Cost of blanking a value. "fewest": all keys cost the same, so that the fewest
         values are blanked; among sets of keys of equal size, the set with the least
@@ -162,6 +162,8 @@ def protect(
         file have its category: by 1 plus the per cent of the category that its blanking
         loses. Costs, and bounds on them, are then in hundredths. More values may be
         blanked.
+    sampling_fraction : float, optional
+        The share of the population that was sampled, as for `assess`.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
         What determines the population frequency, as for `assess`. A model given by
         name is fitted to the original file and again to the recoded file. A blanked
@@ -392,7 +394,8 @@ def _protect_households(
     say("finding households")
     units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
     rows = units.rows(data, inner.suppressible)
-    if coded.weights is not None:
+    if settings.weight is not None:
+        assert coded.weights is not None
         rows[settings.weight] = coded.weights[units.first]
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
     safe = _make_safe(

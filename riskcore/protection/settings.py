@@ -97,6 +97,8 @@ class Settings:
     rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
+    sampling_fraction : float or None
+        The share of the population that was sampled.
     roles : dict of column name to str
         The roles of columns that are not keys, the weight or the household.
     accept : dict of column name to str
@@ -136,6 +138,7 @@ class Settings:
     rounds: int | None
     protect_shares: Names = ()
     ties: Ties = "rule"
+    sampling_fraction: float | None = None
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
@@ -479,10 +482,16 @@ class Settings:
                 () if household is None else _household_keys(names, declared)
             )
         weight = source.weight if weight is None else weight
-        if related is None:
-            related = _related(names, declared)
-        elif related == DERIVED:
-            related = _derived(source, names, weight, household)
+        if related is None or related == DERIVED:
+            known = _related(names, declared)
+            found: dict[Any, Names] = {}
+            if related == DERIVED:
+                found = dict(_derived(source, names, weight, household))
+            related = {
+                key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
+                for key in names
+                if key in known or key in found
+            }
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())

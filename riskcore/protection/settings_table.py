@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 from riskcore.assessment.settings_table import (
     ALPHA,
     METHOD,
+    SAMPLING_FRACTION,
     STRATA,
     SUBSETS,
     K,
@@ -119,6 +120,7 @@ class SafetySettings(TypedDict, total=False):
     ]
     alpha: Annotated[float, ALPHA]
     population: Annotated[Any, population(file=False)]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     method: Annotated[Method, METHOD]
 
 

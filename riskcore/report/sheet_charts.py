@@ -14,7 +14,7 @@ from riskcore.report.page_charts import column_plot, share_rows
 
 # Cells with at least so many values share a bar.
 MOST_VALUES = 20
-_LONGEST = 30
+_LONGEST = 40
 
 
 class PartChart(NamedTuple):

@@ -154,7 +154,13 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     cost = cost_text(settings["cost"], settings["protect_shares"])
     facts.append(("costs of suppression", cost))
     parts = list(_protection_parts(record))
-    return Sheet("Protection", facts, parts, head=[*_verdict(record)]).text(title)
+    return Sheet(
+        "Protection",
+        facts,
+        parts,
+        sentences=[line for one in record["weight_remarks"] for line in _wrapped(one)],
+        head=[*_verdict(record)],
+    ).text(title)
 
 
 def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:

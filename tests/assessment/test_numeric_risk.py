@@ -579,7 +579,12 @@ X = {"x": [1.0, 2.0, 4.0]}
         (
             {"released": {"x": [1e200, 2, 3]}},
             ValueError,
-            "'x': its values reach 1e\\+200.*distances overflow",
+            r"'x': its values reach 1e\+200, so distances overflow",
+        ),
+        (
+            {"original": {"x": [1e149, 1e-9, 0, 2e-9, 0]}, "released": {"x": [0] * 5}},
+            ValueError,
+            r"'x': its values reach 1e\+149, but their spread is only 1\.4",
         ),
         (
             {"original": {"keys": [1, 2, 3]}, "keys": [0, 1, 1]},

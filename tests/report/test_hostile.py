@@ -14,11 +14,13 @@ from riskcore import (
     compare,
     describe,
     diversity,
+    numeric_risk,
     protect,
     suda,
     try_out,
 )
 from riskcore.common.words import printable
+from riskcore.data.files.labels import Labels
 from riskcore.page import (
     comparison_page,
     page,
@@ -29,6 +31,7 @@ from riskcore.page import (
 )
 from riskcore.report.listed_settings import role_facts
 from riskcore.report.provenance import Provenance
+from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import public_rules_page, sheet_page
 from riskcore.report.utility_view import utility_of
 from tests.report.reading import Reader
@@ -103,8 +106,23 @@ def on_sheets(text):
         check(data, names[:2], k=4),
         diversity(data, names[:2], names[2]),
         suda({**data, names[2]: [text, *["b"] * 17]}, names),
+        numeric_risk({names[0]: [1, 2, 2]}, {names[0]: [1, 3, 2]}, keys=[0, 0, 1]),
     )
-    return "".join(sheet_page(one._sheet(), title=text) for one in found)
+    return "".join(
+        sheet_page(one._sheet(), title=text, charts=part_charts(one)) for one in found
+    )
+
+
+def treated(text):
+    """Protect a file whose treated columns, and a column without a role, are named."""
+    names = [f"{text}{i}" for i in range(3)]
+    numbers = {name: [float(i % (k + 5)) for i in range(18)] for k, name in
+               enumerate(names)}  # fmt: skip
+    return protect(
+        {"k": ["a", "b"] * 9, "odd" + text: range(18), **numbers}, ["k"], k=2,
+        treat={names[0]: "noise:10%", names[1]: "round:2"},
+        roles={names[2]: "numeric"}, accept={"odd" + text: text},
+    )  # fmt: skip
 
 
 def unsafe(text):
@@ -144,6 +162,12 @@ PLACES = {
     "accepted leak": lambda text: plain(leaks=[leak(text=text, accepted="a")]),
     "why a leak is accepted": lambda text: plain(leaks=[leak(accepted=text)]),
     "column that was not examined": lambda text: plain(not_examined=["a", text]),
+    "label of a column": lambda text: plain(
+        labels=Labels({"k": text}),
+        suppression={"variables": {"k": {"suppressed": 1, "share": 0.5}}},
+    ),
+    "treated column": lambda text: protection_page(treated(text), title="T"),
+    "public treated column": lambda text: public_protection_page(treated(text)),
     "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
     "models and tables": lambda text: studied(text),

@@ -202,6 +202,7 @@ def _advice(proposed: str | None) -> str:
         "identifier": "give it the role of an identifier, or new ids",
         "household": "name it as the household, give it new ids, or drop it",
         "numeric": "round it, code its top, or drop it",
+        "weight": "name it as the weight, or drop it",
     }.get(str(proposed), "recode it, make it a key, or drop it")
     return f"{mend}; or give it a role, or accept this with a reason"
 

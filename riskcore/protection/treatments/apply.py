@@ -24,6 +24,8 @@ from riskcore.protection.treatments.rules import (
 
 # So that no square or product overflows.
 _LARGEST = 1e100
+# Larger whole numbers are not all doubles.
+_EXACT = 2.0**53
 
 
 def treated_columns(
@@ -133,7 +135,10 @@ def _column(name: str, columns: Mapping[str, Floats]) -> Floats:
     if name not in columns:
         raise ValueError(f"treat {name}: there is no such column")
     column = arguments.numbers(f"treat {name}", columns[name], dimensions=1)
+    whole = column.dtype.kind != "f"
     column = column.astype(np.float64)
+    inexact = np.abs(column) > _EXACT if whole else np.zeros(column.size, bool)
+    arguments.refuse(f"treat {name}", inexact, "whole numbers up to 2^53")
     large = np.abs(column) > _LARGEST
     arguments.refuse(f"treat {name}", large, f"between -{_LARGEST:g} and {_LARGEST:g}")
     return column

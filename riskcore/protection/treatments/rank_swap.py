@@ -83,7 +83,9 @@ class RankSwap(Treatment):
         An intruder who knows how far ranks may be apart can narrow the partners down
         (Nin, Herranz and Torra 2008), so the public phrase does not tell.
         """
-        reach = "" if public else f", at most {percent_words(self.share)} of them away"
+        reach = (
+            "" if public else f", at most {percent_words(self.share)} of the ranks away"
+        )
         within = f" within {', '.join(self.within)}" if self.within else ""
         return f"exchanged with a record of similar rank{reach}{within}"
 

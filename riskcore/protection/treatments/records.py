@@ -88,65 +88,136 @@ def treat_records(
     decimal: str = ".",
     weights: Floats | None = None,
     weight: Hashable | None = None,
-    **given: Any,
+    household: NDArray[np.int64] | None = None,
+    risk: Floats | None = None,
+    secret: str | None = None,
 ) -> Treated:
     """Return the treated columns of data.
 
     ``numbers_of`` returns a column of the data as numbers, ``decimal`` is the decimal
-    mark of numbers in text; ``given`` goes to `treated_columns`.
+    mark of numbers in text; the other arguments go to `treated_columns`. Columns in
+    which the members of each household agree are treated once for each household.
     """
-    records = Records.of(data)
-    names = [name for columns in rules for name in columns]
-    categorical = frozenset(
-        name
-        for columns, each in rules.items()
-        for name in columns
-        if any(rule.categorical for rule in each)
-    )
-    coded = {name: code_column(records, name) for name in names}
-    strata = {
-        name: code_column(records, name).codes
-        for each in rules.values()
-        for rule in each
-        for name in getattr(rule, "within", ())
-    }
+    file = _File.of(Records.of(data), rules, numbers_of, decimal)
+    told: dict[str, dict[str, Any]] = {}
+    of_persons, of_households = file.by_unit(rules, household)
+    after: dict[Any, Floats] = {}
+    if of_households and household is not None:
+        first = np.unique(household, return_index=True)[1]
+        once = treated_columns(
+            file.columns_of(of_households, first),
+            of_households,
+            weights=None if weights is None else weights[first],
+            strata=file.strata_of(of_households, first),
+            secret=secret,
+            tell=told.__setitem__,
+        )
+        after = {name: one[household] for name, one in once.items()}
+    if of_persons:
+        after |= treated_columns(
+            file.columns_of(of_persons),
+            of_persons,
+            weights=weights,
+            strata=file.strata_of(of_persons),
+            secret=secret,
+            household=household,
+            risk=risk,
+            tell=told.__setitem__,
+            column=lambda name, now: file.as_now(name, {**after, **now}),
+        )
+    after = {name: after[name] for name in file.before}
+    columns = {}
+    for name, numbers in after.items():
+        values, codes = _table(numbers)
+        table = [*file.values(name, values), None]
+        own = data[name] if isinstance(data, Mapping) else None
+        new = replace(file.coded[name], codes=codes)
+        columns[name] = column_like(file.records, name, table, new, own)
+    return Treated(columns, file.before, after, file.categorical, told, weights, weight)
 
-    def column(name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _File:
+    """The columns to treat, as codes and as numbers."""
+
+    records: Records
+    coded: dict[Hashable, CodedColumn]
+    before: dict[Any, Floats]
+    categorical: frozenset[Hashable]
+    decimal: str
+
+    @classmethod
+    def of(
+        cls,
+        records: Records,
+        rules: Rules,
+        numbers_of: Callable[[Hashable], Floats],
+        decimal: str,
+    ) -> _File:
+        """Return the columns that some rules treat."""
+        categorical = frozenset(
+            name
+            for names, each in rules.items()
+            for name in names
+            if any(rule.categorical for rule in each)
+        )
+        coded: dict[Hashable, CodedColumn] = {
+            name: code_column(records, name) for names in rules for name in names
+        }
+        before = {
+            name: _codes(one) if name in categorical else numbers_of(name)
+            for name, one in coded.items()
+        }
+        return cls(records, coded, before, categorical, decimal)
+
+    def by_unit(
+        self, rules: Rules, household: NDArray[np.int64] | None
+    ) -> tuple[Rules, Rules]:
+        """Return the rules for persons, and those for households."""
+        if household is None:
+            return rules, {}
+        first = np.unique(household, return_index=True)[1]
+        shared = {
+            names: each
+            for names, each in rules.items()
+            if not any(rule.by_risk or rule.last for rule in each)
+            and all(
+                np.array_equal(one, one[first][household], equal_nan=True)
+                for one in (
+                    *self.columns_of({names: each}).values(),
+                    *self.strata_of({names: each}).values(),
+                )
+            )
+        }
+        return {n: each for n, each in rules.items() if n not in shared}, shared
+
+    def columns_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Floats]:
+        """Return the columns of some rules as numbers, or some rows of them."""
+        return {name: self.before[name][rows] for names in rules for name in names}
+
+    def strata_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Any]:
+        """Return the codes of the strata of some rules, or some rows of them."""
+        return {
+            name: code_column(self.records, name).codes[rows]
+            for each in rules.values()
+            for rule in each
+            for name in getattr(rule, "within", ())
+        }
+
+    def as_now(self, name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:
         """Return the codes and labels of a column after the treatments so far."""
         if name not in now:
-            found = code_column(records, name)
+            found = code_column(self.records, name)
             return found.codes, found.labels
         values, codes = _table(now[name])
-        if name in categorical:
-            return codes, coded[name].labels[np.array(values, np.int64)]
-        return codes, np.array(_numbers(values, coded[name], decimal), object)
+        return codes, np.array(self.values(name, values), object)
 
-    before = {
-        name: _codes(coded[name]) if name in categorical else numbers_of(name)
-        for name in names
-    }
-    told: dict[str, dict[str, Any]] = {}
-    after = treated_columns(
-        before,
-        rules,
-        weights=weights,
-        strata=strata,
-        tell=told.__setitem__,
-        column=column,
-        **given,
-    )
-    columns = {}
-    for name in names:
-        values, codes = _table(after[name])
-        table = (
-            coded[name].labels[np.array(values, np.int64)].tolist()
-            if name in categorical
-            else _numbers(values, coded[name], decimal)
-        )
-        new = replace(coded[name], codes=codes)
-        own = data[name] if isinstance(data, Mapping) else None
-        columns[name] = column_like(records, name, [*table, None], new, own)
-    return Treated(columns, before, after, categorical, told, weights, weight)
+    def values(self, name: Hashable, numbers: list[float]) -> list[Any]:
+        """Return numbers, or codes of categories, as the values of a column."""
+        if name in self.categorical:
+            labels = self.coded[name].labels[np.array(numbers, np.int64)]
+            return list(labels.tolist())
+        return _numbers(numbers, self.coded[name], self.decimal)
 
 
 def _codes(column: CodedColumn) -> Floats:

@@ -65,6 +65,10 @@ def test_strata_of_two_columns_are_their_combinations():
     [
         ({"columns": {}}, "treat x: there is no such column"),
         ({"columns": {"x": np.array([1.0, np.inf])}}, "treat x: 1 of 2 values are not"),
+        (
+            {"columns": {"x": np.array([1, 2**60])}},
+            "treat x: 1 of 2 values are not whole",
+        ),
         ({"columns": {"x": np.ones((2, 2))}}, "treat x: need one dimension"),
         (
             {"secret": None},

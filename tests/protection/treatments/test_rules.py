@@ -228,3 +228,57 @@ def test_uniform_numbers_never_reach_their_ends():
     ends = uniform(np.array([0, 2**64 - 1], np.uint64))
     assert 0.0 < ends[0] < 2.0**-52
     assert 1.0 - 2.0**-52 < ends[1] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "private", "public"),
+    [
+        (
+            "top:1%",
+            "top coding: the largest 1 % of the values become the limit",
+            "top coding: the largest 1 % of the values become the limit",
+        ),
+        (
+            "bottom:5n=mean",
+            "bottom coding: the 5 smallest values become their mean",
+            "bottom coding: the 5 smallest values become their mean",
+        ),
+        (
+            "bottom:5=-1",
+            "bottom coding: values below 5 become one code",
+            "bottom coding: values below a limit become one code",
+        ),
+        ("round:100", "rounded to multiples of 100", "rounded to multiples of 100"),
+        (
+            "round:1digits:unbiased",
+            "rounded to 1 significant digit, unbiased at random",
+            "rounded to 1 significant digit, unbiased at random",
+        ),
+        (
+            "bands:0,10=mean",
+            "in 3 bands with the breaks 0, 10, each value the mean of its band",
+            "in 3 bands, each value the mean of its band",
+        ),
+        (
+            "microaggregate:3:within=A+B",
+            "the mean of groups of at least 3 similar records within A, B",
+            "the mean of groups of at least 3 similar records within A, B",
+        ),
+        (
+            "swap:5%",
+            "exchanged with a record of similar rank, at most 5 % of the ranks away",
+            "exchanged with a record of similar rank",
+        ),
+        (
+            "noise:10%:correlated",
+            "with noise of 10 % of the standard deviation, zeros kept, means and "
+            "covariances kept",
+            "with noise of 10 % of the standard deviation, zeros kept, means and "
+            "covariances kept",
+        ),
+    ],
+)
+def test_phrases_of_the_reports(words, private, public):
+    rule = Treatment.of("x", words)
+    assert rule.describe(public=False) == private
+    assert rule.describe(public=True) == public
