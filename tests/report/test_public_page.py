@@ -604,7 +604,9 @@ def test_commands_write_both_reports(folder, capsys, command):
     assert "The report for publication is in public.html" in capsys.readouterr().out
     assert run(*words) == 2
     run(*words, "--overwrite", "--report-title", "A & B")
-    assert "<title>A &amp; B</title>" in Path("public.html").read_text()
+    public = Path("public.html").read_text()
+    assert "<title>A &amp; B: " in public
+    assert "<h1>A &amp; B</h1>" in public
     assert "<title>A &amp; B</title>" in Path("office.html").read_text()
     assert mode("office.html") == 0o600
 

@@ -607,7 +607,7 @@ def test_members_that_lack(record):
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
         "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
         "missing_codes", "codelist", "source", "bounds", "line", "user_missing",
-        "born", "*",
+        "born", "*", "words", "base", "tails",
     }  # fmt: skip
 
 
