@@ -109,10 +109,10 @@ def propose(column: ColumnProfile) -> Proposal:
 
 def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     """Return what kind of variable a column seems to be."""
-    amount = column.is_number and singles_out(column)
-    if words & _KEY and not amount:
+    many = column.distinct > _CATEGORIES
+    if words & _KEY and not (column.is_number and many and singles_out(column)):
         return Proposal("key", "its name")
-    if amount or (column.is_number and column.distinct > _CATEGORIES):
+    if column.is_number and many:
         return Proposal("numeric", f"{column.distinct:,} different numbers")
     if words & _SENSITIVE:
         return Proposal("sensitive", "its name")

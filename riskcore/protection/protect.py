@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -303,6 +304,8 @@ def _protect(
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
+    for name in settings.with_role("numeric"):
+        _numbers_of(source, data, name)  # refuses other values before any work
     if settings.level == "household":
         result = _protect_households(source, coded, settings, say, secret)
         _warn_of_what_shows(result)
@@ -336,6 +339,13 @@ def _warn_of_what_shows(result: Protected) -> None:
         warn_of_what_shows(result, result.shown)
 
 
+def _numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of the data as numbers, nan for missing."""
+    numbers = source.numbers(name)
+    given = data if numbers is None else {name: numbers}
+    return real_numbers(Records.of(given), name)
+
+
 def _treated(
     source: Source,
     data: Any,
@@ -345,12 +355,6 @@ def _treated(
     secret: str | None,
 ) -> Treated:
     """Return the treated columns of recoded data; ``assessments`` are of them."""
-
-    def numbers_of(name: Hashable) -> NDArray[np.float64]:
-        numbers = source.numbers(name)
-        given = data if numbers is None else {name: numbers}
-        return real_numbers(Records.of(given), name)
-
     rules = [rule for each in settings.treat.values() for rule in each]
     risk = None
     if any(rule.by_risk for rule in rules):
@@ -358,7 +362,7 @@ def _treated(
     return treat_records(
         data,
         settings.treat,
-        numbers_of,
+        partial(_numbers_of, source, data),
         decimal=source.reading.decimal,
         weights=coded.weights,
         weight=settings.weight,

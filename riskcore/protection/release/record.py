@@ -23,7 +23,6 @@ from riskcore.common.version import __version__
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.secret import check_secret
 from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ORDER
 
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "
@@ -85,7 +84,6 @@ def private(
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the private record, from which the same file can be made again."""
-    leaks = figures["leaks"]
     return {
         "private": _PRIVATE,
         "format": FORMAT,
@@ -96,13 +94,6 @@ def private(
         "records": figures["records"],
         "safe": figures["safe"],
         "verdict": verdict,
-        "leaks": {
-            "open": sorted({_leak_name(one) for one in leaks if not one["accepted"]}),
-            "accepted": {
-                _leak_name(one): one["accepted"] for one in leaks if one["accepted"]
-            },
-        },
-        "not_examined": figures["not_examined"],
         "sets": [
             {
                 "keys": one["keys"],
@@ -157,11 +148,6 @@ def public(
         "renumbered": list(renumbered),
         "formulas_guarded": formulas_guarded,
     }
-
-
-def _leak_name(leak: Mapping[str, Any]) -> str:
-    """Return the column of a leak, as the settings call it."""
-    return ORDER if leak["column"] is None else str(leak["column"])
 
 
 def method_of(recoding: Recoding) -> dict[str, Any]:
