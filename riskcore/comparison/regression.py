@@ -201,7 +201,6 @@ def _linear_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
 def _logistic_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
     """Fit a logistic model by Newton's method; find out whether it is separated."""
     parameters = np.zeros(X.size)
-    limit = _CLOSE * X.absolute().score(weight)[kept]
     residual, slope = _logistic(X.linear(parameters), y)
     score = X.score(weight * residual)[kept]
     last = False
@@ -218,7 +217,7 @@ def _logistic_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
         longest = float(np.abs(move).max())
         if longest > _MOVING and _forward(move, y, longest):
             return parameters, M, residual, SEPARATED
-        last = longest <= _LAST and bool((np.abs(score) <= limit).all())
+        last = longest <= _LAST
         step *= min(1.0, _LONGEST / longest) if longest else 1.0
         rise = fsum(score * step[kept])
         for _ in range(_HALVINGS):

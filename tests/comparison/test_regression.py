@@ -238,6 +238,14 @@ def test_columns_that_depend_on_others_are_left_out():
     assert np.isnan(found.parameters[2:]).all()
 
 
+def test_a_perfect_fit_has_no_standard_errors():
+    x = np.arange(20) / 7
+    for w in (None, x + 1):
+        found = fit(intercept_and(x), rows(0.1 + 0.3 * x, w), logistic=False)
+        np.testing.assert_allclose(found.parameters, [0.1, 0.3], rtol=1e-14)
+        assert np.isnan(found.errors).all()
+
+
 def test_too_few_records():
     x = np.array([1.0, 2])
     found = fit(intercept_and(x), rows(x), logistic=False)
