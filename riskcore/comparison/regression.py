@@ -7,10 +7,8 @@ make them robust, those of a sample with replacement (Binder 1983): A^-1 M A^-1 
 with A the weighted information and M the sum of w^2 e^2 x x', e being a residual.
 
 A logistic model is separated if parameters can grow without limit while the fit gets
-better: then no finite estimate exists (Albert and Anderson 1984). Newton's method shows
-that in one of three ways: the logits of the two responses do not overlap; a step moves
-no record away from its response; or all sums are right, but a step still moves the
-logit of some records by about 1.
+better: then no finite estimate exists (Albert and Anderson 1984). That is so if a step
+of Newton's method moves no record away from its response.
 
 Exponentials are computed here and sums have a fixed order: the same bits on any
 machine.
@@ -28,9 +26,14 @@ from riskcore.comparison.measures import Floats, Ints, fsum
 
 _STEPS = 100
 _CLOSE = 1e-12  # largest score of a parameter, relative to the sum of its terms
-_LONGEST = 4.0  # largest change of a logit in one step
-_LAST = 1e-5  # a change after which one more step gives all digits
-_MOVING = 0.01  # a change that cannot be the last but one of a finite estimate
+_LONGEST = 1e3  # change of a logit in one step
+_HALVINGS = 50
+# A step is halved while the likelihood falls at its end faster than this, relative to
+# its rise at the beginning.
+_OVERSHOT = 0.5
+_LAST = 1e-5  # a change of a logit after which one more step gives all digits
+_MOVING = 0.01  # a change of a logit that is not rounding alone
+_WRONG = 1e-12  # a move away from the response, relative to the longest, that counts
 _REFINED = 3  # steps of a linear fit: the first solves, the others refine
 _ROUNDING = 1e-13  # a smaller sum, relative to its terms, is rounding alone
 # ln 2 in two parts, the first with trailing zeros.
@@ -39,6 +42,10 @@ _SERIES = 14
 SEPARATED = (
     "the predictors separate the two responses: parameters grow without limit, and no "
     "finite estimate exists"
+)
+NEARLY_SEPARATED = (
+    "the predictors separate the two responses, or so nearly that no estimate can be "
+    "computed"
 )
 UNSETTLED = f"the fit did not settle within {_STEPS} steps"
 COLLINEAR = "the predictors are so nearly collinear that the fit did not settle"
@@ -141,16 +148,15 @@ def fit(X: Predictors, rows: Rows, *, logistic: bool) -> Estimates:
     if n <= p:
         return replace(failed, reason=f"{n:,} records are too few for {p} parameters")
     newton = _logistic_fit if logistic else _linear_fit
-    parameters, curvature, mean, reason = newton(X, rows.y, weight, kept)
+    parameters, curvature, residual, reason = newton(X, rows.y, weight, kept)
     if reason:
         return replace(failed, reason=reason)
     # Residuals of rounding alone would give standard errors that mean nothing.
-    residual = rows.y - mean
     least = _ROUNDING * float(np.abs(rows.y).max())
     residual = np.where(np.abs(residual) <= least, 0.0, residual)
     L, sound = factored(curvature, curvature.diagonal() * ALIASED**1.5)
     if not sound.all():
-        return replace(failed, reason=SEPARATED if logistic else COLLINEAR)
+        return replace(failed, reason=NEARLY_SEPARATED if logistic else COLLINEAR)
     bread = solved(L, np.eye(p))
     variance = bread.diagonal()
     if rows.squares is not None:
@@ -174,7 +180,7 @@ def _sandwich(bread: Floats, meat: Floats) -> Floats:
     return found
 
 
-# The parameters, the information of those kept, the fitted means, and why it failed.
+# The parameters, the information of those kept, the residuals, and why it failed.
 _Fit = tuple[Floats, Floats, Floats, str]
 
 
@@ -182,58 +188,59 @@ def _linear_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
     """Fit a linear model by the normal equations, and refine it."""
     M = X.information(weight)[np.ix_(kept, kept)]
     L, _ = factored(M, M.diagonal() * ALIASED)
-    parameters, mean = np.zeros(X.size), np.zeros(len(y))
+    parameters, residual = np.zeros(X.size), y
     for _ in range(_REFINED):
-        parameters[kept] += solved(L, X.score(weight * (y - mean))[kept])
-        mean = X.linear(parameters)
-    score = X.score(weight * (y - mean))[kept]
-    limit = _CLOSE * X.absolute().score(weight * (np.abs(y) + np.abs(mean)))[kept]
-    return parameters, M, mean, "" if (np.abs(score) <= limit).all() else COLLINEAR
+        parameters[kept] += solved(L, X.score(weight * residual)[kept])
+        residual = y - X.linear(parameters)
+    score = X.score(weight * residual)[kept]
+    limit = _CLOSE * X.absolute().score(weight * (np.abs(y) + np.abs(residual)))[kept]
+    right = (np.abs(score) <= limit).all()
+    return parameters, M, residual, "" if right else COLLINEAR
 
 
 def _logistic_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
     """Fit a logistic model by Newton's method; find out whether it is separated."""
     parameters = np.zeros(X.size)
-    limit = _CLOSE * X.absolute().score(weight)[kept]
+    residual, slope = _logistic(X.linear(parameters), y)
+    score = X.score(weight * residual)[kept]
     last = False
     for _ in range(_STEPS):
-        mean, slope = _logistic(X.linear(parameters))
         M = X.information(weight * slope)[np.ix_(kept, kept)]
         if last:
-            return parameters, M, mean, ""
-        score = X.score(weight * (y - mean))[kept]
+            return parameters, M, residual, ""
         L, sound = factored(M, M.diagonal() * ALIASED**1.5)
         if not sound.all():
-            return parameters, M, mean, SEPARATED
+            return parameters, M, residual, NEARLY_SEPARATED
         step = np.zeros(X.size)
         step[kept] = solved(L, score)
         move = X.linear(step)
         longest = float(np.abs(move).max())
-        right = bool((np.abs(score) <= limit).all())
-        if _separates(mean, y) or (
-            longest > _MOVING and (right or _forward(move, y, longest))
-        ):
-            return parameters, M, mean, SEPARATED
-        last = right and longest <= _LAST
-        parameters += step * (min(1.0, _LONGEST / longest) if longest > 0 else 1.0)
-    return parameters, M, mean, UNSETTLED
-
-
-def _separates(mean: Floats, y: Floats) -> bool:
-    """Return whether each success has a higher probability than each failure."""
-    return float(mean[y == 0].max()) < float(mean[y == 1].min())
+        if longest > _MOVING and _forward(move, y, longest):
+            return parameters, M, residual, SEPARATED
+        last = longest <= _LAST
+        step *= min(1.0, _LONGEST / longest) if longest else 1.0
+        rise = fsum(score * step[kept])
+        for _ in range(_HALVINGS):
+            residual, slope = _logistic(X.linear(parameters + step), y)
+            score = X.score(weight * residual)[kept]
+            if last or fsum(score * step[kept]) >= -_OVERSHOT * rise:
+                break
+            step, rise = step / 2, rise / 2
+        parameters = parameters + step
+    return parameters, M, residual, UNSETTLED
 
 
 def _forward(move: Floats, y: Floats, longest: float) -> bool:
     """Return whether a step moves no record away from its response."""
-    return float((move * (2 * y - 1)).min()) >= -ALIASED * longest
+    return float((move * (2 * y - 1)).min()) >= -_WRONG * longest
 
 
-def _logistic(logit: Floats) -> tuple[Floats, Floats]:
-    """Return the probabilities of logits, and their derivatives."""
+def _logistic(logit: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the residuals of y, without cancellation, and the slope of the curve."""
     odds = exp_negative(-np.abs(logit))
-    rare = odds / (1 + odds)
-    return np.where(logit < 0, rare, 1 / (1 + odds)), rare / (1 + odds)
+    common, rare = 1 / (1 + odds), odds / (1 + odds)
+    residual = np.where((y == 1) == (logit < 0), common, rare)
+    return np.where(y == 1, residual, -residual), common * rare
 
 
 def exp_negative(x: Floats) -> Floats:

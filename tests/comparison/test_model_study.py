@@ -178,6 +178,58 @@ def test_interactions_are_the_cells_of_a_saturated_model():
     np.testing.assert_allclose(found, [a1, a2 - a1, b1, b2 - b1], rtol=1e-8)
 
 
+def test_robust_standard_errors_by_hand():
+    data = survey()
+    model = one_model(data, data, "income ~ sex + age", weight="w")
+    w = data["w"]
+    X = np.column_stack([np.ones(1000), data["sex"] == 2, data["age"]])
+    bread = np.linalg.inv(X.T * w @ X)
+    beta = bread @ (X.T @ (w * data["income"]))
+    scores = X * (w * (data["income"] - X @ beta))[:, None]
+    errors = np.sqrt(np.diag(bread @ (scores.T @ scores) @ bread) * 1000 / 999)
+    for one, b, e in zip(model.coefficients, beta, errors, strict=True):
+        assert one.before == pytest.approx(b, rel=1e-9)
+        assert one.error_after == pytest.approx(e, rel=1e-9)
+
+
+def test_predictors_that_depend_on_others():
+    data = survey()
+    data["double"] = 2 * data["age"]
+    model = one_model(data, data, "income ~ age + double")
+    assert model.coefficients[-1].before is None
+    assert "left out, because they depend on other predictors: double" in model.notes[0]
+    other = {**data, "double": data["double"] + np.arange(1000) % 7}
+    model = one_model(data, other, "income ~ age + double")
+    assert model.verdict.endswith("differ in which predictors depend on others: double")
+
+
+def test_a_cell_of_an_interaction_with_one_response():
+    data = survey()
+    cell = (data["sex"] == 2) & (data["roof"] == 9)
+    data["work"] = np.where(cell, "yes", data["work"])
+    model = one_model(data, data, "work ~ sex*roof")
+    (note, *_) = model.notes
+    assert f"all {cell.sum()} records of combinations of categories have the" in note
+    assert "sex = 2 : roof = 9" not in [one.term for one in model.coefficients]
+    yes = data["work"][(data["sex"] == 1) & (data["roof"] == 2)] == "yes"
+    expected = math.log(yes.sum() / (~yes).sum())
+    assert model.coefficients[0].before == pytest.approx(expected, rel=1e-9)
+    alone = one_model(survey(), data, "work ~ sex*roof").coefficients[-1]
+    assert (alone.term, alone.after) == ("sex = 2 : roof = 9", None)
+    assert alone.change in ("", "estimate")
+    assert alone.before is not None
+
+
+def test_no_category_is_left_in_both_files():
+    data = {name: one[survey()["roof"] < 5] for name, one in survey().items()}
+    files = [
+        {**data, "work": np.where(data["roof"] == one, "yes", data["work"])}
+        for one in (2, 4)
+    ]
+    model = one_model(*files, "work ~ roof")
+    assert model.verdict == "no verdict: no category of roof is left in both files"
+
+
 def test_without_residuals_there_is_no_standard_error():
     data = survey()
     data["income"] = np.where(data["sex"] == 1, 0.0, data["income"])
@@ -185,3 +237,13 @@ def test_without_residuals_there_is_no_standard_error():
     intercept = model.coefficients[0]
     assert (intercept.before, intercept.error_before, intercept.change) == (0, None, "")
     assert any("residuals are all 0, of (intercept)" in note for note in model.notes)
+    child = data["age"] < 30
+    data["group"] = np.where(child, 0, 1 + data["age"] // 30)
+    data["income"] = np.where(child, 0.0, 1e5 * data["w"] + data["age"])
+    found = {
+        one.term: one
+        for one in one_model(data, data, "income ~ group*sex", weight="w").coefficients
+    }
+    assert found["sex = 2"].before == 0
+    assert found["sex = 2"].error_before is None
+    assert found["group = 2"].error_before > 1000

@@ -10,6 +10,7 @@ from scipy import optimize, special
 from riskcore.comparison import regression
 from riskcore.comparison.regression import (
     COLLINEAR,
+    NEARLY_SEPARATED,
     SEPARATED,
     UNSETTLED,
     Predictors,
@@ -165,9 +166,41 @@ def test_separation_is_said():
     assert fit(intercept_and(a, b), rows(y), logistic=True).reason == SEPARATED
 
 
-@pytest.mark.parametrize("few", [1e-3, 1e-6])
+def is_separated(X, y):
+    """Return whether a linear program finds parameters that separate the responses."""
+    A = X * (2 * y - 1)[:, None]
+    bounds = [(-1, 1)] * X.shape[1]
+    found = optimize.linprog(-A.sum(axis=0), A_ub=-A, b_ub=0 * y, bounds=bounds)
+    return -found.fun > 1e-7
+
+
+def test_separation_is_that_of_a_linear_program():
+    rng = np.random.default_rng(9)
+    counts = [0, 0]
+    for i in range(300):
+        n = rng.integers(6, 14)
+        x = rng.standard_t(1, n) / 64 if i % 2 else rng.integers(0, 4, n).astype(float)
+        z = rng.integers(0, 3, n).astype(float)
+        X = np.column_stack([np.ones(n), x, z])
+        y = (rng.random(n) < 0.5).astype(float)
+        if len(np.unique(y)) < 2 or np.linalg.matrix_rank(X) < 3:
+            continue
+        w = 10.0 ** rng.uniform(0, 3, n)
+        found = fit(intercept_and(x, z), rows(y, w), logistic=True)
+        separated = is_separated(X, y)
+        counts[separated] += 1
+        if separated:
+            assert found.reason in (SEPARATED, NEARLY_SEPARATED)
+        else:
+            assert found.reason == ""
+            score = X.T @ (w * (y - special.expit(X @ found.parameters)))
+            assert (np.abs(score) < 1e-11 * (np.abs(X).T @ w)).all()
+    assert min(counts) > 50
+
+
+@pytest.mark.parametrize("few", [1e-3, 1e-6, 1e-10])
 def test_near_separation_is_fitted(few):
-    n = 10**7
+    n = 10**10
     ones = round(few * n)
     counts = Rows(np.array([0.0, 1, 0, 1]), np.array([n - ones, ones, n // 2, n // 2]))
     design = Predictors(
@@ -175,7 +208,9 @@ def test_near_separation_is_fitted(few):
     )
     found = fit(design, counts, logistic=True)
     logit = np.log(ones / (n - ones))
-    np.testing.assert_allclose(found.parameters, [logit, -logit], rtol=1e-9)
+    assert found.errors[0] == pytest.approx(1 / np.sqrt(ones * (1 - few)), rel=1e-6)
+    away = np.abs(found.parameters - [logit, -logit])
+    assert (away < 1e-6 * found.errors).all()
 
 
 def test_a_fit_that_does_not_settle_says_so(monkeypatch):
@@ -203,6 +238,14 @@ def test_columns_that_depend_on_others_are_left_out():
     assert np.isnan(found.parameters[2:]).all()
 
 
+def test_a_perfect_fit_has_no_standard_errors():
+    x, z = np.random.default_rng(2).normal(0, 100, (2, 500))
+    for w in (None, x * x + 1):
+        found = fit(intercept_and(x, z), rows(0.1 + x / 3 - z / 7, w), logistic=False)
+        np.testing.assert_allclose(found.parameters, [0.1, 1 / 3, -1 / 7], rtol=1e-12)
+        assert np.isnan(found.errors).all()
+
+
 def test_too_few_records():
     x = np.array([1.0, 2])
     found = fit(intercept_and(x), rows(x), logistic=False)
@@ -215,7 +258,7 @@ def test_a_number_far_from_zero_keeps_its_digits():
     found = fit(intercept_and(year / 4096), rows(y), logistic=False)
     centered = np.column_stack([np.ones(21), year - 2010])
     slope = np.linalg.lstsq(centered, y)[0][1]
-    assert found.parameters[1] / 4096 == pytest.approx(slope, rel=1e-9)
+    assert found.parameters[1] / 4096 == pytest.approx(slope, rel=1e-12)
     far = year / 4096 + 1e7
     assert fit(intercept_and(far), rows(y), logistic=False).aliased.any()
 
