@@ -19,8 +19,8 @@ from riskcore.data.files.labels import Labels
 from riskcore.page import page, protection_page, public_protection_page
 from riskcore.protection.release.record import coarse
 from riskcore.report.key_variables import KeyVariable, key_variables
-from riskcore.report.provenance import Provenance, now
 from riskcore.report.page_charts import bar_top
+from riskcore.report.provenance import Provenance, now
 from riskcore.report.templating import _element, _three
 from tests.report.reading import shuffled_microdata, table_of
 
@@ -344,7 +344,7 @@ def test_what_is_wide_wraps_or_scrolls_inside(made, protected):
     # Nothing is hidden because the page is narrow, but every other mark of an axis.
     narrow = style.partition("@media (max-width: 36rem)")[2]
     assert re.findall(r"([^{}\n]*)\{[^{}]*display: none", narrow) == ["  .plot .spare "]
-    assert "overflow: hidden" not in style and "overflow-x: hidden" not in style
+    assert not re.search(r"overflow(-[xy])?: hidden", style)
     assert "text-overflow" not in style
     # Every table is in a box that scrolls, and can be reached by the keyboard.
     pages = made, public_protection_page(protected)
@@ -375,6 +375,4 @@ def test_labels_of_variables_stand_beside_their_names():
     ],
 )  # fmt: skip
 def test_numbers_in_tables_have_three_digits(text, shown):
-    made = str(_three(text))
-    assert re.sub("<.*?>", "", made) == shown
-    assert (f'title="{text}"' in made) == (shown != text)
+    assert _three(text) == shown
