@@ -83,6 +83,12 @@ SECTIONS = (
     Section("plans", PAGE, "plans", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
+    Section("bench_numeric_risk", PAGE, "numeric_risk", measured=True),
+    Section("bench_treatments", PAGE, "treatments", measured=True),
+    Section("bench_treatments", "notes/howto/treat.md", "treat"),
+    Section(
+        "bench_treatments", "notes/errata.md", "treatments_of_sdcmicro", measured=True
+    ),
     Section("bench_check", PAGE, "check", measured=True),
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),

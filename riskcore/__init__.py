@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from riskcore.assessment.diversity import (  # isort: skip
         diversity as diversity,
     )
+    from riskcore.assessment.numeric_risk import (  # isort: skip
+        NumericRisk as NumericRisk,
+        numeric_risk as numeric_risk,
+    )
     from riskcore.assessment.suda import (  # isort: skip
         suda as suda,
     )
@@ -105,6 +109,7 @@ _HOMES = {
     "Comparison": "riskcore.comparison.compare",
     "Description": "riskcore.assessment.describe",
     "Hierarchy": "riskcore.data.hierarchy",
+    "NumericRisk": "riskcore.assessment.numeric_risk",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.data.files.reading",
     "Recoding": "riskcore.data.recode",
@@ -118,6 +123,7 @@ _HOMES = {
     "estimate_uniques": "riskcore.assessment.uniques",
     "grid": "riskcore.protection.trials",
     "household_risk": "riskcore.core.risk.household",
+    "numeric_risk": "riskcore.assessment.numeric_risk",
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.data.argus_recode_file",
     "recode": "riskcore.data.recode",

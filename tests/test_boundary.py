@@ -187,26 +187,28 @@ def test_protected(suppression, where):
     result = protected(t)
     blanked = np.logical_or(*result.masks.values())
     assert blanked.tolist() == [UNSAFE[where]] * 4 + [False] * 12
-    assert result.safe
+    assert result.goals_met
     assert len(result.rounds) == UNSAFE[where]
     # Blanked enough: verified by the risk itself.
     assert result.protected.individual_risk.max() < t
     nothing = protected(t, rounds=0)
     assert nothing.unsafe.tolist() == blanked.tolist()
-    assert nothing.safe == (not UNSAFE[where])
+    assert nothing.goals_met == (not UNSAFE[where])
     stages = nothing.sets[0].comparison()
     assert stages["original"]["unsafe_records"] == 4 * UNSAFE[where]
-    assert nothing.verdict.startswith("NOT SAFE: by a x b, 4 of 16") == UNSAFE[where]
+    assert (
+        nothing.verdict.startswith("NOT SAFE with the keys a x b: 4") == UNSAFE[where]
+    )
     # A record whose other key would leave it at the threshold loses more.
     t = around(0.25, where)
     result = protected(t)
     assert result.suppressed == (
         {"a": 4, "b": 0} if UNSAFE[where] else {"a": 0, "b": 4}
     )
-    assert result.safe
+    assert result.goals_met
     # Where the key that would do may not be blanked, the verdict says so.
     result = protected(t, a=np.inf)
-    assert result.safe == (not UNSAFE[where])
+    assert result.goals_met == (not UNSAFE[where])
     assert result.unsafe.sum() == 4 * UNSAFE[where]
 
 
@@ -227,7 +229,7 @@ def test_rates(where):
         assert result.unsafe.tolist() == by_size(True, UNSAFE[where] or not within)
         stages = result.sets[0].comparison()["original"]
         assert stages["unsafe_households"] == 2 + 2 * UNSAFE[where]
-        assert not result.safe
+        assert not result.goals_met
 
 
 @pytest.mark.parametrize("count", range(17))
@@ -236,7 +238,7 @@ def test_counts(count):
     result = protect(small(), ["a"], threshold=min(t, 1.0), rounds=0)
     unsafe = max(n for n in (0, 4, 8, 16) if n <= count)
     assert result.unsafe.sum() == unsafe
-    assert result.safe == (unsafe == 0)
+    assert result.goals_met == (unsafe == 0)
 
 
 @pytest.mark.parametrize("where", UNSAFE)
@@ -250,11 +252,11 @@ def test_protected_households(where, within):
     # Without key a the risk is 1/16, and half of h is above 0.125.
     lost = by_size(True, UNSAFE[where] or not within)
     assert result.masks["a"].tolist() == lost
-    assert result.safe
+    assert result.goals_met
     assert result.protected.household_risk.max() < h
     # A household whose risk is at the threshold is not safe.
     how = {"household_threshold": around(0.75, where), "rounds": 0}
-    assert protect(data, keys, None, "hh", **how).safe == (not UNSAFE[where])
+    assert protect(data, keys, None, "hh", **how).goals_met == (not UNSAFE[where])
 
 
 # The page
@@ -290,4 +292,4 @@ def test_the_rate_of_the_file_itself(where):
     t = result.sets[0].aim.threshold
     assert [t < 0.5, t == np.inf, t == np.inf][where]
     assert result.unsafe.tolist() == by_size(where == BELOW, False)
-    assert result.safe == (where != BELOW)
+    assert result.goals_met == (where != BELOW)

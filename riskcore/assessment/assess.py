@@ -9,16 +9,19 @@ from typing import Any, NamedTuple, Unpack
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
+from riskcore.assessment.exact_matches import code_numbers, exact_matches
+from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
 from riskcore.assessment.settings_table import WEIGHTS, AssessSettings, Method
 from riskcore.assessment.weight_figures import WeightFigures
+from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted
 from riskcore.core.risk.household import households
 from riskcore.data.cells import check_missing, check_names, tabulate_coded
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import key_names
+from riskcore.data.columns import CodedColumn, Records, key_names
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
@@ -81,12 +84,17 @@ def assess(
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk: exactly (default), or with the formula of
         mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.
-    missing : {"refuse", "category", "wildcard", "argus"}
-        How to treat missing key values: refuse the file, take missing as one more
-        category, or let it match any value, see `tabulate`.
+    missing : {"wildcard", "argus", "category", "refuse"}
+        How to treat missing key values: let them match any value, take missing as one
+        more category, or refuse the file, see `tabulate`. The summary says how many
+        records have missing keys.
     alpha : float
         With ``missing="wildcard"``, how much a record with missing keys counts in the
         cells of other records, in [0, 1], see `tabulate`.
+    numeric : iterable of column names, optional
+        Columns of numbers that an intruder may know, too, such as income: how many
+        records are alone by each one, by all, and by all with the keys, see
+        ``Assessment.numeric``. A missing number is a value of its own.
     reading : Reading, optional
         How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
         missing codes, metadata.
@@ -115,15 +123,16 @@ def assess(
         If a column does not exist.
     TypeError
         If a column has an unusable type, such as text weights or unordered keys; or if
-        ``household`` is given for data on an engine.
+        ``household`` or ``numeric`` is given for data on an engine; or if a numeric
+        column does not hold numbers.
     ValueError
-        With ``level="household"``, if ``household`` is not given, or members of a
-        household differ in a key or the weight. If the method is unknown; there are no
-        records or no keys; a column has two roles; a key has the name of one of
-        ``RECORD_COLUMNS``; key values, weights or household ids are missing; or weights
-        or their sum are not positive and finite. If ``alpha`` is not 1 with a rule
-        other than "wildcard", or gives an f between 1 and 2, for which
-        ``method="franconi"`` is not defined. The message names the column and the
+        With ``level="household"``, if ``household`` is not given, ``numeric`` is given,
+        or members of a household differ in a key or the weight. If the method is
+        unknown; there are no records or no keys; a column has two roles; a key has the
+        name of one of ``RECORD_COLUMNS``; key values, weights or household ids are
+        missing; or weights or their sum are not positive and finite. If ``alpha`` is
+        not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
+        which ``method="franconi"`` is not defined. The message names the column and the
         number of records.
     OSError
         If the file cannot be read.
@@ -149,49 +158,87 @@ def assess(
     level, population = asked["level"], asked["population"]
     method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
     fraction = asked["sampling_fraction"]
+    numeric = arguments.names("numeric", asked["numeric"])
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
+    if level == "household" and numeric:
+        raise ValueError("numeric: numbers are of records; leave out level='household'")
     check_missing(missing, alpha)
     check_population(population, method)
     keys = key_names(keys)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
+    check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    data, intake = source.read([*keys, weight, household], weight)
+    data, intake = source.read([*keys, *numeric, weight, household], weight, numeric)
     engine = engine_of(data)
-    by_cell = (
-        missing in WILDCARDS
-        or household is not None
-        or not _is_weights(population)
-        or (fraction is not None and weight is None)
-    )
-    if engine is not None and not by_cell:
+    if engine is not None and numeric:
+        raise engine.refuse_single("numeric")
+    counted_there = None
+    if engine is not None and household is None:
         say(f"counting cells on {engine.name}")
-        counted = engine.count(keys, weight)
-        held = HeldAssessment.of(data, counted, method, missing)
-        return replace(held, **_about_weights(held, weight, counted, fraction))
+        counted_there = engine.count(keys, weight)
+        by_weights = _is_weights(population) and (
+            fraction is None or weight is not None
+        )
+        if by_weights and stays_there(counted_there, missing, alpha):
+            held = HeldAssessment.of(data, counted_there, method, missing)
+            return replace(
+                held, **_about_weights(held, weight, counted_there, fraction)
+            )
     if household is not None:
         say("finding households")
-    coded = CodedRecords.of(data, keys, weight, household)
-    how = _Counting(population, method, missing, alpha, intake, say)
+    coded = (
+        CodedRecords.of(data, keys, weight, household)
+        if counted_there is None
+        else CodedRecords.of_counted(counted_there)
+    )
+    how = Counting(population, method, missing, alpha, intake, say)
     if level == "record":
+        numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
         found = assess_coded(data, coded, keys, *how)
-        return replace(found, **_about_weights(found, weight, coded, fraction))
-    return _assess_households(data, coded, keys, weight, fraction, how)
+        found = replace(found, **_about_weights(found, weight, coded, fraction))
+        return _with_numbers(found, coded, keys, numbers) if numbers else found
+    return assess_households(data, coded, keys, weight, how, fraction)
 
 
-class _Counting(NamedTuple):
+def _with_numbers(
+    found: Assessment,
+    coded: CodedRecords,
+    keys: Sequence[Hashable],
+    numbers: Sequence[CodedColumn],
+) -> Assessment:
+    """Return an assessment with the risk of numbers."""
+    cells = found.cells
+    matches = exact_matches(
+        coded, numbers, keys, cells.missing, cells.alpha, found.method
+    )
+    risk = NumericRisk(tuple(one.name for one in numbers), matches)
+    return replace(found, numeric=risk)
+
+
+class Counting(NamedTuple):
     """How the cells of records are counted and assessed, see `assess`."""
 
     population: Any
     method: Method
     missing: str
     alpha: float
-    intake: Intake | None
-    progress: Lines
+    intake: Intake | None = None
+    progress: Lines = silent
+
+
+def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
+    """Return whether cells can stay on the engine that counted them.
+
+    Records with missing keys that match any value count in cells of other records.
+    """
+    if missing not in WILDCARDS:
+        return True
+    return alpha == 1.0 and not any(counted.weighed.missing_keys)
 
 
 def _is_weights(population: Any) -> bool:
@@ -206,13 +253,13 @@ def check_population(population: Any, method: str) -> None:
         check_model(population, method)
 
 
-def _assess_households(
+def assess_households(
     data: Any,
     coded: CodedRecords,
     keys: Sequence[Hashable],
     weight: Hashable | None,
-    fraction: float | None,
-    how: _Counting,
+    how: Counting,
+    fraction: float | None = None,
 ) -> HouseholdAssessment:
     """Assess a file in which each household counts as one record."""
     assert coded.households is not None
@@ -243,14 +290,13 @@ def _about_weights(
 ) -> dict[str, Any]:
     """Return what an assessment tells of its weights."""
     figures = None
-    counted = coded if isinstance(coded, Counted) else coded.counted
-    if weight is not None and isinstance(counted, Counted):
+    if weight is not None:
         total = (found.cells_by_weights or found.cells).totals.population
-        figures = WeightFigures.on_engine(counted.weighed, total)
-    elif weight is not None:
-        assert isinstance(coded, CodedRecords)
-        assert coded.weights is not None
-        figures = WeightFigures.of(coded.weights)
+        counted = coded if isinstance(coded, Counted) else coded.counted
+        if isinstance(counted, Counted):
+            figures = WeightFigures.on_engine(counted.weighed, total)
+        elif isinstance(coded, CodedRecords) and coded.weights is not None:
+            figures = WeightFigures.of(coded.weights, total)
     return {"weights": figures, "sampling_fraction": fraction}
 
 
@@ -285,6 +331,23 @@ def assess_coded(
         progress("computing household risks")
         joint = households(risk[cells.inverse], coded.households)
     return Assessment(data, cells, risk, method, joint, model, unique, by_weights)
+
+
+def check_numeric(
+    numeric: Sequence[Hashable],
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+) -> None:
+    """Refuse columns of numbers that have another role, too, or appear twice."""
+    for i, name in enumerate(numeric):
+        if name in numeric[:i]:
+            raise ValueError(f"numeric: {name!r} appears twice")
+        if name in keys or name in (weight, household):
+            raise ValueError(
+                f"numeric: {name!r} is a key, the weight or the household; give "
+                "columns of numbers without another role"
+            )
 
 
 def check_roles(

@@ -38,7 +38,7 @@ def cell_risk(cells: Cells, method: Method) -> Risks:
     """Return the risk of each cell; it is 1/f where F < f."""
     warn_below(cells.totals)
     if method == "franconi":
-        _refuse_between_branches(cells)
+        refuse_between_branches(cells)
     return risk_of(method, cells.sample_frequency, cells.population_frequency)
 
 
@@ -86,7 +86,7 @@ def results_of(
     return dict(zip(RECORD_COLUMNS, (f, F, fraction, risk), strict=False))
 
 
-def _refuse_between_branches(cells: Cells) -> None:
+def refuse_between_branches(cells: Cells) -> None:
     """Refuse 1 < f < 2, for which sdcMicro's code has no branch and gives no risk."""
     f = cells.sample_frequency
     between = (f > 1) & (f < 2)

@@ -7,13 +7,20 @@ file that passes.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Unpack
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from riskcore.assessment.assess import assess_coded, check_roles
+from riskcore.assessment.assess import (
+    Counting,
+    assess_coded,
+    assess_households,
+    check_roles,
+    stays_there,
+)
 from riskcore.assessment.diversity import (
     Diversity,
     SensitiveRules,
@@ -21,8 +28,9 @@ from riskcore.assessment.diversity import (
     diversity_of,
 )
 from riskcore.assessment.goals import KeyGoals, key_sets
+from riskcore.assessment.recorded import Recorded
 from riskcore.assessment.result import Assessment, HeldAssessment
-from riskcore.assessment.settings_table import WEIGHTS, CheckSettings, Method
+from riskcore.assessment.settings_table import WEIGHTS, CheckSettings, Level, Method
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
@@ -35,18 +43,27 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
-from riskcore.data.wildcard import WILDCARDS
 
 _NAMES = {
     "k": "k-anonymity",
+    "threshold": "risk below the threshold",
     "max_risk": "maximum risk",
     "max_rate": "re-identification rate",
+    "household_threshold": "household risk below the threshold",
+    "max_household_risk": "maximum household risk",
+    "max_household_rate": "household re-identification rate",
     "min_population": "population of an area",
     "l": "l-diversity",
     "t": "t-closeness",
 }
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"
+
+
+_SAME = {
+    True: "The file is the one that the record names.",
+    False: "The file is NOT the one that the record names: it was changed or replaced.",
+}
 
 
 class AreasUnknown(UserWarning):
@@ -60,7 +77,8 @@ class Rule:
     Attributes
     ----------
     rule : str
-        Name of the rule: the argument of `check`.
+        Name of the rule: the argument of `check`; with a record also "threshold" and
+        "household_threshold", which no risk may reach.
     keys : tuple of column names
         Columns of the rule: a set of keys with its strata, or the columns of areas.
     sensitive : column name or None
@@ -68,8 +86,9 @@ class Rule:
     asked, found : int or float
         The limit that was asked for, and the number that was found.
     records, cells : int or None
-        Numbers of records and cells that break the rule; None for a rule on the whole
-        file.
+        Numbers of records and cells that break the rule, for a rule on household risks
+        the members of the households that break it; None if the rule is not on records
+        or cells.
     passed : bool
     """
 
@@ -103,8 +122,15 @@ class Checked(OnASheet):
     Attributes
     ----------
     records : int
-        Number of records.
+        Number of records; with ``level="household"``, of households.
     rules : tuple of Rule
+    same_file : bool or None
+        Whether the file is the one that the record names, by its SHA-256; None without
+        a record, or for data in memory.
+    level : {"record", "household"}
+        What was counted.
+    notes : tuple of str
+        For each set of keys, how many records have missing keys, which match any value.
 
     Examples
     --------
@@ -124,6 +150,9 @@ class Checked(OnASheet):
 
     records: int
     rules: tuple[Rule, ...]
+    same_file: bool | None = None
+    level: Level = "record"
+    notes: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[Rule, ...]:
@@ -132,17 +161,25 @@ class Checked(OnASheet):
 
     @property
     def passed(self) -> bool:
-        """Whether all rules are kept."""
-        return not self.broken
+        """Whether all rules are kept, and the file is not another than recorded."""
+        return not self.broken and self.same_file is not False
+
+    @property
+    def notes_and_verdict(self) -> tuple[str, ...]:
+        """The sentences below the table of rules."""
+        return (*self.notes, self.verdict)
 
     @property
     def verdict(self) -> str:
         """Whether the file passes, in words."""
         count, of = len(self.broken), len(self.rules)
-        rules, records = counted(of, "rule"), counted(self.records, "record")
-        if not count:
-            return f"Passed: {of} of {rules} kept ({records} checked)."
-        return f"FAILED: {count} of {rules} broken ({records} checked)."
+        rules, checked = counted(of, "rule"), counted(self.records, self.level)
+        found = f"{of - count} of {rules} kept"
+        if count:
+            found = f"{count} of {rules} broken"
+        same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
+        word = "Passed" if self.passed else "FAILED"
+        return f"{word}: {found} ({checked} checked).{same}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON.
@@ -150,8 +187,8 @@ class Checked(OnASheet):
         Returns
         -------
         dict
-            "passed", "records" and "rules", a list with a dict of the attributes of
-            each `Rule`.
+            "passed", "records", "level", "same_file", "notes" and "rules", a list with
+            a dict of the attributes of each `Rule`.
 
         Examples
         --------
@@ -166,7 +203,14 @@ class Checked(OnASheet):
             }
             for one in self.rules
         ]
-        return {"passed": self.passed, "records": self.records, "rules": rules}
+        return {
+            "passed": self.passed,
+            "records": self.records,
+            "level": self.level,
+            "same_file": self.same_file,
+            "notes": list(self.notes),
+            "rules": rules,
+        }
 
     def text(self) -> str:
         """Return a table of the rules, and the verdict.
@@ -177,12 +221,13 @@ class Checked(OnASheet):
             A line for each rule.
         """
         lines = aligned(self._rows(), _SIDES)
-        return "\n".join([*lines, f"  {self.verdict}"])
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes_and_verdict)])
 
     def _sheet(self) -> Sheet:
         """Return the result as facts and a table."""
-        facts = [("records", f"{self.records:,}")]
+        facts = [(f"{self.level}s", f"{self.records:,}")]
         rules = Part("Rules", rows=self._rows(), sides=_SIDES)
+        facts += [("missing keys", note) for note in self.notes]
         return Sheet("Check", facts, [rules], self.verdict)
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -191,7 +236,7 @@ class Checked(OnASheet):
             "keys",
             "limit",
             "found",
-            "records failing",
+            f"{self.level}s failing",
             "cells failing",
             "",
         )
@@ -221,9 +266,11 @@ def _number(value: float) -> str:
 @takes(CheckSettings)
 def check(
     data: Any,
-    keys: Iterable[Any],
+    keys: Iterable[Any] | None = None,
     weight: Hashable | None = None,
+    household: Hashable | None = None,
     *,
+    record: str | os.PathLike[str] | None = None,
     reading: Reading | None = None,
     progress: Lines | None = None,
     **settings: Unpack[CheckSettings],
@@ -236,8 +283,14 @@ def check(
         Records, one per row, as for `assess`.
     keys : iterable of column names, or of lists of column names
         The key variables; several lists for several intruders, as for `protect`.
+        Needed unless a record is given.
     weight : column name, optional
         As for `assess`.
+    household : column name, optional
+        As for `assess`; needed with rules on households and ``level="household"``.
+    level : {"record", "household"}
+        What to count, as for `assess`; with "household" the rules are on k,
+        ``max_risk`` and ``max_rate``, of households.
     k : int or mapping of sets of keys to int, optional
         Smallest sample frequency allowed for a record, as for `protect`.
     max_risk : float, optional
@@ -245,6 +298,9 @@ def check(
     max_rate : float, optional
         Largest re-identification rate allowed, the expected re-identifications as a
         share of the records, in [0, 1].
+    max_household_risk, max_household_rate : float, optional
+        The same for the risk of households: the largest risk of a household, and the
+        largest household re-identification rate, in [0, 1].
     min_population : float, optional
         Smallest population allowed for an area, by the sum of the weights.
     area : iterable of column names, optional
@@ -262,15 +318,22 @@ def check(
         As for `protect`.
     method, missing, alpha : optional
         As for `assess`.
+    record : path, optional
+        The private record that `Protected.write` wrote of the file. It states the keys,
+        the weight, the household, the level, the goals and how records are counted, so
+        these arguments must be left out; others add rules. No risk may reach the
+        record's threshold, and a rate is a rule on the safe file. The file's SHA-256 is
+        compared with the record's.
     reading : Reading, optional
-        How to read the file, if ``data`` is a path.
+        How to read the file, if ``data`` is a path. By default as the record says.
     progress : callable, optional
         Called with a line of text at each step.
 
     Returns
     -------
     Checked
-        The rules, checked for each set of keys; ``passed`` is True if all are kept.
+        The rules, checked for each set of keys; ``passed`` is True if all are kept and
+        the file is not another than the record names.
 
     Warns
     -----
@@ -281,8 +344,9 @@ def check(
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess`; ValueError also if no rule is given, a limit is invalid, or the
-        area of all records is missing.
+        As `assess`; ValueError also if no rule is given, a limit is invalid, the area
+        of all records is missing, an argument is given that the record states, the
+        record cannot be read, or its risks come from a model of the population.
 
     Examples
     --------
@@ -293,58 +357,165 @@ def check(
     1
     """
     say = progress or silent
-    asked = complete(CheckSettings, settings)
-    l, t = asked["l"], asked["t"]  # noqa: E741
-    max_risk = _limit("max_risk", asked["max_risk"])
-    max_rate = _limit("max_rate", asked["max_rate"])
-    least = _limit("min_population", asked["min_population"])
-    goals = KeyGoals.of(key_sets(keys), asked["k"], asked["subsets"], asked["strata"])
-    sensitive = _sensitive(asked["sensitive"], l, t)
-    _refuse_no_rule(goals, [max_risk, max_rate, least, l, t])
-    areas = _areas(asked["area"], least)
-    check_missing(asked["missing"], asked["alpha"])
+    request = _Request.of(keys, weight, household, record, settings)
+    recorded = request.recorded
+    if recorded is not None and reading is None and isinstance(data, str | os.PathLike):
+        reading = recorded.reading_of(data)
     source = Source.of(data, reading)
-    weight = source.weight if weight is None else weight
-    sets = (*goals.keys, *([areas] if areas else []))
-    for names in sets:
-        check_roles(names, weight, None)
-    needed = list(dict.fromkeys(name for one in (*sets, sensitive) for name in one))
-    if source.path is not None:
-        say(f"reading {source.path}")
-    held = None if sensitive else source.in_batches(sets, weight)
-    if held is None:
-        held, _ = source.read([*needed, weight], weight)
-    seen = _Seen(
-        held, needed, weight, asked["method"], asked["missing"], asked["alpha"]
+    if recorded is None and request.weight is None:
+        request = request._replace(weight=source.weight)
+    for names in request.sets:
+        check_roles(names, request.weight, request.household)
+    path = source.path
+    same = None
+    if path is not None and recorded is not None and path.is_file():
+        same = recorded.is_of(path)
+    if path is not None:
+        say(f"reading {path}")
+    seen = _Seen.of(source, request)
+    rules = [*_rules(seen, request, say)]
+    notes = tuple(_note(n, keys, request.goals) for keys, n in seen.incomplete.items())
+    return Checked(seen.records, tuple(rules), same, request.how["level"], notes)
+
+
+def _note(count: int, keys: tuple[Hashable, ...], goals: KeyGoals) -> str:
+    """Return how many records have missing keys, by name if there are several sets."""
+    verb = "has" if count == 1 else "have"
+    of = "" if len(goals.keys) == 1 else f" of {' x '.join(map(str, keys))}"
+    return printable(
+        f"{counted(count, 'record')} {verb} missing keys{of}; they match any value."
     )
-    rules: list[Rule] = []
-    for names in goals.keys if sensitive else ():
-        say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
-        how = SensitiveRules.of(
-            names,
-            list(sensitive),
-            asked["missing_sensitive"],
-            3,
-            list(asked["ordered"]),
-            asked["hierarchies"],
+
+
+class _Limits(NamedTuple):
+    """The limits on risks: thresholds that no risk may reach, and largest values."""
+
+    threshold: float | None
+    max_risk: float | None
+    max_rate: float | None
+    household_threshold: float | None
+    max_household_risk: float | None
+    max_household_rate: float | None
+
+    @property
+    def of_households(self) -> bool:
+        """Whether there are rules on household risks."""
+        return any(one is not None for one in self[3:])
+
+    def __bool__(self) -> bool:
+        return any(one is not None for one in self)
+
+
+class _Request(NamedTuple):
+    """What is asked of a check, by its arguments or by a record."""
+
+    recorded: Recorded | None
+    weight: Hashable | None
+    household: Hashable | None
+    goals: KeyGoals
+    limits: _Limits
+    min_population: float | None
+    areas: tuple[Hashable, ...]
+    sensitive: tuple[Hashable, ...]
+    how: Mapping[str, Any]  # all settings of `check`, by name
+
+    @classmethod
+    def of(
+        cls,
+        keys: Iterable[Any] | None,
+        weight: Hashable | None,
+        household: Hashable | None,
+        record: str | os.PathLike[str] | None,
+        settings: CheckSettings,
+    ) -> _Request:
+        """Return what is asked; refuse what contradicts itself or the record."""
+        recorded = None if record is None else Recorded.read(record)
+        if recorded is not None:
+            roles = {"keys": keys, "weight": weight, "household": household}
+            given = {name: one for name, one in roles.items() if one is not None}
+            recorded.refuse_other({**given, **settings})
+            recorded.refuse_model()
+            weight, household = recorded.weight, recorded.household
+            settings = {**settings, **recorded.how}  # type: ignore[typeddict-item]
+        how: Mapping[str, Any] = complete(CheckSettings, settings)
+        check_missing(how["missing"], how["alpha"])
+        limits = _limits(recorded, how)
+        least = _limit("min_population", how["min_population"])
+        sensitive = _sensitive(how["sensitive"], how["l"], how["t"])
+        goals = _goals(recorded, keys, how)
+        if not any(goals.k) and not limits and least is None and not sensitive:
+            raise ValueError(
+                "no rule: give a limit (k, max_risk, max_rate, max_household_risk, "
+                "max_household_rate, min_population, l or t); a check without rules "
+                "would always pass"
+            )
+        household = _household(household, limits, how, is_recorded=bool(recorded))
+        areas = _areas(how["area"], least)
+        return cls(
+            recorded, weight, household, goals, limits, least, areas, sensitive, how
         )
-        for variable in seen.diversity(names, how).variables:
-            rules += _of_sensitive(variable, names, l, asked["kind"], t)
-    of_risk = max_risk is not None or max_rate is not None
-    for names, goal in zip(goals.keys, goals.k, strict=True):
-        if goal is None and not of_risk:
-            continue
-        say(f"counting by {' x '.join(map(str, names))}")
-        found = seen.assessed(names, max_risk) if of_risk else None
-        if goal is not None:
-            cells = seen.cells(names) if found is None else found.cells
-            rules.append(_of_k(cells, names, goal))
-        if found is not None:
-            rules += _of_risk(found, names, max_risk, max_rate)
-    if least is not None:
-        say(f"counting by {' x '.join(map(str, areas))}")
-        rules.append(_of_areas(seen.cells_of_areas(areas), areas, least))
-    return Checked(seen.records, tuple(rules))
+
+    @property
+    def sets(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The sets of columns that are counted together."""
+        return (*self.goals.keys, *([self.areas] if self.areas else []))
+
+
+def _goals(
+    recorded: Recorded | None, keys: Iterable[Any] | None, how: Mapping[str, Any]
+) -> KeyGoals:
+    """Return the sets of keys with their k."""
+    if recorded is None:
+        if keys is None:
+            raise ValueError("give keys, or the record of a protection")
+        return KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
+    goals = recorded.goals
+    if how["k"] is None:
+        return goals
+    return replace(goals, k=KeyGoals.of(goals.keys, how["k"], None, None).k)
+
+
+def _limits(recorded: Recorded | None, how: Mapping[str, Any]) -> _Limits:
+    """Return the limits on risks: those that are asked for, and those of a record."""
+    asked = {name: _limit(name, how[name]) for name in _Limits._fields if name in how}
+    if recorded is None:
+        return _Limits(threshold=None, household_threshold=None, **asked)
+    if recorded.rate is not None:
+        asked["max_rate"] = recorded.rate
+    if recorded.household_rate is not None:
+        asked["max_household_rate"] = recorded.household_rate
+    return _Limits(
+        threshold=recorded.threshold,
+        household_threshold=recorded.household_threshold,
+        **asked,
+    )
+
+
+def _household(
+    household: Hashable | None,
+    limits: _Limits,
+    how: Mapping[str, Any],
+    *,
+    is_recorded: bool,
+) -> Hashable | None:
+    """Return the column of households if a rule needs it."""
+    level = how["level"] == "household"
+    if level and (limits.of_households or how["sensitive"] or how["area"]):
+        raise ValueError(
+            "level='household': each household counts as a record; give k, max_risk or "
+            "max_rate, and check other rules with level='record'"
+        )
+    if household is None and (level or limits.of_households):
+        what = "level='household'" if level else "a rule on household risks"
+        raise ValueError(f"{what} needs the household column")
+    if level or limits.of_households:
+        return household
+    if household is not None and not is_recorded:
+        raise ValueError(
+            f"household={household!r}: no rule is on households; give "
+            "max_household_risk, max_household_rate or level='household'"
+        )
+    return None
 
 
 def _limit(name: str, value: float | None) -> float | None:
@@ -352,70 +523,128 @@ def _limit(name: str, value: float | None) -> float | None:
     return None if value is None else arguments.number(name, value)
 
 
+def _rules(seen: _Seen, request: _Request, say: Lines) -> Iterator[Rule]:
+    """Yield the rules, each checked."""
+    how, goals, limits = request.how, request.goals, request.limits
+    for names in goals.keys if request.sensitive else ():
+        say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
+        of = SensitiveRules.of(
+            names,
+            list(request.sensitive),
+            how["missing_sensitive"],
+            3,
+            list(how["ordered"]),
+            how["hierarchies"],
+        )
+        for variable in seen.diversity(names, of).variables:
+            yield from _of_sensitive(variable, names, how["l"], how["kind"], how["t"])
+    for names, k in zip(goals.keys, goals.k, strict=True):
+        if k is None and not limits:
+            continue
+        say(f"counting by {' x '.join(map(str, names))}")
+        found = seen.assessed(names, limits) if limits else None
+        if k is not None:
+            cells = seen.cells(names) if found is None else found.cells
+            yield _of_k(cells, names, k)
+        if found is not None:
+            yield from _of_risk(found, names, limits)
+    if request.min_population is not None:
+        say(f"counting by {' x '.join(map(str, request.areas))}")
+        cells = seen.cells_of_areas(request.areas)
+        yield _of_areas(cells, request.areas, request.min_population)
+
+
 class _Seen:
     """The file to check: its columns are coded once, and its cells counted once."""
 
     def __init__(
-        self,
-        held: Any,
-        columns: Sequence[Hashable],
-        weight: Hashable | None,
-        method: Method,
-        missing: str,
-        alpha: float,
+        self, held: Any, columns: Sequence[Hashable], request: _Request
     ) -> None:
-        self.held = held
+        how = request.how
+        self.held, self.weight = held, request.weight
         # Of data on an engine only what is counted there is known.
         self.coded: CodedRecords | None = None
-        if engine_of(held) is None:
-            self.coded = CodedRecords.of(held, columns, weight)
-        self.weight, self.method = weight, method
-        self.missing, self.alpha = missing, alpha
+        if engine_of(held) is None or request.household is not None:
+            self.coded = CodedRecords.of(
+                held, columns, request.weight, request.household
+            )
+        self.level: Level = how["level"]
+        self.method: Method = how["method"]
+        self.missing: str = how["missing"]
+        self.alpha: float = how["alpha"]
         self.records = 0
         self.counted: dict[tuple[Hashable, ...], Cells] = {}
+        # How many records have missing keys that match any value, by set of keys.
+        self.incomplete: dict[tuple[Hashable, ...], int] = {}
+
+    @classmethod
+    def of(cls, source: Source, request: _Request) -> _Seen:
+        """Read the columns that are needed."""
+        sets, weight, household = request.sets, request.weight, request.household
+        needed = list(
+            dict.fromkeys(name for one in (*sets, request.sensitive) for name in one)
+        )
+        held = None
+        if not request.sensitive and household is None:
+            held = source.in_batches(sets, weight)
+        if held is None:
+            held, _ = source.read([*needed, weight, household], weight)
+        return cls(held, needed, request)
 
     def diversity(self, keys: tuple[Hashable, ...], how: SensitiveRules) -> Diversity:
         """Measure the sensitive variables by a set of keys."""
         coded = self.coded or CodedRecords.of(self.held, [*keys, *how.names])
         found = diversity_of(self.held, coded, keys, how, self.missing, self.alpha)
         self.counted[keys], self.records = found.cells, found.cells.n
+        self._note(keys, found.cells)
         return found
 
     def cells(self, keys: tuple[Hashable, ...]) -> Cells:
         """Return the cells of a set of keys."""
-        if self.coded is None:
+        if self.coded is None or self.level == "household":
             return self.assessed(keys, None).cells
         if keys not in self.counted:
             found = tabulate_coded(self.coded, keys, self.missing, self.alpha)
             self.counted[keys] = found
         self.records = self.counted[keys].n
+        self._note(keys, self.counted[keys])
         return self.counted[keys]
 
-    def assessed(self, keys: tuple[Hashable, ...], above: float | None) -> Assessment:
+    def assessed(
+        self, keys: tuple[Hashable, ...], limits: _Limits | None
+    ) -> Assessment:
         """Return the risks by a set of keys; on an engine its cells stay there.
 
-        ``above`` is the risk above which cells are counted.
+        Cells above the limits are counted there, too.
         """
         engine = engine_of(self.held)
         found: Assessment
-        if engine is not None and self.missing not in WILDCARDS:
+        coded = self.coded
+        counts = None
+        if engine is not None and coded is None:
             counts = engine.count(keys, self.weight)
+        if counts is not None and stays_there(counts, self.missing, self.alpha):
+            above = None if limits is None else limits.max_risk
             found = HeldAssessment.of(
                 self.held, counts, self.method, self.missing, above=above
             )
         else:
-            coded = self.coded or CodedRecords.of(self.held, keys, self.weight)
-            found = assess_coded(
-                self.held,
-                coded,
-                keys,
-                WEIGHTS,
-                self.method,
-                self.missing,
-                self.alpha,
-            )
+            if coded is None:
+                assert counts is not None
+                coded = CodedRecords.of_counted(counts)
+            how = Counting(WEIGHTS, self.method, self.missing, self.alpha)
+            if self.level == "household":
+                found = assess_households(self.held, coded, keys, self.weight, how)
+            else:
+                found = assess_coded(self.held, coded, keys, *how)
         self.records = found.cells.n
+        self._note(keys, found.cells)
         return found
+
+    def _note(self, keys: tuple[Hashable, ...], cells: Cells) -> None:
+        """Note how many records have missing keys that match any value."""
+        if cells.incomplete:
+            self.incomplete[keys] = cells.incomplete
 
     def cells_of_areas(self, areas: Sequence[Hashable]) -> Cells:
         """Return the cells of areas; each record is counted in one area only."""
@@ -452,14 +681,6 @@ def _sensitive(
     return () if sensitive is None else tuple(arguments.names("sensitive", sensitive))
 
 
-def _refuse_no_rule(goals: KeyGoals, bounds: Iterable[float | None]) -> None:
-    if not any(goals.k) and all(one is None for one in bounds):
-        raise ValueError(
-            "no rule: give a limit (k, max_risk, max_rate, min_population, l or t); a "
-            "check without rules would always pass"
-        )
-
-
 def _of_sensitive(
     variable: SensitiveVariable,
     keys: tuple[Hashable, ...],
@@ -491,25 +712,38 @@ def _of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Rule:
 
 
 def _of_risk(
-    found: Assessment,
-    keys: tuple[Hashable, ...],
-    max_risk: float | None,
-    max_rate: float | None,
+    found: Assessment, keys: tuple[Hashable, ...], limits: _Limits
 ) -> Iterator[Rule]:
     """Yield the rules on risks for a set of keys."""
-    if max_risk is not None:
-        records = found.unsafe_count(math.nextafter(max_risk, math.inf))
-        if isinstance(found, HeldAssessment):
-            cells = found.cells_above
+    for name, limit in zip(limits._fields, limits, strict=True):
+        if limit is None:
+            continue
+        of_households = "household" in name
+        if name.endswith("rate"):
+            rate = (
+                found.household_reidentification_rate
+                if of_households
+                else found.reidentification_rate
+            )
+            yield Rule(name, keys, None, limit, rate, None, None, rate <= limit)
+            continue
+        # A risk may equal a largest value, but not reach a threshold.
+        unsafe = limit if name.endswith("threshold") else math.nextafter(limit, 2)
+        if of_households:
+            assert found.households is not None
+            most = float(found.households.risk.max())
+            records, cells = int(found.unsafe_households(unsafe).sum()), None
         else:
-            cells = int(np.count_nonzero(found.cell_risk > max_risk))
-        passed = not records
-        at = found.max_risk
-        yield Rule("max_risk", keys, None, max_risk, at, records, cells, passed)
-    if max_rate is not None:
-        rate = found.reidentification_rate
-        passed = rate <= max_rate
-        yield Rule("max_rate", keys, None, max_rate, rate, None, None, passed)
+            most = found.max_risk
+            records, cells = found.unsafe_count(unsafe), _cells_at(found, name, unsafe)
+        yield Rule(name, keys, None, limit, most, records, cells, not records)
+
+
+def _cells_at(found: Assessment, name: str, unsafe: float) -> int | None:
+    """Return how many cells break a rule on risks; None if an engine did not count."""
+    if isinstance(found, HeldAssessment):
+        return found.cells_above if name == "max_risk" else None
+    return int(np.count_nonzero(found.cell_risk >= unsafe))
 
 
 def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:

@@ -19,6 +19,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, household_codes
+from riskcore.data.derived import Derived, derived
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
@@ -40,6 +41,12 @@ _HEAD = (
     "why",
 )
 _SIDES = "<<<>>>>><<"
+_DERIVED = {
+    "equal": "the same as {}",
+    "function": "a function of {}",
+    "square": "the square of {}",
+    "household count": "counts the members of {}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +61,31 @@ class DescribedColumn:
         The role that was given.
     proposed : Proposal
         The role it seems to have, and why.
+    derived : Derived or None
+        What it is of another column: the same, a function, a square or, of the
+        household, the number of its members.
     """
 
     profile: ColumnProfile
     role: Role | None
     proposed: Proposal
+    derived: Derived | None = None
 
     @property
     def name(self) -> Hashable:
         """The name of the column."""
         return self.profile.name
+
+    @property
+    def reason(self) -> str:
+        """Why it seems to have its role, and what it is of another column."""
+        said = [self.proposed.reason]
+        if self.derived is not None:
+            names = " and ".join(map(str, self.derived.of))
+            said.insert(0, _DERIVED[self.derived.kind].format(names))
+        elif self.profile.constant and self.role is None:
+            said.append("the same within households")
+        return "; ".join(filter(None, said))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain data for JSON."""
@@ -80,7 +102,7 @@ class DescribedColumn:
             "constant_in_households": of.constant,
             "role": self.role,
             "proposed_role": self.proposed.role,
-            "reason": self.proposed.reason,
+            "reason": self.reason,
         }
 
 
@@ -122,7 +144,20 @@ class Description(OnASheet):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the columns as plain data for JSON."""
+        """Return the columns as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            With text, numbers, None, dicts and lists.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> found = riskcore.describe({"age": [31, 47, 31, 52]}).to_dict()
+        >>> found["columns"][0]["own_value"], found["columns"][0]["proposed_role"]
+        (2, 'numeric')
+        """
         return {
             "records": self.records,
             "columns": [one.to_dict() for one in self.columns],
@@ -135,6 +170,19 @@ class Description(OnASheet):
         ----------
         title : str
             The first line.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> print(riskcore.describe({"age": [31, 47, 31, 52]}).text())
+        columns
+          records  4
+          columns  1
+        ...
         """
         return self._sheet().text(title)
 
@@ -222,12 +270,16 @@ def describe(
     names = arguments.names("keys", keys)
     arguments.column_name("weight", weight)
     arguments.column_name("household", household)
+    if not isinstance(roles, Mapping | None):
+        raise TypeError(
+            f"roles={arguments.shown(roles)}: need a mapping of columns to roles"
+        )
     weight = source.weight if weight is None else weight
     given = roles_of(names, weight, household, roles or {})
     source.check(given)
     say("looking at the columns")
     found = profiles_of(source, source.names, household)
-    return described(found, given)
+    return described(found, given, _derived(source, household))
 
 
 def roles_of(
@@ -266,12 +318,28 @@ def profiles_of(
     )
 
 
+def _derived(source: Source, household: Hashable | None) -> dict[Hashable, Derived]:
+    """Return what columns are of one other column, by name; nothing on an engine."""
+    if source.path is None and engine_of(source.given) is not None:
+        return {}
+    try:
+        found = derived(source.data, household, pairs=False)
+    except TypeError:  # values without an order, such as lists
+        return {}
+    return {one.column: one for one in reversed(found)}
+
+
 def described(
-    profiles: Iterable[ColumnProfile], roles: Mapping[Hashable, Role]
+    profiles: Iterable[ColumnProfile],
+    roles: Mapping[Hashable, Role],
+    derived_by: Mapping[Hashable, Derived],
 ) -> Description:
     """Return the description of columns with given roles."""
     columns = tuple(
-        DescribedColumn(one, roles.get(one.name), propose(one)) for one in profiles
+        DescribedColumn(
+            one, roles.get(one.name), propose(one), derived_by.get(one.name)
+        )
+        for one in profiles
     )
     return Description(columns[0].profile.records, columns)
 
@@ -279,7 +347,7 @@ def described(
 def _row(one: DescribedColumn) -> tuple[str, ...]:
     of, proposed = one.profile, one.proposed
     role = one.role or (f"{proposed.role}?" if proposed.role else "-")
-    why = "given" if one.role else proposed.reason
+    why = "given" if one.role else one.reason
     if one.role is None and singles_out(of) and not why:
         why = own_values(of)
     return (

@@ -19,7 +19,6 @@ from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.count import count
 from riskcore.data.unsigned import Codes
 from riskcore.data.wildcard import (
-    WILDCARDS,
     Patterns,
     patterns_of,
     slot_of,
@@ -86,7 +85,7 @@ def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
     cell, value = cell[counted], value[counted]
     number = pairs.frequency[counted].astype(np.float64)
     total = _totals(value, number, levels)
-    if cells.missing in WILDCARDS and any(cells.missing_values):
+    if cells.shared:
         cell, value, number = _compatible(cells, cell, value, number, levels)
     begin = np.searchsorted(cell, np.arange(K + 1))
     return Distributions(begin, value, number, total)

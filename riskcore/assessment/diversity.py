@@ -66,7 +66,7 @@ def diversity(
     keys: Iterable[Hashable],
     sensitive: Hashable | Sequence[Hashable],
     *,
-    missing: str = "refuse",
+    missing: str = "wildcard",
     alpha: float = 1.0,
     missing_sensitive: str = "refuse",
     c: Any = 3,
@@ -85,7 +85,7 @@ def diversity(
         Names of the key variables.
     sensitive : hashable, or list of hashable
         Names of the sensitive variables; each is measured separately.
-    missing : {"refuse", "category", "wildcard", "argus"}
+    missing : {"wildcard", "argus", "category", "refuse"}
         How to treat missing key values, see `riskcore.tabulate`. If missing matches
         any value, the distribution of a cell is over all records that are compatible
         with it, each counted as in the sample frequency.

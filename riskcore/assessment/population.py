@@ -24,7 +24,6 @@ from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
-from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
@@ -171,7 +170,7 @@ def _frequencies(cells: Cells) -> tuple[Risks, Risks]:
 
 def _level(cells: Cells, level: float) -> float:
     """Refuse an invalid level, and cells that share records."""
-    if cells.missing in WILDCARDS and any(cells.missing_values):
+    if cells.shared:
         raise ValueError(
             f"missing={cells.missing!r}: records with missing keys match any value, so "
             "the cells are not independent and there cannot be an interval"

@@ -88,6 +88,7 @@ def of_file(
         "weighted": cells.weighted,
         "missing": cells.missing,
         "alpha": cells.alpha,
+        "incomplete_records": cells.incomplete,
         "population": totals.population,
         "cells_below_sample": totals.below,
         "records_below_sample": totals.records_below,
@@ -152,12 +153,21 @@ def amount(value: float) -> str:
 
 
 def missing_rule(figures: Plain) -> str | None:
-    """Return the rule for missing keys, or None if they are refused."""
-    rule = figures["missing"]
-    if rule == "refuse":
+    """Return the rule for missing keys, or None if it was not needed.
+
+    A protection makes keys missing by itself, and has no number of them.
+    """
+    rule, found = figures["missing"], figures.get("incomplete_records")
+    if rule == "refuse" or (found is not None and not any_missing(figures)):
         return None
     alpha = f", alpha {figures['alpha']:.8g}" if rule == "wildcard" else ""
-    return MISSING_NAMES[rule] + alpha
+    named = MISSING_NAMES[rule] + alpha
+    return f"in {counted(found, 'record')}; they {named}" if found else named
+
+
+def any_missing(figures: Plain) -> bool:
+    """Return whether a key has missing values."""
+    return any(figures["missing_values"].values())
 
 
 def missing_counts(counts: Mapping[str, int]) -> str | None:
@@ -226,7 +236,8 @@ def _sampling_fraction(share: float, figures: Plain, _: Writing) -> str:
     if figures["weights"] is None:
         return f"{percent(share)}: each record counts for {1 / share:,.6g} people"
     by_weights = figures["weights"]["sampling_fraction"]
-    return f"{percent(share)} as given, {100 * by_weights:.3g} % by the weights"
+    known = "" if by_weights is None else f", {100 * by_weights:.3g} % by the weights"
+    return f"{percent(share)} as given{known}"
 
 
 def _model(name: str, figures: Plain, place: Writing) -> str:

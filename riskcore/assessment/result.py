@@ -32,14 +32,14 @@ from riskcore.core.risk.file_risk import as_threshold
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.core.risk.household import Households
 from riskcore.core.risk.threshold import RiskDistribution
-from riskcore.data.cells import Cells, refuse_taken, with_results
+from riskcore.data.cells import Cells, incomplete_of, refuse_taken, with_results
 from riskcore.data.cells_to_records import spread
 from riskcore.data.engine_cells import HeldCells, riskiest, tally
 from riskcore.data.engines.base import Counted
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.data.wildcard import WILDCARDS
 
 if TYPE_CHECKING:
+    from riskcore.assessment.numeric_risk import NumericRisk
     from riskcore.models.cell_model import CellModel
 
 # From this many cells on, the engine itself looks for the riskiest.
@@ -73,6 +73,8 @@ class Assessment:
         How much the weights differ; None if there are none.
     sampling_fraction : float or None
         The share of the population that was sampled, as it was given.
+    numeric : NumericRisk or None
+        The risk from numbers, if columns of numbers were named; by the weights.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Assessment:
     cells_by_weights: Cells | None = None
     weights: WeightFigures | None = None
     sampling_fraction: float | None = None
+    numeric: NumericRisk | None = None
 
     @cached_property
     def cell_risk(self) -> Risks:
@@ -473,11 +476,8 @@ class Assessment:
             # By the other rules a cell's results are not of its own records alone, and
             # the engine does not know of weights by a sampling fraction.
             asked = isinstance(counted, Counted) and counted.question.weight is not None
-            alone = (
-                self.cells.missing not in WILDCARDS
-                and self.model is None
-                and asked == self.cells.weighted
-            )
+            own = not self.cells.shared and self.model is None
+            alone = own and asked == self.cells.weighted
             return counted.records_with(
                 partial(results_of, self.method),
                 None if alone else lambda: self._columns_at(self.cells.rows),
@@ -640,7 +640,7 @@ class Assessment:
             f"{counted(len(self.cells), 'cell')}, "
             f"re-identification rate {self.reidentification_rate:.6%}, "
             f"{self.expected_reidentifications:.6g} expected re-identifications, "
-            f"maximum risk {self.max_risk:.6g}>"
+            f"maximum risk {self.max_risk:.6g}{incomplete_of(self.cells)}>"
         )
 
     def _repr_html_(self) -> str:

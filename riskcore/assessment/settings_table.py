@@ -35,8 +35,8 @@ _POPULATION = (
     "or by a model fitted to the keys, latent-class or log-linear"
 )
 _MISSING = (
-    "how to treat missing key values: refuse the file (default), as one more category, "
-    "or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)"
+    "what a missing key matches: any value, as in sdcMicro (wildcard, default) or "
+    "mu-Argus (argus), or only missing keys (category); or refuse the file (refuse)"
 )
 
 METHOD = Setting(
@@ -45,8 +45,8 @@ METHOD = Setting(
     "mu-Argus (series7) or sdcMicro (franconi)",
 )
 MISSING = Setting(
-    default="refuse",
-    choices=("refuse", "category", "wildcard", "argus"),
+    default="wildcard",
+    choices=("wildcard", "argus", "category", "refuse"),
     help=_MISSING,
 )
 ALPHA = Setting(
@@ -103,6 +103,13 @@ MISSING_SENSITIVE = Setting(
     help="how to treat missing values of sensitive variables: refuse the file "
     "(default), as one more value (category), or leave out these records (ignore)",
 )
+NUMERIC = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="columns of numbers that an intruder may know: count the records that are "
+    "unique by each, by all, and by all with the keys",
+)
 KIND_OF_L = Setting(
     default="distinct",
     choices=("distinct", "entropy", "recursive"),
@@ -139,11 +146,13 @@ class AssessSettings(TypedDict, total=False):
     method: Annotated[Method, METHOD]
     missing: Annotated[str, MISSING]
     alpha: Annotated[float, ALPHA]
+    numeric: Annotated[Iterable[Hashable], NUMERIC]
 
 
 class CheckSettings(TypedDict, total=False):
     """The settings of `check`: the rules, and how they are counted."""
 
+    level: Annotated[Level, level("the rules are on households")]
     k: Annotated["Goal | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
@@ -165,6 +174,26 @@ class CheckSettings(TypedDict, total=False):
             unit="a share of the records",
             metavar="RATE",
             help="largest re-identification rate allowed, such as 0.001 or 0.1%",
+        ),
+    ]
+    max_household_risk: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            within="[0, 1]",
+            unit="a risk",
+            metavar="RISK",
+            help="largest risk allowed for a household, with --household",
+        ),
+    ]
+    max_household_rate: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            within="[0, 1]",
+            unit="a share of the records",
+            metavar="RATE",
+            help="largest household re-identification rate allowed, with --household",
         ),
     ]
     min_population: Annotated[

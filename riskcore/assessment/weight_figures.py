@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.words import counted
 from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.data.engines.counting import Weights
+from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
 
 # From these on a remark is made: the largest weight over the smallest, the design
 # effect, and the difference of two sampling fractions, relatively.
@@ -31,40 +31,40 @@ class WeightFigures:
     total : float
         Their sum, the estimated population.
     smallest, largest : float
-    below_one : int or None
-        How many are below 1; None for data on an engine.
+    below_one : int
+        How many are below 1.
     design_effect : float or None
         1 plus the squared coefficient of variation (Kish 1992): how many times the
-        variance of a mean grows by unequal weights. None for data on an engine.
+        variance of a mean grows by unequal weights. None if an engine holds them, or
+        if their squares are not doubles.
     """
 
     records: int
     total: float
     smallest: float
     largest: float
-    below_one: int | None = None
-    design_effect: float | None = None
+    below_one: int
+    design_effect: float | None
 
     @classmethod
-    def of(cls, weights: NDArray[np.float64]) -> Self:
-        """Return the figures of the weights of records."""
-        largest = float(weights.max())
-        scaled = weights / largest  # squares of large weights would overflow
-        total = sum_of_products(scaled, None, math.inf)
-        squares = sum_of_products(scaled * scaled, None, math.inf)
-        return cls(
-            len(weights),
-            sum_of_products(weights, None, math.inf),
-            float(weights.min()),
-            largest,
-            int(np.count_nonzero(weights < 1)),
-            max(1.0, len(weights) * squares / total**2),
-        )
+    def of(cls, weights: NDArray[np.float64], total: float) -> Self:
+        """Return the figures of the weights of records, given their sum."""
+        n, largest = len(weights), float(weights.max())
+        squares = math.nan
+        if largest <= LARGEST_SQUARED:
+            squares = sum_of_products(weights * weights, None, math.inf)
+        below_one = int(np.count_nonzero(weights < 1))
+        effect = _design_effect(n, total, squares)
+        return cls(n, total, float(weights.min()), largest, below_one, effect)
 
     @classmethod
     def on_engine(cls, weighed: Weights, total: float) -> Self:
         """Return the figures that an engine gives."""
-        return cls(weighed.n, total, weighed.low, weighed.high)
+        n, squares = weighed.n, weighed.squares
+        if weighed.high > LARGEST_SQUARED:
+            squares = math.nan
+        effect = _design_effect(n, total, squares)
+        return cls(n, total, weighed.low, weighed.high, weighed.below_one, effect)
 
     @property
     def ratio(self) -> float:
@@ -77,9 +77,20 @@ class WeightFigures:
         return self.records / self.total
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values, ready for JSON."""
+        """Return the figures as plain values for JSON; None for what is infinite."""
         more = {"ratio": self.ratio, "sampling_fraction": self.sampling_fraction}
-        return {**asdict(self), **more}
+        found = {**asdict(self), **more}
+        return {
+            k: v if v is not None and v < math.inf else None for k, v in found.items()
+        }
+
+
+def _design_effect(n: int, total: float, squares: float) -> float | None:
+    """Return n sum w^2 / (sum w)^2, at least 1; None if the squares are unknown."""
+    mean = total / n
+    if math.isnan(squares) or mean < 1 / LARGEST_SQUARED:
+        return None
+    return max(1.0, squares / n / (mean * mean))
 
 
 def weights_text(figures: Mapping[str, Any]) -> str:
@@ -87,9 +98,12 @@ def weights_text(figures: Mapping[str, Any]) -> str:
     smallest, largest = figures["smallest"], figures["largest"]
     if smallest == largest:
         return f"{smallest:,.6g} each"
-    effect = figures["design_effect"]
-    more = "" if effect is None else f", design effect {effect:.3g}"
-    return f"{smallest:,.6g} to {largest:,.6g}, ratio {figures['ratio']:,.4g}{more}"
+    text = f"{smallest:,.6g} to {largest:,.6g}"
+    if figures["ratio"] is not None:
+        text += f", ratio {figures['ratio']:,.4g}"
+    if figures["design_effect"] is not None:
+        text += f", design effect {figures['design_effect']:.3g}"
+    return text
 
 
 def weight_remarks(
@@ -110,7 +124,7 @@ def weight_remarks(
 
     Examples
     --------
-    >>> weights = WeightFigures.of(np.array([0.5, 20.0, 30.0]))
+    >>> weights = WeightFigures.of(np.array([0.5, 20.0, 30.0]), 50.5)
     >>> for sentence in weight_remarks(weights, 0.01):
     ...     print(sentence)
     ...
@@ -122,8 +136,9 @@ def weight_remarks(
     found = []
     if weights.smallest < 1:
         found.append(
-            f"{_below_one(weights)} below 1, the smallest {weights.smallest:.6g}: a "
-            "record stands for itself at least."
+            f"{counted(weights.below_one, 'weight')} "
+            f"{'is' if weights.below_one == 1 else 'are'} below 1, the smallest "
+            f"{weights.smallest:.6g}: a record stands for itself at least."
         )
     if abs(weights.total / weights.records - 1) < _SCALED:
         found.append(
@@ -153,11 +168,3 @@ def _without_weights(sampling_fraction: float | None) -> list[str]:
         "There are no weights: the sample is taken for the population. If it is a "
         "sample, give the weights or the sampling fraction."
     ]
-
-
-def _below_one(weights: WeightFigures) -> str:
-    """Return how many weights are below 1, with the verb."""
-    if weights.below_one is None:
-        return "Some weights are"
-    verb = "is" if weights.below_one == 1 else "are"
-    return f"{counted(weights.below_one, 'weight')} {verb}"

@@ -184,17 +184,17 @@ def run(options: argparse.Namespace) -> None:
 def _in_batches(
     source: Any,
     weight: Any,
-    asked: AssessSettings,
+    asked: dict[str, Any],
     options: argparse.Namespace,
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.
 
-    Households, models and reports need single records, and the file has no weights by
-    a sampling fraction.
+    Households, numbers, models and reports need single records, and the file has no
+    weights by a sampling fraction.
     """
     from riskcore.data.files import formats
 
-    if options.household or asked["population"] != WEIGHTS:
+    if options.household or options.numeric or asked["population"] != WEIGHTS:
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None
@@ -213,7 +213,12 @@ def _not_examined(
     """Return the columns that have no role, and the roles that they seem to have."""
     from riskcore.assessment.describe import describe
 
-    found = describe(source, options.keys, weight, options.household, progress=progress)
+    try:
+        found = describe(
+            source, options.keys, weight, options.household, progress=progress
+        )
+    except KeyError:  # the metadata declare a column that the file lacks
+        return []
     return [one.to_dict() for one in found.columns if one.role is None]
 
 

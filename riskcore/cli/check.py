@@ -12,7 +12,8 @@ from riskcore.cli.options import (
     add_keys,
     add_quiet,
     add_reading,
-    add_weight,
+    add_roles,
+    reading,
     source_of,
 )
 from riskcore.cli.paths import inputs
@@ -24,8 +25,9 @@ from riskcore.cli.results import (
     report_text,
     write_files,
 )
-from riskcore.cli.settings import add_settings, arguments_of
+from riskcore.cli.settings import add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
+from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
@@ -39,27 +41,36 @@ value found, and how many records and cells break the rule. The file is not chan
 
 _CHECK_EXAMPLES = """\
 examples:
-  riskcore check safe.csv --keys REGION SEX AGE MARSTAT --k 5 --missing wildcard
+  riskcore check safe.csv --record safe.csv.private.json
+  riskcore check safe.csv --keys REGION SEX AGE MARSTAT --k 5
   riskcore check safe.parquet --keys REGION SEX AGE --weight W --max-risk 0.05 \\
       --max-rate 0.1% --json
   riskcore check safe.csv --keys SEX AGE --keys SEX JOB --k 11 5
   riskcore check safe.csv --keys SEX AGE --k 11 --strata COUNTY --weight W \\
       --area COUNTY --min-population 20000
+  riskcore check safe.csv --keys SEX AGE --weight W --household HH \\
+      --max-household-risk 5% --max-household-rate 1%
 
   riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2 \\
       --report check.html --report-public rules.html
 
+--record takes the keys, the goals and the rule for missing keys from the private record
+of the protection, so leave those options out; other rules may be added. A risk may not
+reach the record's threshold, as in protect. The file is compared with the record by its
+SHA-256; the check fails if it is another file.
+
 A value equal to its limit keeps the rule: f = 5 keeps --k 5, a risk of 0.05 keeps
---max-risk 0.05. Missing keys are refused unless --missing says how to treat them; for a
-file that "riskcore protect" made, give wildcard. An area is a combination of values of
-the --area columns, and its population is the sum of its weights. A record whose area is
-missing is in no area; the number of such records is shown, and a file in which all
-areas are missing is refused.
+--max-risk 0.05. A missing key matches any value, as in protect, unless --missing says
+otherwise; the result says how many records have missing keys. An area is a combination
+of values of the --area columns, and its population is the sum of its weights. A record
+whose area is missing is in no area; the number of such records is shown, and a file in
+which all areas are missing is refused.
 
 --report holds what is printed, for internal use. --report-public may go with FILE as it
 is released: it lists the rules and whether they are kept, but no value that was found.
 
-The exit status is 0 if all rules are kept; 1 if a rule is broken; 2 if the input is
+The exit status is 0 if all rules are kept; 1 if a rule is broken or the file is not the
+one that the record names; 2 if the input is
 refused and nothing is written; 70 if riskcore has a defect; 74 if an error occurred
 after files were written; or 130 if interrupted.
 """
@@ -69,9 +80,9 @@ def add(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "check",
-        usage="riskcore check FILE --keys COLUMN [COLUMN ...] "
+        usage="riskcore check FILE (--record JSON | --keys COLUMN [COLUMN ...] "
         "(--k K | --max-risk RISK | --max-rate RATE | --min-population N | --l L | "
-        "--t T) [options]",
+        "--t T)) [options]",
         help="check a file against the rules of a release",
         description=_CHECK,
         epilog=_CHECK_EXAMPLES,
@@ -79,8 +90,16 @@ def add(commands: Any) -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=run)
     add_file(parser, what="the file to be released")
-    add_keys(parser, sets=True)
-    add_weight(parser)
+    parser.add_argument(
+        "--record",
+        dest="of_record",
+        type=Path,
+        metavar="JSON",
+        help="private record of the protection of FILE: it states --keys, the goals "
+        "and how records are counted",
+    )
+    add_keys(parser, sets=True, needed=False)
+    add_roles(parser)
     rules = parser.add_argument_group("rules")
     add_settings(rules, CheckSettings)
     add_sheet_report(parser)
@@ -94,7 +113,15 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
+    # Nothing stands for an option that was not given, which a record may state.
+    parser.set_defaults(**dict.fromkeys(_options()))
     return parser
+
+
+def _options() -> dict[str, str]:
+    """Return the options of the settings, and the setting of each."""
+    known = settings_of(CheckSettings)
+    return {option_of(name, setting): name for name, setting in known.items()}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -102,13 +129,22 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.assessment.check import check
 
     progress = Progress(quiet=options.quiet)
-    source = source_of(options, progress)
-    rules = arguments_of(options, CheckSettings)
+    given = [
+        name
+        for option, name in _options().items()
+        if getattr(options, option) is not None
+    ]
+    if options.keys is None and options.of_record is None:
+        raise ValueError("give --keys, or --record with the record of a protection")
+    rules = arguments_of(options, CheckSettings, given) if given else {}
+    source = source_of(options, progress, _reading(options))
     check_files(options, source, {"--report-public": options.report_public})
     found = check(
         source,
         options.keys,
         options.weight,
+        options.household,
+        record=options.of_record,
         progress=progress,
         **rules,
     )
@@ -126,6 +162,17 @@ def run(options: argparse.Namespace) -> int:
         print(found.text())
         print_files({"report for publication": public, "report": options.report})
     return 0 if found.passed else 1
+
+
+def _reading(options: argparse.Namespace) -> Any:
+    """Return how to read the file: as the options say, otherwise as the record says."""
+    from riskcore.assessment.recorded import Recorded
+    from riskcore.data.files.reading import Reading
+
+    chosen = reading(options)
+    if options.of_record is None or chosen != Reading(missing_codes={}):
+        return chosen
+    return Recorded.read(options.of_record).reading_of(options.file)
 
 
 def _rules_page(found: Any, title: str | None) -> str:

@@ -18,17 +18,21 @@ from riskcore.common.version import __version__
 _COMPARE = """\
 Compare a safe file with its original: what protection has changed, and how much.
 
-The comparison shows, for each key, the categories, the smallest category, the entropy
-and the missing values; distances between the weighted one-way and two-way tables; the
-association of keys; means, quantiles and correlations of numeric columns; suppressed
-values by key and stratum; and how well a logistic regression can tell the two files
-apart (pMSE). The records of SAFE may be in any order and have new ids.
+With --model and --table you give your own analyses: they are repeated on both files,
+and a verdict says whether their conclusions change. The comparison also shows, for each
+key, the categories, the smallest category, the entropy and the missing values;
+distances between the weighted one-way and two-way tables; the association of keys;
+means, quantiles and correlations of numeric columns; suppressed values by key and
+stratum; and how well a logistic regression can tell the two files apart (pMSE). The
+records of SAFE may be in any order and have new ids.
 """
 
 _COMPARE_EXAMPLES = """\
 examples:
   riskcore compare survey.csv survey-safe.csv --keys REGION SEX AGE --weight WEIGHT \\
       --recode AGE=from:15,30,45,65 --strata REGION --columns INCOME
+  riskcore compare survey.csv survey-safe.csv --keys REGION SEX --weight WEIGHT \\
+      --model "EMPLOYED ~ SEX + REGION + AGE" --table "REGION x SEX"
   riskcore compare survey.csv survey-safe.csv --record survey-safe.csv.private.json \\
       --report utility.html
 
@@ -50,7 +54,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "compare",
         usage="riskcore compare ORIGINAL SAFE (--keys COLUMN [COLUMN ...] | --record "
         "JSON) [options]",
-        help="measure what protection has changed: tables, correlations, pMSE",
+        help="whether models and tables survive protection, and what it has changed",
         description=_COMPARE,
         epilog=_COMPARE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -82,6 +86,25 @@ def add(commands: Any) -> argparse.ArgumentParser:
         default=[],
         metavar="COLUMN",
         help="numeric columns to compare",
+    )
+    parser.add_argument(
+        "--model",
+        dest="models",
+        action="append",
+        default=[],
+        metavar="FORMULA",
+        help="a regression of yours, such as 'EMPLOYED ~ SEX + AGE', fitted to both "
+        "files: logistic if the response has two categories, linear if it is a number; "
+        "a*b adds an interaction, number(x) and category(x) say what x is; repeatable",
+    )
+    parser.add_argument(
+        "--table",
+        dest="tables",
+        action="append",
+        default=[],
+        metavar="'COLUMN x COLUMN'",
+        help="a table of yours, such as 'REGION x SEX', whose weighted shares are "
+        "compared; repeatable",
     )
     parser.add_argument(
         "--strata",
@@ -154,6 +177,8 @@ def run(options: argparse.Namespace) -> None:
         strata=options.strata,
         id=options.id,
         interactions=options.interactions,
+        models=options.models,
+        tables=options.tables,
         progress=progress,
         **settings,
     )

@@ -35,7 +35,7 @@ examples:
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE \\
       --l 3 --t 0.2 --report diversity.html
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE INCOME \\
-      --ordered INCOME --missing wildcard --missing-sensitive ignore --l 3 --t 0.2 \\
+      --ordered INCOME --missing-sensitive ignore --l 3 --t 0.2 \\
       --output diverse.csv
 
 With --l or --t, the numbers of cells and records that fail are shown, and the largest

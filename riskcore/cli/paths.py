@@ -23,6 +23,7 @@ READ = frozenset(
         "recode",
         "hierarchy",
         "replay",
+        "of_record",
         "candidate",
         "candidates",
     }
@@ -66,7 +67,7 @@ def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Pa
     record, but the file made from it is for publication. See `refuse_inputs`.
     """
     found = [path for one in sources_of(options, source) for path in one.paths]
-    found += [Path(tree) for _, tree in getattr(options, "hierarchy", ())]
+    found += [Path(tree) for _, tree in getattr(options, "hierarchy", None) or ()]
     found += rule_files(options)
     candidates = getattr(options, "candidates", None)
     return [*found, *([] if candidates is None else [candidates])]
@@ -96,7 +97,8 @@ def refuse_inputs(
     if not targets:
         return
     read = inputs(options, source)
-    private: tuple[Any, ...] = (getattr(options, "replay", None), key_file())
+    records = [getattr(options, name, None) for name in ("replay", "of_record")]
+    private: tuple[Any, ...] = (*records, key_file())
     read += [Path(path) for path in private if path is not None]
     refuse_sources(targets, read)
     for one in sources_of(options, source):

@@ -55,6 +55,8 @@ recodings, each given as VARIABLE=RULE:
   AGE=from:15,30=a,b,c     the same, with the given codes
   AGE=top:85               85 and more become 85 (with top:85=85+ they become 85+)
   AGE=bottom:16            16 and less become 16
+  INCOME=top:99%           the same from a quantile of FILE (unweighted); bottom:1%
+  INCOME=round:1000        the nearest multiple of 1000
   REGION=truncate:2        remove the last two characters
   MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay
   AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all
@@ -71,6 +73,7 @@ treatments, each given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns togethe
   REGION=swap-areas:2%     2 % of the households exchange their regions
   WEIGHT=share-weights:20  the mean of 20 classes of weights
   WEIGHT=round-weights:10  multiples of 10, with the same sum
+  WEIGHT=rake:totals.csv   known totals, from lines column,category,total; comes last
 microaggregate, swap, noise, pram, swap-areas and the rules of weights alter values: the
 verdict says so. :within=COLUMN at the end of a rule keeps to groups of records.
 

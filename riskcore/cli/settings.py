@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.words import fraction, gathered, number, pair, recoding, whole
+from riskcore.cli.words import (
+    fraction,
+    gathered,
+    number,
+    pair,
+    recoding,
+    related,
+    whole,
+)
 from riskcore.common.settings import (
     COST,
     FLAG,
@@ -19,6 +27,7 @@ from riskcore.common.settings import (
     NUMBER,
     RECODINGS,
     RELATED,
+    SHARES,
     TREATMENTS,
     TREES,
     WHOLE,
@@ -36,7 +45,7 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     WHOLE: whole,
     GOALS: whole,
     RECODINGS: recoding,
-    RELATED: pair,
+    RELATED: related,
     TREATMENTS: pair,
     TREES: pair,
     WORDS: pair,
@@ -83,11 +92,12 @@ def add_setting(
         default = setting.choices[0]
     elif setting.kind in (RECODINGS, TREES, WORDS):
         default = []
+    number = "*" if setting.kind is SHARES else "+" if several else None
     command.add_argument(
         option,
         default=default,
         required=required,
-        nargs="+" if several else None,
+        nargs=number,
         type=_READ.get(setting.kind),
         choices=setting.choices or None,
         metavar=setting.metavar or None,
@@ -100,12 +110,16 @@ def arguments_of(
 ) -> dict[str, Any]:
     """Return the settings of a table as the options give them, by argument."""
     known = settings_of(table)
-    return {
-        name: _value(getattr(options, option_of(name, known[name])), name, known[name])
-        if known[name].kind is not GOALS
-        else goal_of(options)
-        for name in names or known
-    }
+    found = {}
+    for name in names or known:
+        words = getattr(options, option_of(name, known[name]))
+        if known[name].kind is GOALS:
+            found[name] = goal_of(options)
+        elif known[name].kind is COST:
+            found[name] = _cost(words, [key for one in options.keys for key in one])
+        else:
+            found[name] = _value(words, name, known[name])
+    return found
 
 
 def _value(words: Any, name: str, setting: Setting) -> Any:
@@ -117,8 +131,8 @@ def _value(words: Any, name: str, setting: Setting) -> Any:
         return gathered(option, words) or None
     if setting.kind in (RELATED, TREATMENTS):
         return _grouped(words)
-    if setting.kind is COST:
-        return _cost(words)
+    if setting.kind is SHARES:
+        return words == [] or words
     if setting.kind is TREES:
         from riskcore.data.hierarchy import Hierarchy
 
@@ -131,6 +145,8 @@ def goal_of(options: argparse.Namespace) -> Any:
     """Return k: one number, or a number for each set of keys."""
     if options.k is None or len(options.k) == 1:
         return options.k and options.k[0]
+    if options.keys is None:
+        raise ValueError("--k: several numbers need --keys, one for each number")
     if len(options.k) != len(options.keys):
         raise ValueError(
             f"--k: {len(options.k)} numbers for {len(options.keys)} sets of keys; give "
@@ -139,27 +155,47 @@ def goal_of(options: argparse.Namespace) -> Any:
     return {tuple(keys): k for keys, k in zip(options.keys, options.k, strict=True)}
 
 
-def _grouped(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:
-    """Return pairs as the lists of the second words by the first."""
-    if pairs is None:
-        return None
+def _grouped(pairs: Any) -> Any:
+    """Return pairs as the lists of the second words by the first; or the one word."""
+    if pairs is None or pairs == ["derived"]:
+        return pairs and pairs[0]
+    if "derived" in pairs:
+        raise ValueError("--related derived: give either that word, or KEY=COLUMN ...")
     keys = dict.fromkeys(key for key, _ in pairs)
     return {key: [other for one, other in pairs if one == key] for key in keys}
 
 
-def _cost(words: list[str] | None) -> Any:
-    """Read the cost: fewest, equal, entropy or KEY=NUMBER ...."""
+def _cost(words: list[str] | None, keys: list[str]) -> Any:
+    """Read the cost: fewest, equal, entropy, KEY=NUMBER or KEY[CATEGORY]=NUMBER ...."""
     if words is None or (len(words) == 1 and words[0] in _COSTS):
         return words and words[0]
-    costs = []
+    costs, of_categories = [], dict[str, list[tuple[str, float]]]()
     for word in words:
-        key, equals, value = word.partition("=")
+        name, equals, value = word.rpartition("=")
         if not equals:
             raise ValueError(
-                f"--cost {word}: give {', '.join(_COSTS)}, or KEY=NUMBER ..."
+                f"--cost {word}: give {', '.join(_COSTS)}, KEY=NUMBER ... or "
+                "KEY[CATEGORY]=NUMBER ..."
             )
         try:
-            costs.append((key, math.inf if value == NEVER else float(value)))
+            cost = math.inf if value == NEVER else float(value)
         except ValueError:
             raise ValueError(f"--cost {word}: {value!r} is not a number") from None
-    return gathered("--cost", costs)
+        key, category = _category(name, keys)
+        if category is None:
+            costs.append((key, cost))
+        else:
+            of_categories.setdefault(key, []).append((category, cost))
+    more = [
+        (key, gathered(f"--cost {key}", pairs)) for key, pairs in of_categories.items()
+    ]
+    return gathered("--cost", [*costs, *more])
+
+
+def _category(name: str, keys: list[str]) -> tuple[str, str | None]:
+    """Return the key and the category of KEY[CATEGORY]; brackets may be of the key."""
+    if name in keys or "[" not in name or not name.endswith("]"):
+        return name, None
+    named = [key for key in keys if name.startswith(f"{key}[")]
+    key = max(named, key=len, default=name.partition("[")[0])
+    return key, name[len(key) + 1 : -1]

@@ -86,7 +86,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         choices=("refuse", "category"),
         default="refuse",
         help="how to treat missing key values: refuse the file (default), or as one "
-        "more category",
+        "more category. They cannot match any value here, as by default in riskcore "
+        "assess, because each record must be in one cell",
     )
     parser.add_argument(
         "--top",

@@ -44,6 +44,10 @@ examples:
   riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
       --candidates candidates.json --report tried.html --script coarse
 
+--costs tries each candidate with several costs of suppression: "fewest", "equal",
+"entropy", and "fewest" with --protect-shares. "Largest loss" is the category that lost
+the largest share of its records.
+
 candidates.json holds one object, with the options of each candidate by its name:
   {"coarse": "--threshold 1% --recode AGE=from:15,30,45,65", "fine": "--threshold 1%"}
 
@@ -85,6 +89,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=Path,
         metavar="JSON",
         help="candidates in a file, see below",
+    )
+    parser.add_argument(
+        "--costs",
+        action="store_true",
+        help="try each candidate with several costs of suppression, see below",
     )
     parser.add_argument(
         "--script",
@@ -130,6 +139,8 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None and options.script is None:
         raise ValueError("--output needs --script")
     words = _words(options)
+    if options.costs:
+        words = _with_costs(words)
     if options.script is not None and options.script not in words:
         raise ValueError(
             f"--script {options.script}: no candidate has this name; candidates are "
@@ -197,9 +208,33 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
     return words
 
 
+# The costs of suppression that --costs tries, by name.
+_COSTS = {
+    "fewest": ["--cost", "fewest"],
+    "equal": ["--cost", "equal"],
+    "entropy": ["--cost", "entropy"],
+    "shares": ["--cost", "fewest", "--protect-shares"],
+}
+
+
+def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return each candidate with several costs of suppression."""
+    for name, own in words.items():
+        for word in own:
+            if word.partition("=")[0] in ("--cost", "--protect-shares"):
+                raise ValueError(
+                    f"candidate {name} has {word}; leave out that or --costs"
+                )
+    return {
+        f"{name}, {cost}": [*own, *more]
+        for name, own in words.items()
+        for cost, more in _COSTS.items()
+    }
+
+
 def _read(path: Path) -> dict[str, Any]:
     """Return the JSON object in a candidates file."""
-    from riskcore.protection.release.record import plain_json
+    from riskcore.common.private_record import plain_json
 
     try:
         plain = plain_json(path)

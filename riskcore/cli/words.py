@@ -108,6 +108,11 @@ def pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def related(text: str) -> str | tuple[str, str]:
+    """Read KEY=COLUMN, or the word for the columns that are found."""
+    return text if text == "derived" else pair(text)
+
+
 def recoding(text: str) -> tuple[str, Any]:
     """Read VARIABLE=RULE; a rule without a known keyword is the path of a file."""
     from riskcore.data.recode import Recoding
@@ -120,6 +125,7 @@ def recoding(text: str) -> tuple[str, Any]:
         "top": lambda: _end(value, "top"),
         "bottom": lambda: _end(value, "bottom"),
         "truncate": lambda: Recoding.truncation(whole(value)),
+        "round": lambda: Recoding.rounding(_plain_number(value)),
         "hierarchy": lambda: _level_of(value),
         "map": lambda: Recoding.mapping(
             gathered("map", [pair(one) for one in value.split(",")])
@@ -163,7 +169,8 @@ def _end(text: str, side: str) -> Any:
     from riskcore.data.recode import Recoding
 
     bound, equals, label = text.partition("=")
-    chosen: dict[str, Any] = {side: _plain_number(bound)}
+    quantile = bound.endswith("%")
+    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
     if equals:
         chosen[f"{side}_label"] = label
     return Recoding.top_bottom(**chosen)

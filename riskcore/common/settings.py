@@ -72,12 +72,19 @@ TREATMENTS = Kind(list_of(lambda one: isinstance(one, dict)), "a list of treatme
 TREES = Kind(object_of(lambda _: True), "an object of hierarchies")
 # JSON has no infinity: the cost of a key that may not be blanked.
 NEVER = "never"
+
+
+def _is_cost(value: Any) -> bool:
+    return _is_number(value) or value == NEVER
+
+
+# The cost of a key, or of each category that has one of its own.
+_OF_KEYS = object_of(lambda cost: _is_cost(cost) or object_of(_is_cost)(cost))
 COST = Kind(
-    lambda value: (
-        WORD.fits(value) or object_of(lambda c: _is_number(c) or c == NEVER)(value)
-    ),
-    "a word or an object of numbers",
+    lambda value: WORD.fits(value) or _OF_KEYS(value), "a word or an object of numbers"
 )
+# All keys, or some of them: an option that needs no value.
+SHARES = Kind(NAMES.fits, "a list of names")
 
 
 @dataclass(frozen=True, kw_only=True)

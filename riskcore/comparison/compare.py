@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
+from riskcore.comparison.analyses import (
+    Coefficient,
+    ModelComparison,
+    TableCell,
+    TableComparison,
+)
+from riskcore.comparison.formula import formulas, table_columns
 from riskcore.comparison.measures import Floats
 from riskcore.comparison.result import (
     Category,
@@ -26,6 +33,8 @@ from riskcore.comparison.result import (
     Stratum,
 )
 from riskcore.comparison.statistics import File, compare_files
+from riskcore.comparison.studies import columns_of_studies, with_studies
+from riskcore.comparison.study_columns import LARGEST, Columns
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_names
 from riskcore.data.coded import CodedRecords
@@ -38,24 +47,27 @@ from riskcore.data.columns import (
 )
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
-from riskcore.data.recode import Recoding
+from riskcore.data.recode import Recoding, with_bounds
 from riskcore.data.source import Source
 
 __all__ = [
     "Category",
+    "Coefficient",
     "Comparison",
     "Correlation",
     "KeyComparison",
+    "ModelComparison",
     "Moments",
     "NumberComparison",
     "PairComparison",
     "Stage",
     "Stratum",
+    "TableCell",
+    "TableComparison",
     "compare",
 ]
 
 PATHS = (str, os.PathLike)
-LARGEST = 1e150  # its square, times any weight, is a double
 
 
 def compare(
@@ -69,6 +81,8 @@ def compare(
     strata: Iterable[Hashable] = (),
     id: Hashable | None = None,
     interactions: bool = False,
+    models: Iterable[str] = (),
+    tables: Iterable[str | Sequence[Hashable]] = (),
     reading: Reading | None = None,
     safe_reading: Reading | None = None,
     progress: Lines | None = None,
@@ -99,6 +113,14 @@ def compare(
         so that changed values can be counted.
     interactions : bool, optional
         Whether the propensity score has terms for pairs of keys, too.
+    models : iterable of str, optional
+        Your own regressions, such as ``"employed ~ sex + age"``; ``a*b`` is a, b and
+        their interaction. A response of two categories gives a logistic model of the
+        second category, numbers a linear model. Keys, text, columns whose values have
+        labels, and numbers with at most 10 values are categories; ``number(age)`` and
+        ``category(age)`` override that. With weights, standard errors are robust.
+    tables : iterable of str or of sequences of column names, optional
+        Your own tables of weighted shares, such as ``"region x sex"``.
     reading, safe_reading : Reading, optional
         How to read the files, if they are paths; by default the safe file is read like
         the original.
@@ -114,11 +136,12 @@ def compare(
     KeyError, OSError
         As `assess`.
     TypeError
-        As `assess`; also if ``columns`` or ``id`` is given, which need single records,
-        and an engine holds one of the files.
+        As `assess`; also if ``columns``, ``id``, ``models`` or ``tables`` are given,
+        which need single records, and an engine holds one of the files.
     ValueError
         As `assess`; also if a column has two roles, the strata have other categories in
-        the safe file, or the ids are not the same.
+        the safe file, the ids are not the same, a formula cannot be read, or a response
+        has three or more categories.
 
     Notes
     -----
@@ -136,11 +159,16 @@ def compare(
     (4, 2, 1)
     >>> round(age.total_variation, 6), round(age.hellinger, 6)
     (0.166667, 0.31246)
+    >>> riskcore.compare(original, safe, ["age"], recodings=groups, tables=["age"]
+    ... ).tables[0].status
+    'unchanged'
     """
     say = progress or silent
     names = key_names(keys)
     numbers = arguments.names("columns", columns)
     strata_names = arguments.names("strata", strata)
+    studied = formulas(models), table_columns(tables)
+    also = columns_of_studies(*studied, numbers)
     arguments.column_name("weight", weight)
     arguments.column_name("id", id)
     if safe_reading is None and reading is not None and isinstance(safe, PATHS):
@@ -149,21 +177,30 @@ def compare(
     rules = _rules(recodings, sources[0])
     weight = sources[0].weight if weight is None else weight
     check_columns(names, weight, numbers, strata_names, id)
-    needed = [*names, *numbers, *strata_names, weight, id]
-    files, ids = [], []
+    needed = [*names, *numbers, *strata_names, *also, weight, id]
+    files: list[File] = []
+    ids = []
     for source, what in zip(sources, ("original", "safe file"), strict=True):
         source.check([one for one in needed if one is not None])
         say(f"reading the {what}")
         data, _ = source.read(needed, weight, numbers)
         engine = engine_of(data)
-        if engine is not None and (numbers or id is not None):
-            raise engine.refuse_single("columns" if numbers else "id")
-        files.append(file_of(data, [*names, *strata_names], weight, numbers))
+        if engine is not None:
+            refuse_single(
+                engine,
+                columns=tuple(numbers),
+                id=id,
+                models=studied[0],
+                tables=studied[1],
+            )
+        if not files:
+            rules = with_bounds(data, {n: rules[n] for n in rules if n in needed})
+        files.append(file_of(data, [*names, *strata_names, *also], weight, numbers))
         if id is not None:
             ids.append(code_column(Records.of(data), id))
     if id is not None:
         files[1] = files[1].take(_matching(*ids))
-    return compare_files(
+    found = compare_files(
         files[0],
         files[1],
         names,
@@ -175,6 +212,16 @@ def compare(
         labels=sources[0].labels,
         progress=say,
     )
+    say("repeating models and tables")
+    used = Columns((files[0], files[1]), names, rules, sources[0].labels)
+    return with_studies(found, used, *studied)
+
+
+def refuse_single(engine: Any, **needs: Any) -> None:
+    """Refuse arguments that need single records, of data on an engine."""
+    for what, given in needs.items():
+        if given is not None and given != ():
+            raise engine.refuse_single(what)
 
 
 def _rules(

@@ -30,11 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.comparison.cholesky import ALIASED, Mask, factored, solved
 from riskcore.comparison.measures import Floats, Ints, fsum
 
-Mask = NDArray[np.bool_]
 MOST_PARAMETERS = 1500  # without the largest factor's: their matrix is dense
-_ALIASED = 1e-10  # a smaller pivot, relative to the diagonal: the column depends
 _STEPS = 100  # Newton's
 _CLOSE = 1e-12  # largest residual of a category, as a share of its records
 _LONGEST = 2.0  # step of a parameter, so that the odds do not overshoot
@@ -111,7 +110,7 @@ def propensity(
         return Propensity.failed(reason, interactions=interactions)
     kept = design.kept(counts)
     k = design.largest + int(kept.sum())
-    p, certain = _certain([*factors, *whole], before, after)
+    p, certain = certain_records([*factors, *whole], before, after)
     rest = ~certain
     reason = ""
     if rest.any():
@@ -138,7 +137,9 @@ def _occurring(codes: NDArray[Any]) -> Ints:
     return np.asarray(np.unique(codes, return_inverse=True)[1], np.int64)
 
 
-def _certain(terms: Sequence[Ints], before: Ints, after: Ints) -> tuple[Floats, Mask]:
+def certain_records(
+    terms: Sequence[Ints], before: Any, after: Any
+) -> tuple[Floats, Mask]:
     """Return p where it is 0 or 1, and the mask of these records."""
     p = np.zeros(len(before))
     certain = np.zeros(len(before), bool)
@@ -224,7 +225,7 @@ class Design:
     def kept(self, counts: Floats) -> Mask:
         """Return the mask of the other parameters that earlier ones do not give."""
         D, B, E = self.information(counts)
-        return _factored(_schur(D, B, E), E.diagonal() * _ALIASED)[1]
+        return factored(_schur(D, B, E), E.diagonal() * ALIASED)[1]
 
     def fit(self, counts: Floats, successes: Floats) -> tuple[Floats, str]:
         """Return the fitted probabilities, and why the fit failed if it did."""
@@ -266,10 +267,10 @@ class Design:
         if not (D > 0).all():
             return None
         B, E, rest = B[:, kept], E[np.ix_(kept, kept)], rest[kept]
-        factor, sound = _factored(_schur(D, B, E), E.diagonal() * _ALIASED**1.5)
+        factor, sound = factored(_schur(D, B, E), E.diagonal() * ALIASED**1.5)
         if not sound.all():
             return None
-        others = _solved(factor, rest - (B * (first / D)[:, None]).sum(axis=0))
+        others = solved(factor, rest - (B * (first / D)[:, None]).sum(axis=0))
         step = np.zeros(self.size)
         step[kept] = others
         return (first - (B * others).sum(axis=1)) / D, step
@@ -301,34 +302,3 @@ def _schur(D: Floats, B: Floats, E: Floats) -> Floats:
     return np.array(
         [row - (scaled[:, j : j + 1] * B).sum(axis=0) for j, row in enumerate(E)]
     ).reshape(E.shape)
-
-
-def _factored(M: Floats, least: Floats) -> tuple[Floats, Mask]:
-    """Return L of M = L L', and the mask of columns independent of earlier ones.
-
-    The others, with a pivot of at most ``least``, are zero in L.
-    """
-    rest = M.copy()
-    L = np.zeros_like(M)
-    sound = np.zeros(len(M), bool)
-    for j in range(len(M)):
-        pivot = rest[j, j]
-        if not pivot > least[j]:
-            continue
-        sound[j] = True
-        column = rest[j:, j] / np.sqrt(pivot)
-        L[j:, j] = column
-        rest[j:, j:] -= column[:, None] * column
-    return L, sound
-
-
-def _solved(L: Floats, b: Floats) -> Floats:
-    """Return the solution x of L L' x = b."""
-    x = b.copy()
-    for j in range(len(x)):
-        x[j] /= L[j, j]
-        x[j + 1 :] -= L[j + 1 :, j] * x[j]
-    for j in reversed(range(len(x))):
-        x[j] /= L[j, j]
-        x[:j] -= L[j, :j] * x[j]
-    return x

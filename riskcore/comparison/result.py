@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,12 @@ from riskcore.common import html
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.words import counted
 from riskcore.comparison import measures
+from riskcore.comparison.analyses import (
+    ModelComparison,
+    TableComparison,
+    plain_category,
+)
+from riskcore.comparison.losses import CategoryLoss, losses_of
 from riskcore.comparison.measures import Floats, fsum
 from riskcore.comparison.propensity import Propensity
 from riskcore.comparison.tables import Table
@@ -284,6 +290,12 @@ class Comparison:
     strata_columns : tuple of column names
     strata : tuple of Stratum
     propensity : Propensity
+    models : tuple of ModelComparison
+        The models that were asked for, before and after.
+    tables : tuple of TableComparison
+        The tables that were asked for, before and after.
+    labels : dict of column name to str
+        The labels that a file has for its variables.
 
     Examples
     --------
@@ -312,6 +324,16 @@ class Comparison:
     strata_columns: tuple[Any, ...]
     strata: tuple[Stratum, ...]
     propensity: Propensity
+    models: tuple[ModelComparison, ...] = ()
+    tables: tuple[TableComparison, ...] = ()
+    labels: Mapping[Any, str] = field(default_factory=dict)
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """A sentence for each model and table: whether its conclusions change."""
+        models = (f"{one.formula}: {one.verdict}" for one in self.models)
+        tables = (f"table {one.name}: {one.verdict}" for one in self.tables)
+        return *models, *tables
 
     def key(self, name: Hashable) -> KeyComparison:
         """Return the comparison of a key.
@@ -370,6 +392,39 @@ class Comparison:
             return None
         return fsum(np.array(found, float)) / len(found)
 
+    @property
+    def losses(self) -> tuple[CategoryLoss, ...]:
+        """What the categories of all keys lost, the category that lost most first.
+
+        Empty if the files differ in their numbers of records.
+        """
+        if self.records_before != self.records_after:
+            return ()
+        found = [each for one in self.keys for each in losses_of(one.key, one.table)]
+        return tuple(sorted(found, key=lambda one: -one.lost))
+
+    @property
+    def largest_loss(self) -> CategoryLoss | None:
+        """The category that lost the largest share of its records; None if none did."""
+        first = next(iter(self.losses), None)
+        return first if first is not None and first.lost > 0 else None
+
+    @property
+    def largest_change(self) -> CategoryLoss | None:
+        """The category whose share of the known values changed most."""
+        return max(self.losses, key=lambda one: abs(one.change), default=None)
+
+    @property
+    def mean_total_variation_of_values(self) -> float | None:
+        """The mean of `KeyComparison.total_variation_of_values` over the keys.
+
+        None if a table cannot be compared.
+        """
+        found = [one.total_variation_of_values for one in self.keys]
+        if any(one is None for one in found):
+            return None
+        return fsum(np.array(found, float)) / len(found)
+
     def most_changed(self, count: int = 1) -> Any:
         """Return the pair of keys whose two-way table has changed most.
 
@@ -405,6 +460,9 @@ class Comparison:
             Text, finite numbers, None, dicts and lists.
         """
         return {
+            "verdicts": list(self.verdicts),
+            "models": [one.to_dict() for one in self.models],
+            "tables": [one.to_dict() for one in self.tables],
             "records": {"before": self.records_before, "after": self.records_after},
             "weight": None if self.weight is None else str(self.weight),
             "aligned": self.aligned,
@@ -415,6 +473,11 @@ class Comparison:
             "mean_total_variation": self.mean_total_variation,
             "mean_hellinger": self.mean_hellinger,
             "share_lost": self.share_lost,
+            "losses": {
+                "mean_total_variation_of_values": self.mean_total_variation_of_values,
+                "largest_change": loss_plain(self.largest_change),
+                "categories": [loss_plain(one) for one in self.losses if one.lost > 0],
+            },
             "quantiles": list(QUANTILES),
             "numbers": [
                 {
@@ -432,7 +495,7 @@ class Comparison:
                 "columns": list(map(str, self.strata_columns)),
                 "rows": [
                     {
-                        "stratum": [_plain(value) for value in one.stratum],
+                        "stratum": [plain_category(value) for value in one.stratum],
                         "records_before": one.records_before,
                         "records_after": one.records_after,
                         "suppressed": {
@@ -444,6 +507,7 @@ class Comparison:
                 ],
             },
             "propensity": asdict(self.propensity),
+            "labels": {str(name): one for name, one in self.labels.items()},
         }
 
     def __repr__(self) -> str:
@@ -458,7 +522,9 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        rows = [("records", f"{self.records_before:,}, {self.records_after:,}")]
+        rows = [(one.formula, one.verdict) for one in self.models]
+        rows += [(f"table {one.name}", one.verdict) for one in self.tables]
+        rows.append(("records", f"{self.records_before:,}, {self.records_after:,}"))
         for one in self.keys:
             tv = one.total_variation
             distance = "no common categories" if tv is None else f"{tv:.6g}"
@@ -469,10 +535,15 @@ class Comparison:
         return html.figures("Comparison, for internal use", note, rows)
 
 
-def _plain(value: Any) -> Any:
-    """Return a category as JSON can hold it."""
-    fits = value is None or isinstance(value, str | bool | int | float)
-    return value if fits else str(value)
+def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:
+    """Return the loss of a category as plain data; None if there is none."""
+    if one is None:
+        return None
+    return {
+        **asdict(one),
+        "key": str(one.key),
+        "category": plain_category(one.category),
+    }
 
 
 def _key_plain(one: KeyComparison) -> dict[str, Any]:
@@ -481,7 +552,7 @@ def _key_plain(one: KeyComparison) -> dict[str, Any]:
     plain["key"] = str(one.key)
     plain["share_lost"] = one.share_lost
     for row in plain["table"]:
-        row["category"] = _plain(row["category"])
+        row["category"] = plain_category(row["category"])
     plain["table"] = list(plain["table"])
     return plain
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.comparison.category_order import in_order
 from riskcore.comparison.measures import Floats, Ints, fsum
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.count import count
@@ -32,8 +33,8 @@ class SharedColumn:
     """A column of both files as codes of the same categories."""
 
     name: Any
-    # Categories of the recoded original, then those that only the safe file has; the
-    # code len(labels) is missing.
+    # Categories of the recoded original and of the safe file, numbers and intervals in
+    # order; the code len(labels) is missing.
     labels: tuple[Any, ...]
     shown: tuple[Any, ...]  # the categories with the labels that a file has for them
     own: Codes  # the original before recoding, as codes of ``own_labels``
@@ -64,10 +65,9 @@ class SharedColumn:
             groups = recoded_columns({name: groups}, {name: recoding})[name]
         after_labels = tuple(map(plain_value, safe.labels))
         present = [group for group in groups if group is not None]
-        code = {one: i for i, one in enumerate(dict.fromkeys(present))}
         reason = _apart(present, after_labels, recoding is not None)
-        for one in after_labels:
-            code.setdefault(one, len(code))
+        categories = in_order(dict.fromkeys([*present, *after_labels]))
+        code = {one: i for i, one in enumerate(categories)}
         missing = len(code)
         kind = np.min_scalar_type(missing)
         to_shared = np.array(

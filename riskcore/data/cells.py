@@ -37,7 +37,7 @@ from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
 RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
 
-MISSING_RULES = ("refuse", "category", "wildcard", "argus")
+MISSING_RULES = ("wildcard", "argus", "category", "refuse")
 _KEYS_NAMED = 8  # in a representation
 # Units of times that all frames have.
 _UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
@@ -176,6 +176,21 @@ class Cells:
             return self.sample_frequency / self.population_frequency
 
     @property
+    def shared(self) -> bool:
+        """Whether records with missing keys count in the cells of others, too."""
+        return self.missing in WILDCARDS and any(self.missing_values)
+
+    @property
+    def incomplete(self) -> int:
+        """Number of records with a missing key, if these match any value; else 0."""
+        if not self.shared:
+            return 0
+        some = np.logical_or.reduce(
+            [~self.present(key) for key in range(len(self.keys))]
+        )
+        return int(self.records[some].sum())
+
+    @property
     def below_sample(self) -> NDArray[np.bool_]:
         """Mask of the cells with F_k < f_k, which no population can have."""
         return self.population_frequency < self.sample_frequency
@@ -302,15 +317,21 @@ class Cells:
         return (
             f"<Cells: {counted(self.n, 'record')} in {counted(len(self), 'cell')} of "
             f"{names}, {self.totals.uniques} sample unique, "
-            f"{'weighted' if self.weighted else 'no weights'}>"
+            f"{'weighted' if self.weighted else 'no weights'}{incomplete_of(self)}>"
         )
+
+
+def incomplete_of(cells: Cells) -> str:
+    """Return how many records have missing keys that match any value, or nothing."""
+    found = cells.incomplete
+    return f", {counted(found, 'record')} with missing keys" if found else ""
 
 
 def tabulate(
     data: Any,
     keys: Iterable[Hashable],
     weight: Hashable | None = None,
-    missing: str = "refuse",
+    missing: str = "wildcard",
     alpha: float = 1.0,
     reading: Reading | None = None,
 ) -> Cells:
@@ -330,10 +351,10 @@ def tabulate(
         Name of the column of sampling weights; by default the weight that the metadata
         of a mu-Argus file declare. Without weights the file is taken to be the whole
         population, F_k = f_k and p_k = 1.
-    missing : {"refuse", "category", "wildcard", "argus"}
-        What to do with missing values in keys: refuse the file; take missing as one
-        more category; or let it match any value, as in sdcMicro ("wildcard") or
-        mu-Argus ("argus"), see Notes.
+    missing : {"wildcard", "argus", "category", "refuse"}
+        What to do with missing values in keys: let them match any value, as in sdcMicro
+        ("wildcard", default) or mu-Argus ("argus"), see Notes; take missing as one more
+        category; or refuse the file.
     alpha : float
         With ``missing="wildcard"``, what a record with missing keys counts where it
         may belong, in [0, 1].
@@ -544,8 +565,8 @@ def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> 
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "
             "missing='category' (--missing category) counts missing as one more value, "
-            "'wildcard' lets it match any value, as in protect (not for suda and the "
-            "models of uniques). The risks differ a lot, so there is no default"
+            "'wildcard' lets it match any value (but not in suda and in models of the "
+            "population, which need each record in one cell)"
         )
 
 

@@ -293,7 +293,7 @@ def without_columns(data: Any, names: Sequence[Hashable]) -> Any:
         return {name: one for name, one in data.items() if name not in names}
     import narwhals.stable.v2 as nw
 
-    return nw.from_native(data).drop(*names).to_native()
+    return nw.from_native(data).drop([*names]).to_native()
 
 
 class _FrameColumns(Mapping[Hashable, Any]):

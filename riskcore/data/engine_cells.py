@@ -7,7 +7,6 @@ of the file and the distribution of the risk are computed from these.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,12 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.engines.base import Counted
+from riskcore.data.engines.sums import ExactSum
 from riskcore.data.files.reading import DoubtfulCodes
 
 Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]
 Risk = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
-# A mantissa is added in two parts: a million of each add to a whole number < 2**53.
-_LOW_BITS = 26
-# The exponents of doubles lie between -1074 and 1024.
-_EXPONENTS, _LOWEST = 2200, -1100
 # The attributes of cells that are collected.
 _COLLECTED = (
     "categories", "codes", "sample_frequency", "population_frequency", "records",
@@ -127,7 +123,7 @@ def tally(
         refuse_missing(counted.question.keys, weighed.missing_keys, weighed.n)
     _warn_of_codes(counted)
     kind = np.int32 if weighed.n < 1 << 31 else np.int64
-    population = _Sum()
+    population = ExactSum()
     uniques = below = records_below = 0
     risks: list[NDArray[np.float64]] = []
     records: list[NDArray[Any]] = []
@@ -235,29 +231,3 @@ def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
         whole[start : start + len(part)] = part
         start += len(part)
     return whole
-
-
-class _Sum:
-    """An exact sum of batches of positive doubles."""
-
-    def __init__(self) -> None:
-        self.high = np.zeros(_EXPONENTS, np.int64)
-        self.low = np.zeros(_EXPONENTS, np.int64)
-
-    def add(self, values: NDArray[np.float64]) -> None:
-        """Add values, at most 2**20."""
-        mantissa, exponent = np.frexp(values)
-        whole = np.ldexp(mantissa, 53).astype(np.int64)
-        place = exponent - _LOWEST
-        for sums, part in (
-            (self.high, whole >> _LOW_BITS),
-            (self.low, whole & ((1 << _LOW_BITS) - 1)),
-        ):
-            sums += np.bincount(place, part, _EXPONENTS).astype(np.int64)
-
-    def rounded(self) -> float:
-        """Return the sum, correctly rounded."""
-        total = 0
-        for i in np.flatnonzero(self.high + self.low).tolist():
-            total += ((int(self.high[i]) << _LOW_BITS) + int(self.low[i])) << i
-        return float(Fraction(total, 1 << (53 - _LOWEST)))

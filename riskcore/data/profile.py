@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -189,7 +190,7 @@ def _type_of_objects(values: list[Any]) -> Type:
         return "true or false"
     if all(isinstance(one, Integral) for one in values):
         return "whole number"
-    if all(isinstance(one, Real) for one in values):
+    if all(isinstance(one, Real | Decimal) for one in values):
         whole = all(float(one).is_integer() for one in values)
         return "whole number" if whole else "number"
     return "time" if all(hasattr(one, "year") for one in values) else "other"

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
+from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
     CodedColumn,
     Records,
@@ -35,6 +36,7 @@ from riskcore.data.columns import (
     with_columns,
 )
 from riskcore.data.files.reading import is_number
+from riskcore.data.tails import Tail, nearest_multiple
 
 Array = NDArray[Any]
 Code: TypeAlias = str | int | float
@@ -147,9 +149,10 @@ class Recoded:
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
-    """The recoding of one variable: rules, or the number of characters to cut off.
+    """The recoding of one variable: rules, or how to cut or round its codes.
 
-    Use `mapping`, `intervals`, `top_bottom`, `truncation` or `riskcore.read_recoding`.
+    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding` or
+    `riskcore.read_recoding`.
 
     Attributes
     ----------
@@ -161,6 +164,12 @@ class Recoding:
         The code for missing values; None leaves them missing.
     drop : int
         Number of characters to cut off the end of each code, instead of rules.
+    base : int or float
+        Number to whose multiples codes are rounded, instead of rules; 0 for none.
+    tails : tuple of Tail
+        Top and bottom coding by quantiles, until `resolved` puts rules in their place.
+    words : str or None
+        The quantiles that the rules were found from, such as "top:99%".
     padded : bool
         Whether text is compared as mu-Argus does, see `riskcore.data.recode`.
     missing_codes : tuple of str
@@ -174,7 +183,7 @@ class Recoding:
     Raises
     ------
     ValueError
-        If there are neither rules nor characters to cut off, or both.
+        If there are neither rules nor a way to cut or round codes, or several of them.
 
     Examples
     --------
@@ -193,6 +202,9 @@ class Recoding:
     others: Others = "keep"
     missing: Code | None = None
     drop: int = 0
+    base: int | float = 0
+    tails: tuple[Tail, ...] = ()
+    words: str | None = None
     padded: bool = False
     missing_codes: tuple[str, ...] = ()
     codelist: str | None = None
@@ -207,9 +219,15 @@ class Recoding:
             _check_code(self.missing)
         if self.drop < 0 or int(self.drop) != self.drop:
             raise ValueError(f"drop={self.drop!r}: need a whole number of at least 1")
-        if self.drop and self.rules:
-            raise ValueError("rules and truncation do not go together: give one")
-        if not self.drop and not self.rules and self.missing is None:
+        _check_code(self.base)
+        if not arguments.number("base", self.base) >= 0:
+            raise ValueError(f"base={self.base!r}: need a number above 0")
+        kinds = [self.rules or self.tails, self.drop, self.base]
+        if sum(map(bool, kinds)) > 1:
+            raise ValueError(
+                "rules, truncation and rounding do not go together: give one"
+            )
+        if not any(kinds) and self.missing is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
@@ -316,8 +334,8 @@ class Recoding:
     def top_bottom(
         cls,
         *,
-        bottom: float | None = None,
-        top: float | None = None,
+        bottom: float | str | None = None,
+        top: float | str | None = None,
         bottom_label: Code | None = None,
         top_label: Code | None = None,
     ) -> Recoding:
@@ -325,9 +343,12 @@ class Recoding:
 
         Parameters
         ----------
-        bottom, top : float, optional
+        bottom, top : float or str, optional
             Codes up to ``bottom`` and from ``top`` on are recoded, codes between them
-            stay. At least one is needed.
+            stay. At least one is needed. Text such as "99%" is a quantile of the data
+            that are recoded, each record counting once whatever its weight: at most 1 %
+            of the values lie above the quantile of 99 %, and at most 1 % below that of
+            1 %.
         bottom_label, top_label : str, int or float, optional
             The new code; by default ``bottom`` and ``top`` themselves.
 
@@ -340,16 +361,25 @@ class Recoding:
         TypeError
             If ``bottom`` or ``top`` is not a number.
         ValueError
-            If neither is given, or ``bottom`` is not below ``top``.
+            If neither is given, ``bottom`` is not below ``top``, or a quantile is not
+            on its side of 50 %.
 
         Examples
         --------
         >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
         (84, '85+', '85+')
+        >>> income = Recoding.top_bottom(top="75%")
+        >>> recode({"income": [10, 20, 30, 900]}, {"income": income})
+        {'income': [10, 20, 30, 30]}
         """
+        given = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
+        if any(str(one).endswith("%") for one, _ in given.values()):
+            return cls(tails=_tails(given))
         low, high = plain_value(bottom), plain_value(top)
         if isinstance(low, str) or isinstance(high, str):
-            raise TypeError(f"bottom={low!r}, top={high!r}: need numbers")
+            raise TypeError(
+                f"bottom={low!r}, top={high!r}: need numbers or quantiles such as '99%'"
+            )
         if low is None and high is None:
             raise ValueError("give bottom=, top= or both")
         if low is not None and high is not None and low >= high:
@@ -390,6 +420,76 @@ class Recoding:
         if arguments.whole("drop", drop) < 1:
             raise ValueError(f"drop={drop!r}: need a whole number of at least 1")
         return cls(drop=drop)
+
+    @classmethod
+    def rounding(cls, base: float) -> Recoding:
+        """Round numbers to the nearest multiple of a number.
+
+        Parameters
+        ----------
+        base : float
+            Codes become multiples of it, the even one of two that are equally near.
+            Numbers are rounded by their digits, so that 0.15 is half of 0.3.
+
+        Returns
+        -------
+        Recoding
+            Text codes are read as numbers.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``base`` is not a number above 0.
+
+        Examples
+        --------
+        >>> Recoding.rounding(1000).apply(["1499", "1500", "2500"]).codes
+        (1000, 2000, 2000)
+        """
+        number = plain_value(base)
+        if arguments.number("base", base) <= 0:
+            raise ValueError(f"base={base!r}: need a number above 0")
+        return cls(base=number)
+
+    def resolved(self, values: Sequence[Any], counts: Sequence[int]) -> Recoding:
+        """Return the recoding with rules in place of quantiles.
+
+        Parameters
+        ----------
+        values : sequence of str, int or float
+            The distinct values of the column, without missing; text is read as numbers.
+        counts : sequence of int
+            The number of records with each value.
+
+        Returns
+        -------
+        Recoding
+            With the rules and, in ``words``, the quantiles; itself without quantiles.
+
+        Raises
+        ------
+        ValueError
+            If a value is not a number, all are missing, or the bounds are equal.
+
+        Examples
+        --------
+        >>> print(Recoding.top_bottom(top="75%").resolved([1, 2, 3, 9], [1, 1, 1, 1]))
+        [3, inf) -> 3
+        top:75%
+        """
+        if not self.tails:
+            return self
+        numbers = [_number(plain_value(value)) for value in values]
+        bounds: dict[str, Any] = {}
+        for tail in self.tails:
+            bounds[tail.side] = tail.bound(numbers, counts)
+            bounds[f"{tail.side}_label"] = tail.label
+        words = ",".join(tail.words for tail in self.tails)
+        try:
+            rules = Recoding.top_bottom(**bounds).rules
+        except ValueError as error:
+            raise ValueError(f"{words}: {error}") from None
+        return replace(self, rules=rules, tails=(), words=words)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recoding as plain data for JSON.
@@ -437,8 +537,10 @@ class Recoding:
         if unknown:
             raise ValueError(f"not parts of a recoding: {', '.join(sorted(unknown))}")
         rules = tuple(Rule(**rule) for rule in plain.get("rules", ()))
+        tails = tuple(Tail(**tail) for tail in plain.get("tails", ()))
         codes = tuple(plain.get("missing_codes", ()))
-        return cls(**{**plain, "rules": rules, "missing_codes": codes})
+        parts = {"rules": rules, "tails": tails, "missing_codes": codes}
+        return cls(**{**plain, **parts})
 
     def apply(self, codes: Iterable[Any]) -> Recoded:
         """Recode codes.
@@ -461,7 +563,8 @@ class Recoding:
         ValueError
             If a rule reads a text code as a number and it is not one; a code is not
             longer than what is cut off; or no rule fits a code, and others are refused
-            or it is one of ``missing_codes``. The codes are named.
+            or it is one of ``missing_codes``. The codes are named. If there are
+            quantiles, which `recode` and `protect` find in the data.
 
         Examples
         --------
@@ -475,8 +578,15 @@ class Recoding:
         texts = {isinstance(code, str) for code in codes}
         if len(texts) > 1:
             raise TypeError("some codes are text, others numbers")
+        if self.tails:
+            words = ",".join(tail.words for tail in self.tails)
+            raise ValueError(f"{words}: a quantile of data; use recode or protect")
         if self.drop:
             return Recoded(_truncated(codes, self.drop))
+        if self.base:
+            return Recoded(
+                tuple(nearest_multiple(_number(code), self.base) for code in codes)
+            )
         found = self._rules_of(codes)
         fallback = self._without_rule(
             [code for code, rules in zip(codes, found, strict=True) if not rules]
@@ -518,7 +628,7 @@ class Recoding:
     def _text(self, code: Any) -> str:
         """Return the text of a code to which rules written in text are compared."""
         if self.padded:
-            return _as_text(code).strip(" ")
+            return code_text(code).strip(" ")
         if isinstance(code, str):
             return code
         raise TypeError(f"the rules are for text, but code {code!r} is a number")
@@ -527,7 +637,7 @@ class Recoding:
         """Return the new codes of those that no rule fits."""
         if self.others == "refuse" and codes:
             raise ValueError(f"no rule for {_some(codes)}")
-        absent = [code for code in codes if _as_text(code) in self.missing_codes]
+        absent = [code for code in codes if code_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
                 f"no rule for {_some(absent)}, a missing code of the recoded variable; "
@@ -537,6 +647,11 @@ class Recoding:
 
     def __str__(self) -> str:
         lines = [str(rule) for rule in self.rules]
+        lines += [tail.words for tail in self.tails]
+        if self.words is not None:
+            lines.append(self.words)
+        if self.base:
+            lines.append(f"to the nearest multiple of {self.base}")
         if self.drop:
             lines.append(f"without the last {self.drop} characters")
         if self.missing is not None:
@@ -633,6 +748,7 @@ def _recoded(
     """Return a recoded column; ``given`` is the original one in a mapping."""
     try:
         column = column or code_column(records, name)
+        recoding = _with_bounds(recoding, column)
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
@@ -662,6 +778,45 @@ def column_like(
     return _as_series(table, column, original)
 
 
+def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recoding]:
+    """Return recodings with rules in place of quantiles of the data."""
+    found = dict(recodings)
+    for name, recoding in recodings.items():
+        if recoding.tails:
+            coded = CodedRecords.of(data, [name])
+            sizes = None if coded.counted is None else coded.counted.records
+            try:
+                found[name] = _with_bounds(recoding, coded.columns[name], sizes)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"variable {name!r}: {error}") from None
+    return found
+
+
+def _with_bounds(
+    recoding: Recoding, column: CodedColumn, sizes: Array | None = None
+) -> Recoding:
+    """Return a recoding with rules in place of quantiles; ``sizes`` are of the rows."""
+    if not recoding.tails:
+        return recoding
+    levels = len(column.labels)
+    counts = np.bincount(column.codes, sizes, levels + 1)[:levels]
+    return recoding.resolved(column.labels.tolist(), list(map(int, counts)))
+
+
+def _tails(
+    given: Mapping[Any, tuple[float | str | None, Code | None]],
+) -> tuple[Tail, ...]:
+    """Return the tails of top and bottom coding by quantiles."""
+    present = {side: one for side, one in given.items() if one[0] is not None}
+    for side, (bound, _) in present.items():
+        if not isinstance(bound, str):
+            raise TypeError(f"{side}={bound!r}: give two quantiles or two numbers")
+    return tuple(
+        Tail(side, str(bound), plain_value(label))
+        for side, (bound, label) in present.items()
+    )
+
+
 def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
     """Warn of rules that fit no code, and of codes that several rules fit."""
     doubts = []
@@ -687,7 +842,7 @@ def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     both = [code for code in (*codes, *map(plain_value, labels)) if code is not None]
     convert: Any = _as_double
     if any(isinstance(code, str) for code in both):
-        convert = _as_text
+        convert = code_text
     elif all(isinstance(code, bool) for code in both):
         convert = bool
     elif all(isinstance(code, int) for code in both):
@@ -804,7 +959,7 @@ def refuse_backwards(rule: Rule, *, padded: bool) -> None:
         raise ValueError(f"{rule.low!r} comes after {rule.high!r}")
 
 
-def _as_text(code: Any) -> str:
+def code_text(code: Any) -> str:
     """Return a code as text, a whole number without a decimal point."""
     if isinstance(code, float) and code.is_integer():
         return str(int(code))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
 from riskcore.protection.leaks.examination import Examination
+from riskcore.protection.numbers import numbers_of
 from riskcore.protection.protected_records import ProtectedRecords, finite
 from riskcore.protection.verdict import verdict_of
 
@@ -18,6 +21,7 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
     return {
         "settings": result.settings.to_dict(),
         "records": result.n,
+        "weight_remarks": _weight_remarks(result),
         "intake": None if intake is None else intake.to_dict(),
         "missing_values": {
             str(key): count
@@ -74,6 +78,17 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
         **treated.effects().to_dict(),
         "told": treated.told,
     }
+
+
+def _weight_remarks(result: ProtectedRecords) -> list[str]:
+    """Return what is doubtful in the original weights; nothing on an engine."""
+    weight, fraction = result.settings.weight, result.settings.sampling_fraction
+    if result.on_engine is not None:
+        return []
+    if weight is None:
+        return weight_remarks(None, fraction)
+    weights = numbers_of(result, weight)
+    return weight_remarks(WeightFigures.of(weights, math.fsum(weights)), fraction)
 
 
 def verdict_facts(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:

@@ -56,7 +56,7 @@ from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,
     Risks,
-    costs_of_keys,
+    costs_of_sets,
     suppress,
 )
 from riskcore.protection.treatments.records import Treated, treat_records
@@ -121,14 +121,30 @@ def protect(
         False, such members of safe households are protected, too; see Notes.
     recodings : mapping of column names to Recoding or path, optional
         Recodings to apply first, or the ``.grc`` files that hold them.
+    treat : mapping of column names to rules, optional
+        Treatments of numbers, weights and categories, in words such as
+        ``{"income": "top:1%=mean"}``, applied after the recodings and before
+        suppression. A list has several rules for a column, one after the other.
+    roles : mapping of column names to str, optional
+        Roles of columns that are not keys, the weight or the household. "numeric":
+        known to an intruder as a number, to some precision. "sensitive": not known to
+        an intruder. "identifier": left out of ``data`` and of files. "harmless": of no
+        use to an intruder. A column without a role is a leak if many of its values are
+        unique, see `Protected.examination`.
+    accept : mapping of column names to str, optional
+        Leaks that may stay open, with the reason, which the private record and the
+        internal report repeat. The name "*" stands for all leaks, "(order)" for what
+        the order of the records reveals.
     household_keys : iterable of column names, optional
         Keys that are equal for all members of a household: they are blanked for all
         members or for none. By default those that the metadata of a mu-Argus file
         declare, if there is a household column.
-    related : mapping of column names to column names, optional
+    related : mapping of column names to column names, or "derived", optional
         Columns that would give a key away (nationality gives away the country of birth)
         and are blanked with it. By default those that mu-Argus metadata declare, in
-        both directions.
+        both directions. "derived": also the columns that determine a key, and the
+        columns that a key determines and that are not keys, such as its recodes and
+        copies, as they are found in the data.
     cost : {"fewest", "equal", "entropy"} or mapping of column names to float, optional
         Cost of blanking a value. "fewest": all keys cost the same, so that the fewest
         values are blanked; among sets of keys of equal size, the set with the least
@@ -136,8 +152,18 @@ def protect(
         "equal": all keys cost the same, with ties as in mu-Argus. "entropy": the
         entropy of the key in the recoded file. A mapping: the cost of each key, 50 for
         keys it does not name, infinite for keys that are never blanked (nor is a key
-        that would take such a key along). Except for "fewest", ties go by the order of
-        ``keys``. By default the costs in mu-Argus metadata, otherwise "fewest".
+        that would take such a key along). In place of a number a key may have a mapping
+        of its categories after recoding: ``{"job": {"3": 500}}``; its other categories
+        cost 50. Except for "fewest", ties go by the order of ``keys``. By default the
+        costs in mu-Argus metadata, otherwise "fewest".
+    protect_shares : bool or iterable of column names
+        Whether to keep the shares of rare categories, of all keys or of those named.
+        The cost of a value is multiplied by 1 + 100/n, where n records of the recoded
+        file have its category: by 1 plus the per cent of the category that its blanking
+        loses. Costs, and bounds on them, are then in hundredths. More values may be
+        blanked.
+    sampling_fraction : float, optional
+        The share of the population that was sampled, as for `assess`.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
         What determines the population frequency, as for `assess`. A model given by
         name is fitted to the original file and again to the recoded file. A blanked
@@ -177,8 +203,9 @@ def protect(
     Returns
     -------
     Protected
-        ``safe`` is True if all risks, computed again, are below their thresholds and
-        no f is below k; ``verdict`` says so in words.
+        ``goals_met`` is True if all risks, computed again, are below their thresholds
+        and no f is below k; ``safe`` is True if no leak is open either. ``verdict``
+        says so in words.
 
     Warns
     -----
@@ -186,7 +213,8 @@ def protect(
         As `assess`, for the original file.
     SuppressedValueShows
         If a column, or the order of data in memory, reveals suppressed or recoded
-        values, see `Protected.shown`; one warning for each key and column. For a file
+        values, see `Protected.shown`; one warning for each key and column, unless it is
+        accepted. For a file
         the warning comes when it is written, because columns may be dropped and
         records shuffled then.
     ColumnsNotChecked
@@ -275,14 +303,12 @@ def _protect(
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
-    treated = _treated(source, coded, settings, say, secret)
     if settings.level == "household":
-        result = _protect_households(source, coded, settings, say, secret, treated)
+        result = _protect_households(source, coded, settings, say, secret)
         _warn_of_what_shows(result)
         return result
-    recodings = settings.recodings
     safe = _make_safe(
-        data, coded, settings, recodings, say, secret=secret, treated=treated
+        data, coded, settings, settings.recodings, say, secret=secret, source=source
     )
     # A file is read back when it is written.
     if safe.rounds and source.path is None:
@@ -296,7 +322,7 @@ def _protect(
         safe.rounds,
         certificate=safe.certificate,
         secret=secret,
-        treated=treated,
+        treated=safe.treated,
     )
     _warn_of_households(result)
     warn_of_leaning(safe.certificate)
@@ -312,16 +338,13 @@ def _warn_of_what_shows(result: Protected) -> None:
 
 def _treated(
     source: Source,
+    data: Any,
     coded: CodedRecords,
+    assessments: Sequence[Assessment],
     settings: Settings,
-    say: Lines,
     secret: str | None,
-) -> Treated | None:
-    """Return the treated columns of a file, None if no column is treated."""
-    if not settings.treat:
-        return None
-    say("treating columns")
-    data = source.data
+) -> Treated:
+    """Return the treated columns of recoded data; ``assessments`` are of them."""
 
     def numbers_of(name: Hashable) -> NDArray[np.float64]:
         numbers = source.numbers(name)
@@ -331,18 +354,33 @@ def _treated(
     rules = [rule for each in settings.treat.values() for rule in each]
     risk = None
     if any(rule.by_risk for rule in rules):
-        found = assess_key_sets(data, coded, settings)
-        risk = np.maximum.reduce([one.individual_risk for one in found])
+        risk = np.maximum.reduce([one.individual_risk for one in assessments])
     return treat_records(
         data,
         settings.treat,
         numbers_of,
         decimal=source.reading.decimal,
         weights=coded.weights,
+        weight=settings.weight,
         household=coded.households,
         risk=risk,
         secret=secret if settings.is_random else None,
     )
+
+
+def _with_treated(
+    treated: Treated,
+    data: Any,
+    coded: CodedRecords,
+    assessments: list[Assessment],
+    settings: Settings,
+) -> tuple[Any, CodedRecords, list[Assessment]]:
+    """Return data with the treated columns, also coded, and their assessments."""
+    data = without_notes(with_columns(data, treated.columns))
+    coded = treated.recoded(coded)
+    if {*settings.variables, settings.weight}.isdisjoint(treated.after):
+        return data, coded, assessments
+    return data, coded, assess_key_sets(data, coded, settings)
 
 
 def _protect_households(
@@ -351,20 +389,18 @@ def _protect_households(
     settings: Settings,
     say: Lines,
     secret: str | None,
-    treated: Treated | None,
 ) -> Protected:
     """Protect one row of each household, and blank the same keys for all members."""
     say("finding households")
     units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
     rows = units.rows(data, inner.suppressible)
-    if coded.weights is not None:
+    if settings.weight is not None:
+        assert coded.weights is not None
         rows[settings.weight] = coded.weights[units.first]
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
     safe = _make_safe(
         rows, coded_records(rows, inner), inner, of_rows, say, units.size, secret=secret
     )
-    if treated is not None:
-        data = without_notes(with_columns(data, treated.columns))
     say("blanking keys of all members")
     if settings.recodings:
         with warnings.catch_warnings():
@@ -372,6 +408,11 @@ def _protect_households(
             columns = recoded_columns(data, settings.recodings, coded.columns)
         data = without_notes(with_columns(data, columns))
         coded = coded.recoded(columns)
+    treated = None
+    if settings.treat:
+        # Keys and weights of households are not treated: their risks need not be known.
+        treated = _treated(source, data, coded, [], settings, secret)
+        data = without_notes(with_columns(data, treated.columns))
     present_in = {name: present(data, name, coded) for name in settings.suppressible}
     masks = units.spread(safe.masks, present_in, settings)
     if safe.rounds:
@@ -445,6 +486,7 @@ class _SafeRows:
     masks : dict of column name to bool ndarray, each shape (n,)
     rounds : tuple of Round
     certificate : Certificate
+    treated : Treated or None
     """
 
     data: Any
@@ -454,6 +496,7 @@ class _SafeRows:
     masks: Masks
     rounds: tuple[Round, ...]
     certificate: Certificate
+    treated: Treated | None = None
 
 
 def _make_safe(
@@ -465,12 +508,13 @@ def _make_safe(
     sizes: NDArray[np.int64] | None = None,
     *,
     secret: str | None = None,
-    treated: Treated | None = None,
+    source: Source | None = None,
 ) -> _SafeRows:
     """Recode rows, then suppress and verify in rounds; a row may stand for records.
 
     ``recodings`` are the recodings for which there are columns; ``sizes`` are the
-    numbers of members of rows that are households.
+    numbers of members of rows that are households. ``source`` is given if columns may
+    be treated.
     """
     say("assessing the original file")
     original = recoded = assess_key_sets(data, coded, settings)
@@ -479,21 +523,21 @@ def _make_safe(
         # Warned of already, for the original file.
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
-        if treated is not None:
-            data = without_notes(with_columns(data, treated.columns))
-            coded = treated.recoded(coded, settings.weight)
-            if settings.weight in treated.after or any(
-                name in treated.after for name in settings.variables
-            ):
-                recoded = assess_key_sets(data, coded, settings)
         if settings.recodings:
             say("recoding")
             columns = recoded_columns(data, recodings, coded.columns)
             data = without_notes(with_columns(data, columns))
             coded = coded.recoded(columns)
             recoded = assess_key_sets(data, coded, settings)
+        treated = None
+        if source is not None and settings.treat:
+            say("treating columns")
+            treated = _treated(source, data, coded, recoded, settings, secret)
+            data, coded, recoded = _with_treated(
+                treated, data, coded, recoded, settings
+            )
         aims = [Aim.of(assessment, settings) for assessment in recoded]
-        costs = [costs_of_keys(assessment, settings) for assessment in recoded]
+        costs = costs_of_sets(recoded, settings)
         protected, start = recoded, coded
         n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
@@ -528,7 +572,9 @@ def _make_safe(
         data = blank(data, masks)
         protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    return _SafeRows(data, coded, columns, sets, masks, safe.rounds, certificate)
+    return _SafeRows(
+        data, coded, columns, sets, masks, safe.rounds, certificate, treated
+    )
 
 
 @dataclass(frozen=True, slots=True)

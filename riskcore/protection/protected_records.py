@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.result import Assessment
 from riskcore.data.coded import count_records
 from riskcore.data.columns import without_columns
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
@@ -148,13 +149,27 @@ class ProtectedRecords:
         """Whether no risk reaches its threshold, from any set of keys."""
         return all(one.safe for one in self.sets)
 
+    @property
+    def numbers_known(self) -> tuple[Hashable, ...]:
+        """Columns of numbers that an intruder is taken to know.
+
+        They have the role "numeric", or are treated and have no role.
+        """
+        settings = self.settings
+        known = settings.with_role("numeric")
+        if self.treated is None:
+            return known
+        others = {*settings.roles_of_columns} | self.treated.categorical
+        return (*known, *(name for name in self.treated.after if name not in others))
+
     @cached_property
     def profiles(self) -> list[ColumnProfile]:
         """The profiles of the weight and of all columns that have no role."""
         roles, weight = self.settings.roles_of_columns, self.settings.weight
-        names = [one for one in self.source.names if one not in roles or one == weight]
+        known = {name for name in roles if name != weight} | {*self.numbers_known}
+        names = [one for one in self.source.names if one not in known]
         if self.on_engine is not None:
-            return profile_on_engine(self.on_engine.engine, names)
+            return [*self._profiles_on_engine(self.on_engine, names)]
         return profile(
             self.rows,
             names,
@@ -162,6 +177,16 @@ class ProtectedRecords:
             decimal=self.source.reading.decimal,
             labels=self.source.labels,
         )
+
+    def _profiles_on_engine(
+        self, held: OnEngine, names: Sequence[Hashable]
+    ) -> Iterator[ColumnProfile]:
+        """Yield profiles; of columns that were recoded or blanked, those after it."""
+        changed = {*self.settings.recodings, *self.settings.suppressible}
+        after = engine_of(held.given) or held.engine
+        for name in names:
+            engine = after if name in changed else held.engine
+            yield from profile_on_engine(engine, [name])
 
     @property
     def hidden(self) -> bool:
@@ -174,13 +199,13 @@ class ProtectedRecords:
 
         For data on an engine, the columns without a role in the protection, or all
         columns if a column that is not a key is recoded. The order of records is not
-        checked, either.
+        checked, either. Identifiers are left out.
         """
         if self.on_engine is None or not self.hidden:
             return ()
-        if self.n >= MOST_SHOWN or self._recoded_apart:
-            return tuple(self.source.names)
-        known = self.settings.suppressible
+        known = {*self.settings.with_role("identifier")}
+        if self.n < MOST_SHOWN and not self._recoded_apart:
+            known |= {*self.settings.suppressible}
         return tuple(name for name in self.source.names if name not in known)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from riskcore.protection.leaks.showing import (
     shown_by,
     shown_on_engine,
 )
+from riskcore.protection.numbers import NumericRisks, numeric_risks
 from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords, Round
 from riskcore.protection.release import writing
 from riskcore.protection.release.writing import (
@@ -109,7 +110,8 @@ class Protected(ProtectedRecords):
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
-        return shown_by(self, Records.of(self.rows).columns)
+        rows = self.data if self.on_engine is None else self.rows
+        return shown_by(self, Records.of(rows).columns)
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return the suppressed and recoded values that some columns reveal.
@@ -163,7 +165,16 @@ class Protected(ProtectedRecords):
                 for one in shown
                 if one.column not in new_ids or one.rule in ("equal", "code")
             )
-        return examine(self, shown, renumbered=new_ids)
+        return examine(self, shown, self.numeric, renumbered=new_ids)
+
+    @cached_property
+    def numeric(self) -> NumericRisks | None:
+        """The risk from numbers that an intruder knows, before and after protection.
+
+        Of the columns with the role "numeric" and of treated columns without a role;
+        None if there are none, or for data on an engine.
+        """
+        return numeric_risks(self)
 
     @property
     def safe(self) -> bool:
@@ -191,6 +202,8 @@ class Protected(ProtectedRecords):
         columns: Iterable[Hashable] = (),
         strata: Iterable[Hashable] = (),
         interactions: bool = False,
+        models: Iterable[str] = (),
+        tables: Iterable[str | Sequence[Hashable]] = (),
         progress: Lines | None = None,
     ) -> Comparison:
         """Compare the file before and after protection: what it has cost in utility.
@@ -200,9 +213,9 @@ class Protected(ProtectedRecords):
 
         Parameters
         ----------
-        columns, strata, interactions, progress
+        columns, strata, interactions, models, tables, progress
             As for `riskcore.compare`. For data on an engine, strata must be keys or
-            related to keys, and ``columns`` must be empty.
+            related to keys, and ``columns``, ``models`` and ``tables`` must be empty.
 
         Returns
         -------
@@ -224,7 +237,13 @@ class Protected(ProtectedRecords):
         (1, 0.2, 0)
         """
         return comparison_of(
-            self, columns, strata, interactions=interactions, progress=progress
+            self,
+            columns,
+            strata,
+            models=models,
+            tables=tables,
+            interactions=interactions,
+            progress=progress,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -275,9 +294,9 @@ class Protected(ProtectedRecords):
             Columns to leave out.
         shuffle : bool or int, optional
             Write the records in random order, with the members of each household
-            together, also in random order. True: an order from 256 random bits, which
-            only the private record holds. A number is a seed, for tests only: anyone
-            can find the order by trying seeds.
+            together, also in random order; apart if the household column is dropped.
+            True: an order from 256 random bits, which only the private record holds. A
+            number is a seed, for tests only: anyone can find the order by trying seeds.
         renumber : iterable of str, optional
             Columns that get new ids, 1, 2, ... in random order; missing ids stay
             missing. By default the household column, given or declared by mu-Argus
@@ -369,9 +388,9 @@ class Protected(ProtectedRecords):
         >>> import riskcore
         >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
         >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> print(result.summary().splitlines()[-1].strip())
-        Safe: by sex x age, no record has a risk of 0.05 or more (missing keys match any value).
-        """  # noqa: E501
+        >>> result.summary().splitlines()[2]
+        '  Safe with the keys sex x age: no record has a risk of 0.05 or more (...'
+        """
         return reports().summary_of(self)
 
     def report(

@@ -22,6 +22,7 @@ from riskcore.common.settings import (
     NAME,
     NAMES,
     NEVER,
+    NUMBER,
     WHOLE,
     WORD,
     YES,
@@ -32,8 +33,10 @@ from riskcore.common.settings import (
 )
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_missing
+from riskcore.data.derived import derived, related_columns
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.recode import Recoding, rule_file
+from riskcore.data.recode import Recoding, code_text, rule_file, with_bounds
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
     ANY,
@@ -61,6 +64,8 @@ COSTS = ("fewest", "equal", "entropy")
 _MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
+# In place of related columns: those that are found.
+DERIVED = "derived"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +88,17 @@ class Settings:
     household_keys : tuple of column names
     related : dict of column name to tuple of column names
     cost : "fewest", "equal", "entropy" or dict of column name to float
+        Or, for a key, to a dict of its categories as text to float.
+    protect_shares : tuple of column names
+        The keys whose rare categories cost more.
     population : str, CellModel or frame
     suppression, plan, method, missing : str
     alpha : float
     rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
+    sampling_fraction : float or None
+        The share of the population that was sampled.
     roles : dict of column name to str
         The roles of columns that are not keys, the weight or the household.
     accept : dict of column name to str
@@ -126,10 +136,12 @@ class Settings:
     missing: str
     alpha: float
     rounds: int | None
+    protect_shares: Names = ()
     ties: Ties = "rule"
+    sampling_fraction: float | None = None
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
-    treat: dict[Names, tuple[Treatment, ...]] = field(default_factory=dict)
+    treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -140,6 +152,7 @@ class Settings:
         self._check_level()
         self._check_goals()
         self._check_thresholds()
+        self._check_costs()
         self._check_columns()
         self._check_treatments()
 
@@ -171,7 +184,7 @@ class Settings:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
         rules = (rule for each in self.treat.values() for rule in each)
-        strata = (name for rule in rules for name in getattr(rule, "within", ()))
+        strata = (name for rule in rules for name in rule.needs)
         return tuple(
             dict.fromkeys(
                 [*self.columns, *self.roles, *accepted, *self.treated, *strata]
@@ -184,7 +197,7 @@ class Settings:
         return tuple(name for names in self.treat for name in names)
 
     @property
-    def altered(self) -> dict[Names, tuple[Treatment, ...]]:
+    def altered(self) -> dict[Any, tuple[Treatment, ...]]:
         """The treatments by which records get values that theirs do not imply."""
         return {
             names: altering
@@ -236,7 +249,8 @@ class Settings:
     def cost_of(self, key: Hashable) -> float:
         """Return the cost of blanking a key, unless the cost is its entropy.
 
-        It is infinite if a related column must not be blanked.
+        It is infinite if a related column must not be blanked. Of a key whose
+        categories have costs it is the cost of the others.
         """
         goes = [key]
         for one in goes:
@@ -245,8 +259,21 @@ class Settings:
             return math.inf
         if isinstance(self.cost, str):
             return 1.0
-        costs = [self.cost.get(one, DEFAULT_COST) for one in goes]
+        given = [self.cost.get(one, DEFAULT_COST) for one in goes]
+        costs = [DEFAULT_COST if isinstance(one, Mapping) else one for one in given]
         return math.inf if math.inf in costs else costs[0]
+
+    @property
+    def cost_of_categories(self) -> dict[Hashable, Mapping[str, float]]:
+        """The keys whose categories have costs of their own, and these costs."""
+        if isinstance(self.cost, str):
+            return {}
+        return {key: one for key, one in self.cost.items() if isinstance(one, Mapping)}
+
+    @property
+    def costs_by_category(self) -> bool:
+        """Whether the categories of a key may differ in cost."""
+        return bool(self.protect_shares or self.cost_of_categories)
 
     def _check_rules(self) -> None:
         for name, setting in settings_of(ProtectSettings).items():
@@ -281,6 +308,12 @@ class Settings:
                 raise ValueError(
                     f"roles: {name!r} is an identifier, which is left out of the safe "
                     "file, but it is recoded or related to a key"
+                )
+        for name in self.with_role("numeric"):
+            if name in self.recodings:
+                raise ValueError(
+                    f"roles: {name!r} is numeric, but a recoding makes categories of "
+                    "it: treat it as a number, or make it a key"
                 )
         for name, reason in self.accept.items():
             if not (isinstance(reason, str) and reason.strip()):
@@ -390,16 +423,22 @@ class Settings:
         if self.household is None and any(v is not None for v in of_households):
             raise ValueError("a threshold for households needs the household column")
 
-    def _check_columns(self) -> None:
-        """Refuse costs, recodings and relations of columns that cannot have them."""
-        known = self.variables
-        if isinstance(self.cost, Mapping):
-            for name, cost in self.cost.items():
-                _refuse_unless_key(name, known, "cost")
-                if not cost >= 0:
-                    raise ValueError(f"cost of {name!r}: {cost}, need a number >= 0")
-        elif self.cost not in COSTS:
+    def _check_costs(self) -> None:
+        """Refuse costs that are not costs, and costs of columns that are not keys."""
+        if isinstance(self.cost, str) and self.cost not in COSTS:
             raise _no_cost(self.cost)
+        costs = {} if isinstance(self.cost, str) else self.cost
+        for name, cost in costs.items():
+            _refuse_unless_key(name, self.variables, "cost")
+            for what, one in _each_cost(name, cost):
+                if not one >= 0:
+                    raise ValueError(f"{what}: {one}, need a number >= 0")
+        for name in self.protect_shares:
+            _refuse_unless_key(name, self.variables, "protect_shares")
+
+    def _check_columns(self) -> None:
+        """Refuse recodings and relations of columns that cannot have them."""
+        known = self.variables
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:
@@ -426,9 +465,11 @@ class Settings:
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
         asked = complete(ProtectSettings, given)
-        recodings, related = asked["recodings"] or {}, asked["related"]
+        recodings: Any = asked["recodings"] or {}
+        related: Any = asked["related"]
         household_keys, cost = asked["household_keys"], asked["cost"]
         _check_kinds(weight=weight, household=household, **asked)
+        _check_cost_kinds(**asked)
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
@@ -440,8 +481,17 @@ class Settings:
             household_keys = (
                 () if household is None else _household_keys(names, declared)
             )
-        if related is None:
-            related = _related(names, declared)
+        weight = source.weight if weight is None else weight
+        if related is None or related == DERIVED:
+            known = _related(names, declared)
+            found: dict[Any, Names] = {}
+            if related == DERIVED:
+                found = dict(_derived(source, names, weight, household))
+            related = {
+                key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
+                for key in names
+                if key in known or key in found
+            }
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())
@@ -449,7 +499,7 @@ class Settings:
             "keys": goals.keys,
             "k": goals.k,
             "strata": goals.strata,
-            "weight": source.weight if weight is None else weight,
+            "weight": weight,
             "household": household,
             "recodings": {
                 name: rule
@@ -461,10 +511,11 @@ class Settings:
             "related": {key: tuple(others) for key, others in related.items()},
             "cost": cost
             if isinstance(cost, str)
-            else {key: float(one) for key, one in cost.items()},
+            else {key: _as_floats(one) for key, one in cost.items()},
             "treat": parsed_treatments(asked["treat"] or {}, source.names),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
+            "protect_shares": _keys_of(asked["protect_shares"], names, goals.strata),
             "rule_files": tuple(path for path in rules if path is not None),
         }
         others = {
@@ -472,7 +523,16 @@ class Settings:
             for name, value in asked.items()
             if name not in resolved and name in RECORDED
         }
-        return cls(**resolved, **others)  # type: ignore[arg-type]
+        settings = cls(**resolved, **others)  # type: ignore[arg-type]
+        return settings._with_bounds(source)
+
+    def _with_bounds(self, source: Source) -> Settings:
+        """Return the settings with the bounds of recodings by quantiles."""
+        if not any(rule.tails for rule in self.recodings.values()):
+            return self
+        source.check(self.columns)
+        found = with_bounds(source.data, self.recodings)
+        return replace(self, recodings=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data: what JSON holds comes back the same."""
@@ -502,7 +562,8 @@ class Settings:
             ],
             "cost": self.cost
             if isinstance(self.cost, str)
-            else {k: NEVER if math.isinf(c) else c for k, c in self.cost.items()},
+            else {key: _as_json(one) for key, one in self.cost.items()},
+            "protect_shares": list(self.protect_shares),
         }
 
     @classmethod
@@ -535,16 +596,15 @@ class Settings:
                     "related": {k: tuple(v) for k, v in plain["related"].items()},
                     "cost": cost
                     if isinstance(cost, str)
-                    else {
-                        k: math.inf if c == NEVER else float(c) for k, c in cost.items()
-                    },
+                    else {key: _as_floats(one) for key, one in cost.items()},
+                    "protect_shares": tuple(plain["protect_shares"]),
                 }
             )
         except OverflowError as error:
             raise ValueError(f"settings: {error}") from None
 
 
-def _treatments(plain: list[dict[str, Any]]) -> dict[Names, tuple[Treatment, ...]]:
+def _treatments(plain: list[dict[str, Any]]) -> dict[Any, tuple[Treatment, ...]]:
     """Return treatments from plain data, which may hold anything."""
     found = {}
     for i, one in enumerate(plain):
@@ -609,6 +669,9 @@ _OF_RECODING: Mapping[str, Kind] = {
     "others": WORD,
     "missing": _CODE,
     "drop": WHOLE,
+    "base": NUMBER,
+    "tails": Kind(lambda value: value == [], "no quantiles: a record holds bounds"),
+    "words": NAME,
     "padded": YES,
     "missing_codes": NAMES,
     "codelist": NAME,
@@ -623,6 +686,34 @@ _OF_RULE: Mapping[str, Kind] = {
 }
 
 
+def _as_floats(cost: Any) -> Any:
+    """Return the cost of a key, or of its categories by their texts, as doubles."""
+    if isinstance(cost, Mapping):
+        return {code_text(code): _as_floats(one) for code, one in cost.items()}
+    return math.inf if cost == NEVER else float(cost)
+
+
+def _as_json(cost: Any) -> Any:
+    """Return the cost of a key, or of its categories, as JSON holds it."""
+    if isinstance(cost, Mapping):
+        return {code: _as_json(one) for code, one in cost.items()}
+    return NEVER if math.isinf(cost) else cost
+
+
+def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
+    """Return the cost of a key, or of each of its categories, with its name."""
+    if not isinstance(cost, Mapping):
+        return [(f"cost of {key!r}", cost)]
+    return [(f"cost of {key!r}, category {code!r}", one) for code, one in cost.items()]
+
+
+def _keys_of(given: Any, keys: list[Any], strata: Names) -> Names:
+    """Return the keys that are named; with True all that may be blanked."""
+    if isinstance(given, bool):
+        return tuple(key for key in keys if given and key not in strata)
+    return tuple(given)
+
+
 def _check_kinds(
     *,
     weight: Any,
@@ -632,7 +723,6 @@ def _check_kinds(
     related: Any,
     roles: Any,
     accept: Any,
-    cost: Any,
     **_: Any,
 ) -> None:
     """Refuse arguments of `riskcore.protect` of the wrong kind."""
@@ -640,6 +730,8 @@ def _check_kinds(
     arguments.column_name("household", household)
     if household_keys is not None:
         arguments.names("household_keys", household_keys)
+    if isinstance(related, str) and related == DERIVED:
+        related = None
     mappings = {
         "recodings": recodings,
         "related": related,
@@ -659,11 +751,18 @@ def _check_kinds(
             )
     for key, others in (related or {}).items():
         arguments.names(f"related of {key!r}", others)
+
+
+def _check_cost_kinds(*, cost: Any, protect_shares: Any, **_: Any) -> None:
+    """Refuse costs of the wrong kind."""
     if cost is not None and not isinstance(cost, str | Mapping):
         raise _no_cost(cost)
     if isinstance(cost, Mapping):
-        for key, one in cost.items():
-            arguments.number(f"cost of {key!r}", one)
+        for key, costs in cost.items():
+            for what, one in _each_cost(key, costs):
+                arguments.number(what, one)
+    if not isinstance(protect_shares, bool):
+        arguments.names("protect_shares", protect_shares)
 
 
 def _no_cost(cost: Any) -> ValueError:
@@ -684,6 +783,19 @@ def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
     both = [*pairs, *((b, a) for a, b in pairs)]
     related = {key: tuple(b for a, b in both if a == key) for key in names}
     return {key: others for key, others in related.items() if others}
+
+
+def _derived(
+    source: Source, names: Iterable[Hashable], weight: Hashable, household: Hashable
+) -> Mapping[Any, Names]:
+    """Return the columns that determine a key, or that a key determines."""
+    engine = None if source.path is not None else engine_of(source.given)
+    if engine is not None:
+        raise engine.refuse_single(f"related={DERIVED!r}")
+    roles = [role for role in (weight, household) if role is not None]
+    source.check([*names, *roles])
+    found = derived(source.data, household, pairs=False)
+    return related_columns(found, names, roles)
 
 
 def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:

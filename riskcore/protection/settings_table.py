@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 from riskcore.assessment.settings_table import (
     ALPHA,
     METHOD,
+    SAMPLING_FRACTION,
     STRATA,
     SUBSETS,
     K,
@@ -28,6 +29,7 @@ from riskcore.common.settings import (
     NAMES,
     RECODINGS,
     RELATED,
+    SHARES,
     TREATMENTS,
     WHOLE,
     WORDS,
@@ -41,7 +43,11 @@ if TYPE_CHECKING:
     from riskcore.assessment.goals import Goal
     from riskcore.data.recode import Recoding
 
-Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
+Costs: TypeAlias = (
+    Literal["fewest", "equal", "entropy"]
+    | Mapping[Any, float]
+    | Mapping[Any, float | Mapping[Any, float]]
+)
 Plan: TypeAlias = Literal["record", "restore"]
 Suppression: TypeAlias = Literal["exact", "argus"]
 Ties: TypeAlias = Literal["rule", "secret"]
@@ -114,6 +120,7 @@ class SafetySettings(TypedDict, total=False):
     ]
     alpha: Annotated[float, ALPHA]
     population: Annotated[Any, population(file=False)]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     method: Annotated[Method, METHOD]
 
 
@@ -174,8 +181,21 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "choices the key with the least entropy is taken, then the first by name. "
             "equal: all keys cost the same; among equal choices the first in --keys is "
             "taken, as in mu-Argus. entropy: the entropy of the key. KEY=NUMBER ...: "
-            "the given costs, and 50 for other keys; KEY=never is never blanked. The "
-            "default is the costs in mu-Argus metadata, otherwise fewest",
+            "the given costs, and 50 for other keys; KEY=never is never blanked. "
+            "KEY[CATEGORY]=NUMBER ...: the cost of a category after recoding, and 50 "
+            "for the others of the key. The default is the costs in mu-Argus metadata, "
+            "otherwise fewest",
+        ),
+    ]
+    protect_shares: Annotated[
+        bool | Iterable[Hashable],
+        Setting(
+            default=False,
+            kind=SHARES,
+            metavar="COLUMN",
+            help="keep the shares of rare categories, of all keys or of those named: a "
+            "value costs the more the fewer records its category has. Its cost is "
+            "multiplied by 1 plus the per cent of the category that one record is",
         ),
     ]
     household_keys: Annotated[
@@ -188,11 +208,12 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
         ),
     ]
     related: Annotated[
-        Mapping[Any, Iterable[Hashable]] | None,
+        Mapping[Any, Iterable[Hashable]] | Literal["derived"] | None,
         Setting(
             kind=RELATED,
             metavar="KEY=COLUMN",
-            help="columns to blank together with a key",
+            help="columns to blank together with a key; derived: all columns that "
+            "determine a key or that a key determines, such as recodes and copies",
         ),
     ]
     suppression: Annotated[
@@ -259,10 +280,10 @@ class WriteSettings(TypedDict, total=False):
             default=False,
             kind=FLAG,
             metavar="SEED",
-            help="write the records in a random order, with households together; only "
-            "the private record holds the order. In a sorted file, neighbors reveal "
-            "what was suppressed. A SEED gives a fixed order, for tests only: others "
-            "can try seeds",
+            help="write the records in a random order, with households together (apart "
+            "if their ids are dropped); only the private record holds the order. In a "
+            "sorted file, neighbors reveal what was suppressed. A SEED gives a fixed "
+            "order, for tests only: others can try seeds",
         ),
     ]
     renumber: Annotated[

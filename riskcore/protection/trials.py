@@ -21,6 +21,8 @@ from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import settings_of
 from riskcore.common.words import counted, shortened
+from riskcore.comparison.losses import CategoryLoss
+from riskcore.comparison.result import loss_plain
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.reading import Reading
@@ -75,6 +77,12 @@ class Trial:
     share_lost : float or None
         Information lost by recoding and suppression, as a share of the entropy of the
         original; the mean over keys, see `KeyComparison.share_lost`.
+    largest_loss : CategoryLoss or None
+        The category that lost the largest share of its records by suppression.
+    largest_change : CategoryLoss or None
+        The category whose share of the known values changed most.
+    mean_total_variation_of_values : float or None
+        Mean total variation, over keys, of the shares among the known values.
     mean_total_variation : float or None
         Mean total variation of the two-way tables, on the categories of the safe file.
     pmse, pmse_ratio : float or None
@@ -95,6 +103,9 @@ class Trial:
     suppressed: dict[Any, int] | None = None
     categories: dict[Any, int] | None = None
     share_lost: float | None = None
+    largest_loss: CategoryLoss | None = None
+    largest_change: CategoryLoss | None = None
+    mean_total_variation_of_values: float | None = None
     mean_total_variation: float | None = None
     pmse: float | None = None
     pmse_ratio: float | None = None
@@ -288,6 +299,8 @@ class Trials:
             for name in ("suppressed", "categories"):
                 if row[name] is not None:
                     row[name] = {str(key): n for key, n in row[name].items()}
+            for name in ("largest_loss", "largest_change"):
+                row[name] = loss_plain(getattr(one, name))
             row["settings"] = {k: _plain(v) for k, v in one.settings.items()}
             row["warnings"] = list(one.warnings)
             row["values_suppressed"] = one.values_suppressed
@@ -480,6 +493,9 @@ def _tried(
         suppressed=result.suppressed,
         categories={one.key: one.safe.categories for one in found.keys},
         share_lost=found.share_lost,
+        largest_loss=found.largest_loss,
+        largest_change=found.largest_change,
+        mean_total_variation_of_values=found.mean_total_variation_of_values,
         mean_total_variation=found.mean_total_variation,
         pmse=found.propensity.pmse,
         pmse_ratio=found.propensity.ratio,

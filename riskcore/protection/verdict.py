@@ -17,6 +17,7 @@ from riskcore.protection.on_engine import unchecked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import record
 from riskcore.protection.suppression.key_sets import KeySet
+from riskcore.protection.suppression.rounds import costs_of_sets
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -146,9 +147,9 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     cells = one.protected.cells
     count = cells.count_of(unsafe)
     open_keys = np.zeros(len(cells.rows), bool)
-    for i, key in enumerate(cells.keys):
-        if result.settings.cost_of(key) < np.inf:
-            open_keys |= cells.present(i)[cells.rows]
+    costs = costs_of_sets([one.recoded], result.settings)[0]
+    for i, cost in enumerate(costs.T):
+        open_keys |= cells.present(i)[cells.rows] & np.isfinite(cost)
     stuck = cells.count_of(unsafe & ~open_keys)
     why = []
     if stuck:

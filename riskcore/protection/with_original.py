@@ -9,10 +9,13 @@ import numpy as np
 
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
-from riskcore.comparison.compare import check_columns, numbers_of
+from riskcore.comparison.compare import check_columns, numbers_of, refuse_single
+from riskcore.comparison.formula import formulas, table_columns
 from riskcore.comparison.measures import Floats
 from riskcore.comparison.result import Comparison
 from riskcore.comparison.statistics import File, compare_files
+from riskcore.comparison.studies import columns_of_studies, with_studies
+from riskcore.comparison.study_columns import Columns
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, weights
 from riskcore.data.engines.groups import Groups
@@ -24,6 +27,8 @@ def comparison_of(
     columns: Iterable[Hashable] = (),
     strata: Iterable[Hashable] = (),
     *,
+    models: Iterable[str] = (),
+    tables: Iterable[str | Sequence[Hashable]] = (),
     interactions: bool = False,
     progress: Lines | None = None,
 ) -> Comparison:
@@ -31,11 +36,15 @@ def comparison_of(
     settings, source = result.settings, result.source
     numbers = arguments.names("columns", columns)
     by = arguments.names("strata", strata)
-    source.check([*numbers, *by])
+    studied = formulas(models), table_columns(tables)
+    also = columns_of_studies(*studied, numbers)
+    source.check([*numbers, *by, *also])
     keys, weight = settings.variables, settings.weight
     check_columns(keys, weight, numbers, by)
-    names = list(dict.fromkeys([*keys, *by]))
+    names = list(dict.fromkeys([*keys, *by, *also]))
     if result.on_engine is not None:
+        engine = result.on_engine.engine
+        refuse_single(engine, models=studied[0], tables=studied[1])
         _refuse_single(result, numbers, by)
     before = _coded(result, names)
     treated = {} if result.treated is None else result.treated.after
@@ -47,9 +56,9 @@ def comparison_of(
     )
     columns_before = {name: _numbers(result, name) for name in numbers}
     columns_after = {name: _numbers(result, name, after=True) for name in numbers}
-    return compare_files(
-        File(before, columns_before),
-        File(after, columns_after),
+    files = File(before, columns_before), File(after, columns_after)
+    found = compare_files(
+        *files,
         keys,
         weight,
         recodings=settings.recodings,
@@ -59,6 +68,8 @@ def comparison_of(
         labels=source.labels,
         progress=progress or silent,
     )
+    used = Columns(files, keys, settings.recodings, source.labels)
+    return with_studies(found, used, *studied)
 
 
 def _coded(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import WEIGHTS
-from riskcore.common.words import printable
+from riskcore.common.words import listed, printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.settings import Settings
 
@@ -38,6 +38,8 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     facts = [("individual risk", METHOD_NAMES[of.method])]
     if of.population_name != WEIGHTS:
         facts.append(("population", of.population_name))
+    if isinstance(of, Assessment) and not any(of.cells.missing_values):
+        return facts
     if counting.missing != "refuse":
         facts.append(("missing keys", MISSING_NAMES[counting.missing]))
     if counting.missing == "wildcard":
@@ -76,24 +78,37 @@ def _with_arrows(rules: str) -> str:
 def suppression_facts(settings: Settings) -> list[tuple[str, str]]:
     """Return the costs of suppression and how suppressed values are chosen."""
     facts = [
-        ("costs", cost_text(settings.cost)),
+        ("costs", cost_text(settings.cost, settings.protect_shares)),
         ("suppression", SUPPRESSION_NAMES[settings.suppression]),
     ]
     return facts if settings.plan == "record" else [*facts, ("plan", _PLAN)]
 
 
-def cost_text(cost: Any) -> str:
-    """Return the cost of suppressing each key."""
+def cost_text(cost: Any, protect_shares: Sequence[Any] = ()) -> str:
+    """Return the cost of suppressing each key or category."""
     if isinstance(cost, str):
-        return {
+        words = {
             "fewest": "equal for all keys, ties by entropy and name",
             "equal": "equal for all keys, ties by their order",
             "entropy": "entropy",
         }[cost]
-    return ", ".join(
-        f"{label(key)} {'never' if one in ('never', math.inf) else f'{one:.8g}'}"
-        for key, one in cost.items()
-    )
+    else:
+        words = ", ".join(
+            f"{name} {'never' if one in ('never', math.inf) else f'{one:.8g}'}"
+            for key, given in cost.items()
+            for name, one in _each_cost(key, given)
+        )
+    if protect_shares:
+        named = listed(map(label, protect_shares))
+        words += f"; times 1 + 100/n where n records have the category of {named}"
+    return words
+
+
+def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
+    """Return the cost of a key, or of its categories, with their names."""
+    if not isinstance(cost, Mapping):
+        return [(label(key), cost)]
+    return [(f"{label(key)}[{label(code)}]", one) for code, one in cost.items()]
 
 
 def threshold_facts(settings: Settings) -> list[tuple[str, str]]:

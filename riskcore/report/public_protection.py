@@ -114,6 +114,8 @@ def public_facts(settings: Settings) -> list[tuple[str, str]]:
 def _recoding_kind(recoding: Recoding) -> str:
     if recoding.drop:
         return f"without the last {counted(recoding.drop, 'character')}"
+    if recoding.base:
+        return f"rounded to multiples of {recoding.base:,}"
     if all(rule.single for rule in recoding.rules):
         return "single codes replaced" if recoding.rules else "missing values replaced"
     return "ranges of codes taken together"

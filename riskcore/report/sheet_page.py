@@ -13,7 +13,15 @@ from riskcore.report.sheet_charts import PartChart
 from riskcore.report.templating import need_jinja, render
 
 # Rules whose bound may be a figure of a file.
-_MEASURED = ("max_risk", "max_rate", "t")
+_MEASURED = (
+    "threshold",
+    "max_risk",
+    "max_rate",
+    "household_threshold",
+    "max_household_risk",
+    "max_household_rate",
+    "t",
+)
 
 
 def sheet_page(

@@ -51,6 +51,8 @@ def summary(
             **households,
             **_household_goals(assessment, counted_at, rate),
         }
+    if assessment.numeric is not None:
+        figures["numeric"] = assessment.numeric.to_dict()
     figures["riskiest"] = [
         {str(name): code(value) for name, value in row.items()}
         for row in assessment.riskiest(top)

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.reported_figures import (
     CELL_FIGURES,
     label,
@@ -66,6 +67,8 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
             yield _target(figures["households"]["for_rate"], "households")
     if figures.get("not_examined"):
         yield _not_examined(figures["not_examined"])
+    if "numeric" in figures:
+        yield from numeric_parts(figures["numeric"])
     if figures["riskiest"]:
         yield _riskiest(figures["riskiest"], labels_of_plain(figures.get("labels")))
 
@@ -148,9 +151,16 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if settings["level"] == "household":
         facts.append(("level", "one row for each household"))
     facts.append(("recoded", _recoded(settings["recodings"])))
-    facts.append(("costs of suppression", cost_text(settings["cost"])))
+    cost = cost_text(settings["cost"], settings["protect_shares"])
+    facts.append(("costs of suppression", cost))
     parts = list(_protection_parts(record))
-    return Sheet("Protection", facts, parts, head=[*_verdict(record)]).text(title)
+    return Sheet(
+        "Protection",
+        facts,
+        parts,
+        sentences=[line for one in record["weight_remarks"] for line in _wrapped(one)],
+        head=[*_verdict(record)],
+    ).text(title)
 
 
 def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
@@ -162,6 +172,8 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
     if record["treated"] is not None:
         yield from _treated(record["treated"], record["records"])
+    if record["numeric"] is not None:
+        yield from _numbers(record["numeric"]["protected"], record["treated"])
     if settings["plan"] != "record":
         yield Part("Plan of the file", certificate_facts(record["plan"]))
     if len(rounds) > 1:
@@ -195,18 +207,28 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
     )
 
 
+def _numbers(risk: dict[str, Any], treated: dict[str, Any] | None) -> Iterator[Part]:
+    """Yield the risk from numbers; altered numbers are not known exactly."""
+    altered = {
+        name
+        for one in (treated or {"rules": []})["rules"]
+        for name in one["columns"]
+        if one["alters"]
+    }
+    parts = list(numeric_parts(risk))
+    yield from parts[altered.issuperset(risk["columns"]) :]
+
+
 def _treated(treated: dict[str, Any], records: int) -> Iterator[Part]:
     """Yield what became of the treated columns."""
-    rules = {
-        name: "; ".join(one["rules"])
-        for one in treated["rules"]
-        for name in one["columns"]
-    }
-    rows = [["column", "treatment", "altered"]]
-    for name, count in treated["altered"].items():
-        share = f"{100 * count / records:.3g} %"
-        rows.append([label(name), printable(rules[name]), share])
-    yield Part("Treated columns", rows=rows, sides="<<>")
+    said = []
+    for one in treated["rules"]:
+        names = ", ".join(map(label, one["columns"]))
+        counts = [treated["altered"][name] for name in one["columns"]]
+        shares = ", ".join(f"{100 * count / records:.3g} %" for count in counts)
+        rules = "; then ".join(one["rules"])
+        said += _wrapped(f"{names}: {rules} ({shares} of the values changed)")
+    yield Part("Treated columns", sentences=said)
     if treated["columns"]:
         yield Part(rows=_effects(treated["columns"]), sides="<>")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from riskcore.assessment.reported_figures import whole_label
@@ -10,7 +11,7 @@ from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
 from riskcore.report.risk_utility_svg import spots
 from riskcore.report.templating import need_jinja, render
-from riskcore.report.utility_view import utility_view
+from riskcore.report.utility_view import studies_view, utility_view
 
 # Longer tables show the categories that have changed most.
 MOST_CATEGORIES = 40
@@ -47,22 +48,26 @@ def comparison_page(found: Comparison, *, title: str) -> str:
     """
     need_jinja()
     figures = found.to_dict()
+    named = partial(utility_text.with_label, labels=figures["labels"], form=whole_label)
     return render(
         "utility.html",
         title=title,
         verdict="",
         found=found,
         names=[one.key for one in found.keys],
-        keys=utility_text.key_rows(figures["keys"], whole_label),
+        keys=utility_text.key_rows(figures["keys"], named),
         missing=utility_text.distance_rows(figures["keys"], name=whole_label),
         percent=utility_text.percent,
         recoded=any(one.recoded is not None for one in found.keys),
-        tables=[_table(one) for one in found.keys if one.table],
-        numbers=utility_text.number_rows(figures, whole_label),
+        tables=[
+            {**_table(one), "name": named(one.key)} for one in found.keys if one.table
+        ],
+        numbers=utility_text.number_rows(figures, named),
         correlations=utility_text.correlation_rows(
             figures["correlations"], whole_label
         ),
         view=utility_view(found),
+        studies=studies_view(found),
     )
 
 

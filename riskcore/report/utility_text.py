@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from riskcore.assessment.reported_figures import label
+from riskcore.common.html import readable
 from riskcore.common.sheet import Part, Sheet
-from riskcore.common.words import counted
+from riskcore.common.words import counted, printable
+from riskcore.comparison.analyses import category_of
 
-# Numbers of pairs of keys and of strata in the text; JSON has all.
+# Numbers of pairs of keys, of strata and of cells of a table in the text; JSON has all.
 _LISTED = 5
 _STRATA = 20
+CELLS = 10
+_WIDTH = 84
+_SMALL = 1e-4  # smaller figures have an exponent
 
 Plain = dict[str, Any]
 # How a name is written: cut in a terminal, whole on a page.
 Name = Callable[[Any], str]
+Facts = list[tuple[str, str]]
 
 
 def comparison_text(figures: Plain, title: str) -> str:
@@ -31,22 +39,161 @@ def comparison_text(figures: Plain, title: str) -> str:
 
 
 def _comparison_parts(figures: Plain) -> Iterator[Part]:
+    if figures["verdicts"]:
+        yield Part("Verdicts", sentences=_wrapped(figures["verdicts"]))
+    for one in figures["models"]:
+        yield Part(
+            f"Model {printable(one['formula'])}",
+            model_facts(one, figures["labels"]),
+            coefficient_rows(one),
+            "<<<>><",
+            _wrapped(one["notes"]),
+            spaced=True,
+        )
+    for one in figures["tables"]:
+        if one["cells"]:
+            yield _table(one)
     keys = figures["keys"]
-    yield Part("Keys", rows=key_rows(keys), sides="<<>")
+    named = partial(with_label, labels=figures["labels"])
+    yield Part("Keys", rows=key_rows(keys, named), sides="<<>")
     reasons = [f"{label(one['key'])}: {one['reason']}" for one in keys if one["reason"]]
     tables = distance_rows(keys)
     yield Part("Weighted tables of the keys", (), tables, "<>", reasons)
+    lost = loss_rows(figures)
+    if len(lost) > 1:
+        change = change_sentence(figures)
+        yield Part("Categories that lost most", (), lost, "<<>", [change])
     if figures["pairs"]:
         yield _pairs(figures)
     for name, rows, sides in (
-        ("Numeric columns", number_rows(figures), "<<>"),
+        ("Numeric columns", number_rows(figures, named), "<<>"),
         ("Correlations (Pearson)", correlation_rows(figures["correlations"]), "<>"),
     ):
         if len(rows) > 1:
             yield Part(name, rows=rows, sides=sides)
     if figures["strata"]["rows"]:
         yield _strata(figures)
-    yield Part(sentences=propensity_lines(figures), indents=(2, 2))
+    yield Part(sentences=_wrapped(propensity_lines(figures)), indents=(2, 2))
+
+
+def _wrapped(sentences: list[str]) -> list[str]:
+    """Return sentences as lines for a terminal, the first line of each to the left."""
+    return [
+        line
+        for one in sentences
+        for line in textwrap.wrap(
+            printable(one), _WIDTH, subsequent_indent="  ", break_on_hyphens=False
+        )
+    ]
+
+
+def with_label(name: Any, labels: Mapping[str, str], form: Name = label) -> str:
+    """Return the name of a column, followed by the label that a file has for it."""
+    found = labels.get(str(name))
+    return form(name) if found is None else f"{form(name)} ({form(found)})"
+
+
+# --- models and tables of users ---
+
+
+def model_facts(model: Plain, labels: Mapping[str, str], form: Name = label) -> Facts:
+    """Return what a model is of, and the records it rests on."""
+    known = [with_label(name, labels, form) for name in _variables(model, labels)]
+    bases = [category_of(form(x), form(one)) for x, one in model["base"].items()]
+    errors = "robust, with weights" if model["weighted"] else "of the model"
+    return [
+        (f"{model['kind']} model of", form(model["response"])),
+        *([("variables", ", ".join(known))] if known else []),
+        *([("compared with", ", ".join(bases))] if bases else []),
+        *records_facts(model),
+        ("standard errors", errors),
+    ]
+
+
+def _variables(model: Plain, labels: Mapping[str, str]) -> list[str]:
+    return [name for name in model["variables"] if name in labels]
+
+
+def records_facts(study: Plain) -> Facts:
+    """Return the complete and the incomplete records of a model or a table."""
+    return [
+        (what, before_after(*(f"{study[f'{name}_{when}']:,}" for when in _WHEN)))
+        for what, name in (
+            ("complete records", "records"),
+            ("incomplete, left out", "incomplete"),
+        )
+    ]
+
+
+_WHEN = "before", "after"
+_CHANGES = {
+    "": "",
+    "sign": "sign changes",
+    "significance": "significance changes",
+    "estimate": "only one file has an estimate",
+}
+
+
+def coefficient_rows(
+    model: Plain, form: Name = label, interval: str = " ({} to {})"
+) -> list[list[str]]:
+    """Return the coefficients before and after, after a header row."""
+    if not model["coefficients"]:
+        return []
+    estimates = [f"{when} (95 % interval)" for when in _WHEN]
+    rows = [["", *estimates, "overlap", "difference, s.e.", ""]]
+    for one in model["coefficients"]:
+        found = [
+            number(one[when])
+            + ("" if ends is None else interval.format(*map(number, ends)))
+            for when, ends in ((x, one[f"interval_{x}"]) for x in _WHEN)
+        ]
+        compared = (
+            percent(_rounded(one["overlap"])),
+            number(_rounded(one["difference"])),
+        )
+        rows.append([form(one["term"]), *found, *compared, _CHANGES[one["change"]]])
+    return rows
+
+
+def _rounded(value: float | None) -> float | None:
+    """Return a figure without what is rounding alone."""
+    return None if value is None else round(value, 6) + 0.0
+
+
+def _table(table: Plain) -> Part:
+    """Return the cells of a table that have changed most."""
+    rows = cell_rows(table, CELLS)
+    more = len(table["cells"]) - CELLS
+    said = [f"and {counted(more, 'share')} that changed less"] if more > 0 else []
+    facts = [
+        *records_facts(table),
+        ("total variation", number(table["total_variation"])),
+    ]
+    title = f"Table {' x '.join(map(label, table['columns']))}"
+    return Part(title, facts, rows, "<>>>><", said, spaced=True)
+
+
+def cell_rows(table: Plain, most: int, form: Name = label) -> list[list[str]]:
+    """Return the shares that have changed most, in order, after a header row."""
+    cells = table["cells"]
+    ranked = sorted(range(len(cells)), key=lambda i: (-abs(cells[i]["change"]), i))
+    rows = [["", "before", "after", "change, points", "95 % margin", ""]]
+    for one in (cells[i] for i in sorted(ranked[:most])):
+        rows.append(
+            [
+                " x ".join(map(form, one["categories"])),
+                percent(one["share_before"]),
+                percent(one["share_after"]),
+                number(100 * one["change"]),
+                f"± {number(100 * one['margin'])}",
+                "leaves its interval" if one["outside"] else "",
+            ]
+        )
+    return rows
+
+
+# --- all keys ---
 
 
 def before_after(before: str, after: str) -> str:
@@ -54,14 +201,18 @@ def before_after(before: str, after: str) -> str:
     return before if before == after else f"{before} before, {after} after"
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Return a figure as text, a dash if it is unknown."""
-    return "-" if value is None else f"{value:.{digits}g}"
+def number(value: float | None) -> str:
+    """Return a figure with three digits, a dash if it is unknown."""
+    if value is None:
+        return "-"
+    size = abs(value)
+    text = f"{size:.3g}" if 0 < size < _SMALL else readable(size)
+    return f"{'-' if value < 0 else ''}{text.replace('e-0', 'e-')}"
 
 
 def percent(share: float | None) -> str:
     """Return a share in per cent with three digits, a dash if it is unknown."""
-    return "-" if share is None else f"{100 * share:.3g} %"
+    return "-" if share is None else f"{number(100 * share)} %"
 
 
 def whole(value: int | None) -> str:
@@ -70,12 +221,10 @@ def whole(value: int | None) -> str:
 
 
 def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
-    """Return the categories and entropy of the keys by stage, after a header row."""
-    recoded = any(one["recoded"] for one in keys)
-    stages = ["original", *(["recoded"] if recoded else []), "safe"]
-    rows = [["", "", *stages]]
+    """Return the categories and entropy of the keys by file, after a header row."""
+    rows = [["", "", *_WHEN]]
     for one in keys:
-        found = [one[stage] or one["original"] for stage in stages]
+        found = one["original"], one["safe"]
         shown = name(one["key"])
         for what, values in (
             ("categories", [whole(stage["categories"]) for stage in found]),
@@ -114,6 +263,39 @@ def distance_rows(
     return rows
 
 
+def loss_rows(figures: Plain, name: Name = label) -> list[list[str]]:
+    """Return the categories that lost most by suppression, after a header row."""
+    head = ["", "category", "records before", "after", "lost"]
+    rows = [[*head, "share of the known before", "after"]]
+    for one in figures["losses"]["categories"][:_LISTED]:
+        counts = whole(one["records_before"]), whole(one["records_after"])
+        shares = (percent(one[f"known_{when}"]) for when in ("before", "after"))
+        names = name(one["key"]), name(one["category"])
+        rows.append([*names, *counts, percent(one["lost"]), *shares])
+    return rows
+
+
+def change_sentence(figures: Plain) -> str:
+    """Return how far shares among the known values changed."""
+    found = figures["losses"]
+    one, mean = found["largest_change"], found["mean_total_variation_of_values"]
+    shares = (percent(one[f"known_{when}"]) for when in ("before", "after"))
+    return (
+        f"Among the known values, the share of {category(one)} changed most, from "
+        f"{' to '.join(shares)}; mean TV over the keys {number(mean)}"
+    )
+
+
+def category(one: Plain) -> str:
+    """Return a category with its key."""
+    return f"{label(one['key'])}={label(one['category'])}"
+
+
+def lost_most(one: Plain | None) -> str:
+    """Return the share that a category lost and its name, a dash if none did."""
+    return "-" if one is None else f"{percent(one['lost'])} of {category(one)}"
+
+
 def _pairs(figures: Plain) -> Part:
     """Return the distances of the two-way tables, the largest ones first."""
     ranked = most_changed(figures["pairs"])
@@ -149,16 +331,20 @@ def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
 
 def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the moments and quantiles of columns of numbers, after a header row."""
-    shares = [f"{100 * share:g}%" for share in figures["quantiles"]]
-    rows = [["", "", "records", "missing", "mean", "variance", *shares]]
+    quantiles = [f"{100 * share:g} % quantile" for share in figures["quantiles"]]
+    rows = [["", "", *_WHEN]]
     for one in figures["numbers"]:
-        for when in ("before", "after"):
-            found = one[when]
-            counts = [whole(found[x]) for x in ("records", "missing")]
-            quantiles = found["quantiles"] or [None] * len(shares)
-            moments = (found["mean"], found["variance"], *quantiles)
-            values = [number(x, 6) for x in moments]
-            rows.append([name(one["column"]), when, *counts, *values])
+        found = [one[when] for when in _WHEN]
+        lines = [
+            (x, [whole(each[x]) for each in found]) for x in ("records", "missing")
+        ]
+        for x in ("mean", "variance"):
+            lines.append((x, [number(each[x]) for each in found]))
+        for i, x in enumerate(quantiles):
+            values = [each["quantiles"] and each["quantiles"][i] for each in found]
+            lines.append((x, [number(value) for value in values]))
+        for i, (what, values) in enumerate(lines):
+            rows.append(["" if i else name(one["column"]), what, *values])
     return rows
 
 
@@ -208,24 +394,37 @@ def propensity_lines(figures: Plain) -> list[str]:
     terms = "main effects and pairs" if found["interactions"] else "main effects"
     if found["pmse"] is None:
         return [f"Propensity score ({terms}): none, {found['reason']}"]
+    pmse, ratio = found["pmse"], found["ratio"]
     lines = [
         f"Propensity score ({terms}, {counted(found['parameters'], 'parameter')}): "
-        f"pMSE {number(found['pmse'], 6)}, {number(found['ratio'])} times the pMSE "
-        "of a fresh sample"
+        f"pMSE {number(pmse)}. It would be 0 if the score could not tell the safe file "
+        "from the original"
+        + (", and it cannot." if pmse == 0 else f". {_beside_sampling(found)}")
     ]
     if found["told_apart"]:
         lines.append(
             f"{counted(found['told_apart'], 'record')} can be assigned to a file with "
-            "certainty, because their category occurs in one file only"
+            "certainty, because their category occurs in one file only."
         )
     if found["reason"]:
-        lines.append(f"Note: {found['reason']}")
-    lines.append(
-        "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
-        "differ like two samples of one population. It is not a test: the safe file "
-        "is a changed copy of the original."
-    )
+        lines.append(f"Note: {found['reason']}.")
+    if ratio is not None and pmse > 0:
+        lines.append(
+            "This is not a test: the safe file is a changed copy of the original."
+        )
     return lines
+
+
+def _beside_sampling(found: Plain) -> str:
+    """Return what a pMSE means beside that of two samples of one population."""
+    if found["ratio"] is None:
+        return "Nothing is known to compare it with"
+    more = "less" if found["ratio"] < 1 else "more"
+    return (
+        f"Two samples of one population would give {number(found['expected'])}; this "
+        f"is {number(found['ratio'])} times as much, so the files differ {more} than "
+        "two such samples."
+    )
 
 
 def trials_text(figures: Plain, title: str) -> str:
@@ -250,8 +449,10 @@ def trials_text(figures: Plain, title: str) -> str:
 # The meaning of the mark of the front.
 FRONT = (
     "*: no other safe candidate has less risk, loses less information and has a "
-    "smaller TV. TV and pMSE are on the categories of the safe file: they do not know "
-    "what recoding loses; information lost counts a blank as a coarse category."
+    "smaller mean TV. TV and pMSE are on the categories of the safe file: they do not "
+    "know what recoding loses; information lost counts a blank as a coarse category. "
+    "Largest loss: the category of which suppression took the largest share of its "
+    "records. TV of known: the mean total variation of the keys' known values."
 )
 
 
@@ -264,6 +465,8 @@ _OF_TRIAL: dict[str, tuple[str, Callable[[Any], str]]] = {
     "max_risk": ("max risk", number),
     "values_suppressed": ("suppressed", whole),
     "share_lost": ("information lost", percent),
+    "largest_loss": ("largest loss", lost_most),
+    "mean_total_variation_of_values": ("TV of known", number),
     "mean_total_variation": ("mean TV", number),
     "pmse": ("pMSE", number),
 }

@@ -12,6 +12,8 @@ from riskcore.report import utility_text
 
 # Largest file that a report compares; a million records take about 2 s.
 MOST_RECORDS = 5_000_000
+# Longer tables of users show the cells that have changed most.
+MOST_CELLS = 40
 # Numbers of pairs of keys and of strata in the report of a protection.
 _PAIRS, _STRATA = 5, 20
 
@@ -45,6 +47,7 @@ def utility_view(
             for value in (found.mean_total_variation, found.mean_hellinger)
         ],
         "means_known": found.mean_total_variation is not None,
+        "losses": utility_text.loss_rows(figures, whole_label),
         "strata": listed,
         "more_strata": len(by_stratum) - len(listed),
         "reasons": [
@@ -53,6 +56,52 @@ def utility_view(
         "propensity": [
             one.rstrip(".") for one in utility_text.propensity_lines(figures)
         ],
+    }
+
+
+def studies_view(found: Comparison) -> dict[str, Any]:
+    """Return the values of the sections on the models and tables of a user."""
+    figures = found.to_dict()
+    models, tables = figures["models"], figures["tables"]
+    return {
+        "verdicts": [
+            *(_verdict(one["formula"], one) for one in models),
+            *(_verdict(f"Table {' x '.join(one['columns'])}", one) for one in tables),
+        ],
+        "models": [
+            {
+                "name": one["formula"],
+                "facts": utility_text.model_facts(one, figures["labels"], whole_label),
+                "rows": utility_text.coefficient_rows(one, whole_label, "\n{} to {}"),
+                "notes": [note[0].upper() + note[1:] for note in one["notes"]],
+            }
+            for one in models
+        ],
+        "tables": [_table_view(one) for one in tables if one["cells"]],
+    }
+
+
+def _verdict(name: str, study: dict[str, Any]) -> dict[str, Any]:
+    text = study["verdict"]
+    return {
+        "name": name,
+        "status": study["status"],
+        "text": text[0].upper() + text[1:],
+    }
+
+
+def _table_view(table: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a table of a user."""
+    rows = utility_text.cell_rows(table, MOST_CELLS, whole_label)
+    variation = utility_text.number(table["total_variation"])
+    return {
+        "name": " x ".join(table["columns"]),
+        "facts": [
+            *utility_text.records_facts(table),
+            ("total variation", variation),
+        ],
+        "rows": rows,
+        "more": max(len(table["cells"]) - MOST_CELLS, 0),
     }
 
 

@@ -517,7 +517,12 @@ nan, inf = math.nan, math.inf
         ({"w": ["1", "2", "3"]}, {}, TypeError, "weight 'w'"),
         ({"w": [1.0, -2.0, -3.0]}, {}, ValueError, "'w': 2 zero or negative in 3"),
         ({"w": [1.0, nan, 3.0]}, {}, ValueError, "'w': 1 missing in 3 records"),
-        ({"k": ["a", None, "b"]}, {}, ValueError, "'k' in 1 of 3 records"),
+        (
+            {"k": ["a", None, "b"]},
+            {"missing": "refuse"},
+            ValueError,
+            "'k' in 1 of 3 records",
+        ),
         ({"h": [1, None, 2]}, {}, ValueError, "household 'h': missing in 1 of 3"),
         ({"h": [nan, None, 2.0]}, {}, ValueError, "household 'h': missing in 2 of 3"),
         ({"k": [["list"]] * 3}, {}, TypeError, "key 'k'"),
@@ -600,3 +605,37 @@ def test_questions_refused():
     ):
         with pytest.raises(ValueError, match="household=column"):
             question()
+
+
+def test_missing_keys_match_any_value_by_default_and_it_is_said():
+    data = {"a": [1, 1, None, 2], "b": [1, 1, 1, None], "w": [9.0] * 4}
+    found = assess(data, ["a", "b"], "w")
+    same = assess(data, ["a", "b"], "w", missing="wildcard")
+    np.testing.assert_array_equal(found.individual_risk, same.individual_risk)
+    assert "2 records with missing keys>" in repr(found)
+    assert "with missing keys" in repr(found.cells)
+    assert "in 2 records; they match any value, as in sdcMicro" in found.summary()
+    assert found.figures["incomplete_records"] == 2
+    for whole in (
+        assess({"a": [1, 2]}, ["a"]),
+        assess(data, ["a"], "w", missing="category"),
+    ):
+        assert "missing keys" not in repr(whole)
+    assert "missing keys" not in assess({"a": [1, 2]}, ["a"]).summary()
+
+
+@pytest.mark.parametrize("missing", [None, 1])
+def test_an_engine_keeps_cells_unless_keys_are_missing(missing):
+    data = {"a": [1, 1, missing, 2], "w": [3.0, 4.0, 5.0, 6.0]}
+    there = assess(pl.DataFrame(data).lazy(), ["a"], "w")
+    here = assess(data, ["a"], "w")
+    assert type(there).__name__ == (
+        "Assessment" if missing is None else "HeldAssessment"
+    )
+    assert there.max_risk == here.max_risk
+    assert there.reidentification_rate == here.reidentification_rate
+    records = there.records.collect().sort("w")
+    np.testing.assert_array_equal(records["individual_risk"], here.individual_risk)
+    # What a record counts for others must be known where cells are collected.
+    half = assess(pl.DataFrame(data).lazy(), ["a"], "w", alpha=0.5)
+    assert half.cells.alpha == 0.5

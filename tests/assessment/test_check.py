@@ -103,7 +103,7 @@ def test_every_area_has_its_people():
         ):
             check(data, ["a"], **how | {"area": asked})
     with pytest.raises(ValueError, match="missing key values: 'county' in 400"):
-        check(data, KEYS, min_population=4, area=["county"])
+        check(data, KEYS, min_population=4, area=["county"], missing="refuse")
 
 
 def test_a_protected_file_passes_what_it_was_protected_for():
@@ -318,3 +318,26 @@ def test_reports_are_refused_before_the_work(refused, monkeypatch, options, mess
     monkeypatch.setattr("riskcore.assessment.check.check", work)
     assert message in refused(f"{CHECK} --k 2 {options}")
     assert Path("old.html").read_text() == "old"
+
+
+@needs.engine("duckdb")
+def test_records_with_missing_keys_are_counted():
+    import duckdb
+
+    data = survey(missing=0.03)
+    some = [a is None or b is None for a, b in zip(data["a"], data["b"], strict=True)]
+    note = f"{sum(some)} records have missing keys; they match any value."
+    frame = pl.DataFrame(data)
+    held = duckdb.connect().from_arrow(frame.to_arrow())
+    for given in (data, frame.lazy(), held):
+        for how in ({"k": 3}, {"max_risk": 0.5}):
+            found = check(given, KEYS, "w", **how)
+            assert found.notes == (note,)
+            assert found.to_dict()["notes"] == [note]
+            assert f"  {note}\n  " in found.text()
+            assert note in found._repr_html_()
+    by_set = check(data, [["a"], KEYS], k=3).notes
+    assert by_set[0].endswith("have missing keys of a; they match any value.")
+    assert by_set[1] == note.replace("keys;", "keys of a x b;")
+    assert not check(data, KEYS, k=3, missing="category").notes
+    assert not check(survey(), KEYS, k=3).notes

@@ -109,9 +109,12 @@ HOLES = {
 }
 
 
-def test_missing_values_are_refused_by_default():
+def test_missing_sensitive_values_are_refused_by_default():
+    both = {"missing_sensitive": "ignore", "missing": "refuse"}
     with pytest.raises(ValueError, match="missing key values: 'key' in 1"):
-        diversity(HOLES, ["key"], "condition", missing_sensitive="ignore")
+        diversity(HOLES, ["key"], "condition", **both)
+    usual = diversity(HOLES, ["key"], "condition", missing_sensitive="ignore")
+    assert usual.cells.missing == "wildcard"
     with pytest.raises(
         ValueError, match="sensitive variables: 'condition' in 3 of 5 records"
     ):
@@ -291,7 +294,7 @@ def test_c_is_what_is_written(c):
         ),
         ({"missing": "no"}, ValueError, "missing='no'"),
         ({"missing_sensitive": "no"}, ValueError, "missing_sensitive='no'"),
-        ({"alpha": 0.5}, ValueError, "alpha=0.5 needs"),
+        ({"alpha": 0.5, "missing": "argus"}, ValueError, "alpha=0.5 needs"),
     ],
 )
 def test_refused(options, error, message):

@@ -162,7 +162,7 @@ def test_a_frame_of_counts_is_a_known_population(people, sample, truth):
 
 def test_protected_is_safe_in_truth(people, sample, truth):
     result = riskcore.protect(sample, KEYS, "w", threshold=0.3, population=truth)
-    assert result.safe
+    assert result.goals_met
     assert sum(result.suppressed.values())
     blanked = [np.ma.array(result.data[name]).tolist() for name in KEYS]
     everybody = list(zip(*(people[name] for name in KEYS), strict=True))
@@ -371,7 +371,7 @@ def test_lancasters_model_has_no_sums_over_keys(sample):
 @pytest.mark.parametrize("name", ["latent-class", "log-linear"])
 def test_protected_is_safe_by_the_model(sample, name):
     result = riskcore.protect(sample, KEYS, "w", threshold=0.3, population=name)
-    assert result.safe
+    assert result.goals_met
     assert sum(result.suppressed.values())
     # The model of the file before suppression, asked about what is left.
     again = riskcore.assess(

@@ -49,6 +49,7 @@ def test_every_figure_has_a_number_and_a_place(result, protected):
         "below_k": {"k": 4, "records": 1, "cells": 1},
         "counted": {"level": "household", "records": 9},
         "labels": {"k": {"label": "K", "values": {}}},
+        "weights": summary(result)["weights"], "sampling_fraction": 0.1,
     }  # fmt: skip
     for one in FIGURES:
         assert one.value(known) is not None, one.name

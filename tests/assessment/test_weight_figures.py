@@ -1,6 +1,8 @@
 """The weights of a file: their figures, what is doubtful, and a sampling fraction."""
 
+import dataclasses
 import json
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,13 +10,16 @@ import polars
 import pytest
 
 import riskcore
+from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.assessment.weight_figures import (
     WeightFigures,
     weight_remarks,
     weights_text,
 )
+from riskcore.data import source
 from riskcore.data.coded import CodedRecords
 from riskcore.data.engines.groups import Groups
+from riskcore.data.source import Source
 
 WEIGHTS = np.array([0.5, 20.0, 30.0, 12.25, 1.0])
 DATA = {
@@ -24,8 +29,12 @@ DATA = {
 }
 
 
+def figures_of(weights):
+    return WeightFigures.of(weights, math.fsum(weights))
+
+
 def test_the_figures():
-    found = WeightFigures.of(WEIGHTS)
+    found = figures_of(WEIGHTS)
     exact = [Fraction(w) for w in WEIGHTS]
     effect = 5 * sum(w * w for w in exact) / sum(exact) ** 2
     assert found.design_effect == pytest.approx(float(effect), rel=1e-15)
@@ -39,17 +48,34 @@ def test_the_figures():
 
 
 def test_equal_and_huge_weights():
-    equal = WeightFigures.of(np.full(7, 0.1))
+    equal = figures_of(np.full(7, 0.1))
     assert equal.design_effect == 1.0
     assert weights_text(equal.to_dict()) == "0.1 each"
-    huge = WeightFigures.of(np.array([1e300, 2e300]))
-    assert huge.design_effect == pytest.approx(10 / 9)
+    assert figures_of(np.array([1e139, 2e139])).design_effect == pytest.approx(10 / 9)
+    huge = figures_of(np.array([1e140, 2e140]))
+    assert huge.design_effect is None
+    assert weights_text(huge.to_dict()) == "1e+140 to 2e+140, ratio 2"
+
+
+def test_tiny_weights():
+    tiny = figures_of(np.array([1e-320, 1e-320, 1.0]))
+    assert tiny.ratio == math.inf
+    assert tiny.to_dict()["ratio"] is None
+    assert weights_text(tiny.to_dict()) == "9.99989e-321 to 1, design effect 3"
+    none = figures_of(np.array([1e-320, 2e-320]))
+    assert none.design_effect is None
+    assert none.to_dict()["sampling_fraction"] is None
+    data = {"k": [1, 2], "w": [1e-320, 2e-320]}
+    with pytest.warns(PopulationBelowSample):
+        text = riskcore.assess(data, ["k"], "w", sampling_fraction=0.1).summary()
+    assert "10 % as given\n" in text
 
 
 @pytest.mark.parametrize(
     ("weights", "fraction", "words"),
     [
         ([2.0, 3.0], None, []),
+        ([1.0, 3.0], None, []),
         ([2.0, 3.0], 0.4, []),
         ([2.0, 3.0], 0.39, []),  # within 5 %
         ([2.0, 3.0], 0.3, ["By the weights 40 % of", "sampling fraction 30 %"]),
@@ -61,7 +87,7 @@ def test_equal_and_huge_weights():
     ],
 )
 def test_what_is_doubtful(weights, fraction, words):
-    found = " ".join(weight_remarks(WeightFigures.of(np.array(weights)), fraction))
+    found = " ".join(weight_remarks(figures_of(np.array(weights)), fraction))
     assert bool(found) == bool(words)
     for each in words:
         assert each in found
@@ -115,9 +141,27 @@ def test_a_lazy_frame():
 def test_weights_on_an_engine():
     lazy = polars.LazyFrame({**DATA, "w": [0.5, 2.0, 3.0, 4.0, 5.0, 6.5]})
     found = riskcore.assess(lazy, ["sex"], "w", sampling_fraction=0.5).weights
-    assert found == WeightFigures(6, 21.0, 0.5, 6.5)
+    assert found == WeightFigures(6, 21.0, 0.5, 6.5, 1, None)
     assert weights_text(found.to_dict()) == "0.5 to 6.5, ratio 13"
-    assert "Some weights are below 1, the smallest 0.5" in weight_remarks(found)[0]
+    assert "1 weight is below 1, the smallest 0.5" in weight_remarks(found)[0]
+
+
+def test_files_in_batches_give_the_figures_of_memory(tmp_path, monkeypatch):
+    rng = np.random.default_rng(2)
+    weights = rng.lognormal(3, 1, 3000)
+    data = polars.DataFrame({"sex": rng.integers(0, 2, 3000), "w": weights})
+    path = tmp_path / "file.parquet"
+    data.write_parquet(path, row_group_size=700)
+    held = Source.of(path, None).in_batches([["sex"]], "w")
+    assert held is None  # small files are read
+    monkeypatch.setattr(source, "IN_BATCHES", 1)
+    held = Source.of(path, None).in_batches([["sex"]], "w")
+    found = riskcore.assess(held, ["sex"], "w").weights
+    known = riskcore.assess(data, ["sex"], "w").weights
+    assert found == known
+    assert found.design_effect > 2
+    huge = dataclasses.replace(held.weigh("w"), high=1e141)
+    assert WeightFigures.on_engine(huge, 1e145).design_effect is None
 
 
 def test_rows_that_an_engine_counted():

@@ -427,6 +427,7 @@ def test_missing_codes(case, folder, refused, run):
         assert f"records                      {expected}\n" in out
         assert "Traceback" not in err
     else:
+        options = [*options, "--missing", "refuse"]
         refused("assess", "s.csv", *options, phrases=expected)
 
 

@@ -45,7 +45,10 @@ PATHS = (*FILES, ".", "folder", "missing.csv", "/dev/null", "good.csv/x", "a\0b.
 READING = ("delimiter", "encoding", "decimal", "na")
 OPTIONS = {
     "assess": ("threshold", "rate", "unsafe", "alpha", "top", "level", *READING),
-    "protect": ("threshold", "rate", "rounds", "k", "cost", "recode", *READING),
+    "protect": (
+        "threshold", "rate", "rounds", "k", "cost", "recode", "role", "accept", *READING
+    ),
+    "describe": ("role", *READING),
     "uniques": ("population", "cells", "level", "missing", *READING),
     "diversity": ("l", "t", "c", "alpha", "top", "kind", *READING),
     "suda": ("max-size", "fraction", "top", "scoring", *READING),
@@ -55,7 +58,7 @@ OPTIONS = {
     "error-table": ("f", "p", "forms"),
     "simulate": ("population", "cells", "exponent", "records", "seed", "theta"),
     "demo": ("records", "seed"),
-}
+}  # fmt: skip
 GOOD = {
     "protect": ["--threshold", "50%", "--output", "out.csv"],
     "uniques": ["--population", "100"],
@@ -116,15 +119,19 @@ def frame(rng):
 def drawn_call(rng):
     """Return the name of a function, and a call of it with odd arguments."""
     name = rng.choice(
-        ["assess", "protect", "tabulate", "suda", "check", "household_risk",
+        ["assess", "protect", "tabulate", "suda", "check", "describe", "household_risk",
          "individual_risk", "individual_risk_bounds", "individual_risk_with_prior"]
     )  # fmt: skip
-    if name in ("assess", "protect", "tabulate", "check", "suda"):
+    if name in ("assess", "protect", "tabulate", "check", "suda", "describe"):
         data = frame(rng)
         keys = rng.choice([["REG", "SEX"], ["REG", "SEX"], value(rng), "REG", ["no"]])
         options = {"weight": rng.choice(["W", "W", None, value(rng)])}
         if name == "protect":
             options["threshold"] = rng.choice([0.5, value(rng), *NUMBERS])
+        if name in ("protect", "describe") and rng.random() < 0.3:
+            odd = {rng.choice(["W", "SEX", "no"]): rng.choice(["harmless", value(rng)])}
+            which = ["roles"] if name == "describe" else ["roles", "accept"]
+            options[rng.choice(which)] = rng.choice([odd, value(rng)])
         return name, lambda: getattr(riskcore, name)(data, keys=keys, **options)
     arguments = [value(rng) for _ in range(3 if name.endswith("prior") else 2)]
     return name, lambda: getattr(riskcore, name)(*arguments)

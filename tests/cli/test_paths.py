@@ -14,6 +14,7 @@ from riskcore.cli import paths
 from riskcore.cli import words as readers
 from riskcore.data.files import formats
 from tests import needs
+from tests.accepted import ANY_LEAK
 
 KEYS = "--keys REGION SEX AGE"
 ROLES = f"{KEYS} --weight WEIGHT"
@@ -24,7 +25,8 @@ NO_PATHS = {
 }  # fmt: skip
 NO_FILES = {
     "C", "COLUMN", "COST", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
-    "[COLUMN=]CODE", "SEED",
+    "[COLUMN=]CODE", "SEED", "COLUMN=ROLE", "COLUMN=REASON",
+    "COLUMN=RULE", "FORMULA", "KEY", "'COLUMN x COLUMN'",
 }  # fmt: skip
 # Commands that read no file.
 READ_NOTHING = {"demo", "error-table", "reproduce", "simulate"}
@@ -69,7 +71,8 @@ def folder(tmp_path, monkeypatch):
 
 
 ASSESS = f"assess survey.csv {ROLES} --population register.csv"
-PROTECT = f"protect survey.csv {ROLES} --k 2"
+ACCEPT = "--accept '*=a test'"
+PROTECT = f"protect survey.csv {ROLES} --k 2 {ACCEPT}"
 BY_TREE = "--recode AGE=hierarchy:ages.csv:1"
 BY_RULES = "--recode AGE=age.grc"
 TRY = f"try survey.csv {KEYS}"
@@ -90,6 +93,7 @@ CASES = [
     (f"check {ILL} --t 0.5", "ills.csv", "--report --report-public"),
     (f"uniques survey.csv {ROLES}", "survey.csv", "--report"),
     (f"suda survey.csv {KEYS}", "survey.csv", "--output --report"),
+    (f"describe survey.csv {KEYS}", "survey.csv", "--report"),
 ]
 
 
@@ -189,10 +193,18 @@ def test_a_replay_is_as_open_as_the_file_that_it_makes_again(run):
 )
 def test_rules_that_python_reads_are_inputs_too(folder):
     os.chmod("age.grc", 0o600)
-    result = riskcore.protect(
-        "survey.csv", ["REGION", "AGE"], k=2, recodings={"AGE": "age.grc"}
-    )
+    how = {"recodings": {"AGE": "age.grc"}, "accept": ANY_LEAK}
+    result = riskcore.protect("survey.csv", ["REGION", "AGE"], k=2, **how)
     result.write("safe.csv", shuffle=True, renumber=["HOUSEHOLD"])
     assert stat.S_IMODE(os.stat("safe.csv").st_mode) == 0o600
     with pytest.raises(ValueError, match="an input file"):
         result.report("age.grc", overwrite=True)
+
+
+def test_the_record_of_a_check_stays(folder, run, refused):
+    assert run(f"{PROTECT} --output safe.csv")[0] == 0
+    record = folder / "safe.csv.private.json"
+    before = record.read_bytes()
+    line = f"check safe.csv --record {record} --report {record} --overwrite"
+    assert "an input file" in refused(line)
+    assert record.read_bytes() == before

@@ -82,7 +82,7 @@ def test_a_reader_that_leaves():
 def test_the_work_ends_without_a_reader(folder, run, monkeypatch, no_reader):
     with stream(no_reader, unbuffered=True) as broken:  # the first line fails
         monkeypatch.setattr(sys, "stdout", broken)
-        assert run("demo --file e.csv --records 300 --quiet")[0] == 0
+        assert run("demo --file e.csv --records 1000 --quiet")[0] == 0
     assert (folder / "e-safe.csv").exists()
 
 
@@ -141,7 +141,10 @@ def test_a_full_disk_for_errors(run, monkeypatch, full, line, status, unbuffered
     [
         (f"assess {KEYS} --output o.csv", ["o.csv"]),
         (f"assess {KEYS} --report r.html", ["r.html"]),
-        (f"protect {KEYS} --k 2 --output o.csv", ["o.csv", "o.csv.private.json"]),
+        (
+            f"protect {KEYS} --k 2 --accept '*=a test' --output o.csv",
+            ["o.csv", "o.csv.private.json"],
+        ),
         (f"check {KEYS} --k 2 --report r.html", ["r.html"]),
         (f"suda {KEYS} --output o.csv", ["o.csv"]),
         ("demo --records 300 --file d.csv", ["d.csv"]),

@@ -42,7 +42,7 @@ def _here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _protected(run):
-    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2%"
+    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2% --accept '*=a test'"
     status, _, errors = run(f"{line} --shuffle --output safe.csv")
     assert status == 0, errors
 
@@ -70,12 +70,32 @@ def test_the_text_has_every_part(run):
         "Weighted tables",
         "mean total variation",
         "Cramer's V",
-        "INCOME  before",
+        "INCOME  records",
         "Suppressed values by SEX",
         "Propensity score (main effects and pairs",
         "certainty, because",
     ):
         assert part in text
+
+
+@protected
+def test_models_and_tables_have_verdicts(run, figures):
+    studies = "--model 'SEX ~ AGE + INCOME' --model INCOME~SEX --table 'REGION x SEX'"
+    line = f"{COMPARE} --record safe.csv.private.json {studies}"
+    status, text, _ = run(line)
+    assert status == 0
+    verdicts, models = text.index("  Verdicts"), text.index("  Model SEX ~ AGE + INC")
+    tables, keys = text.index("  Table REGION x SEX"), text.index("  Keys")
+    assert verdicts < models < tables < keys
+    assert "logistic model of     SEX = m" in text
+    assert max(map(len, text[verdicts:models].splitlines())) < 90
+    found = figures(line)
+    assert len(found["verdicts"]) == 3
+    first = found["models"][0]
+    terms = [one["term"] for one in first["coefficients"]]
+    assert terms == ["(intercept)", "AGE = [30, 60)", "AGE >= 60", "INCOME"]
+    assert (first["weighted"], first["kind"]) == (True, "logistic")
+    assert found["tables"][0]["columns"] == ["REGION", "SEX"]
 
 
 @protected
@@ -96,6 +116,10 @@ def test_without_the_recoding_a_warning_stands_in_the_text(run):
         (f"{ROLES} --report survey.csv --overwrite", "survey.csv"),
         (f"{ROLES} --report safe.csv.private.json", "exists"),
         (f"{ROLES} --columns INCOMES", "INCOME"),
+        (f"{ROLES} --model 'INCOME ~ SEXX'", "SEXX"),
+        (f"{ROLES} --model INCOME", "need one ~"),
+        (f"{ROLES} --model 'REGION ~ SEX'", "'REGION' has 7 categories"),
+        (f"{ROLES} --table 'SEX x SEX'", "name different columns"),
         (f"{COMPARE} {WEIGHTED} --recode AGE=from:x", "AGE=from:x"),
     ],
 )
@@ -141,6 +165,25 @@ def test_candidates_side_by_side(run):
     assert sorted(os.listdir(".")) == ["c.json", "survey.csv", "t.html", "t.svg"]
 
 
+def test_costs_are_tried_with_each_candidate(run, figures):
+    options = "--candidate 'a=--k 3 --recode AGE=from:30,60' b='--k 2' --costs"
+    found = figures(f"{TRY} {options} --script 'a, shares'")
+    names = ["fewest", "equal", "entropy", "shares"]
+    assert [one["name"] for one in found["candidates"]] == [
+        f"{candidate}, {cost}" for candidate in "ab" for cost in names
+    ]
+    shares = found["candidates"][3]
+    assert shares["settings"]["protect_shares"] is True
+    assert "--cost fewest --protect-shares" in found["script"]["command"]
+    assert "protect_shares=True" in found["script"]["python"]
+    lost = shares["largest_loss"]
+    assert lost["lost"] == 1 - lost["records_after"] / lost["records_before"] > 0
+    text = run(f"{TRY} {options} --report t.html")[1]
+    name = f"{100 * lost['lost']:.3g} % of {lost['key']}={lost['category']}"
+    assert name in text
+    assert name in Path("t.html").read_text()
+
+
 @needs.bash
 def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
     words = ["a b", "it's \x1b[31m", "\u202e$(x)`y`\n\\", "\x9b2J", "\U000e0001", "é"]
@@ -152,7 +195,8 @@ def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
 
 
 def test_the_scripts_of_the_chosen_one(run, figures):
-    candidates = [f"{name}={words}" for name, words in CANDIDATES.items()]
+    accept = "--accept 'INCOME=it is known' '*=a test'"
+    candidates = [f"{name}={words} {accept}" for name, words in CANDIDATES.items()]
     line = f"{TRY} --script coarse --output new.csv --candidate"
     script = figures(line, *candidates)["script"]
     words = shlex.split(script["command"])
@@ -195,6 +239,8 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         ("--candidate a= --script b", "no candidate has this name"),
         ("--candidate a= --output x.csv", "--output needs --script"),
         ("--candidates list.json", "need an object"),
+        ("--candidate 'a=--cost equal' --costs", "candidate a has --cost; leave out"),
+        ("--candidate 'a=--protect-shares' --costs", "candidate a has --protect-sh"),
         ("--candidates odd.json", "candidate a: give its options as text"),
         ("--candidates survey.csv", "not JSON"),
         ("--candidates twice.json", "'one' appears twice"),

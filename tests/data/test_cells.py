@@ -125,12 +125,13 @@ def test_every_holder_is_the_brute_force(records, random):
         assert last == sorted(last)
 
 
-def test_missing_refused_by_default():
+def test_missing_keys_are_refused_on_request():
     data = {"a": [1, None, 2, None], "b": ["u", "v", None, "w"], "c": [1, 1, 1, 1]}
     with pytest.raises(
         ValueError, match=r"'a' in 2, 'b' in 1 of 4.*--missing category.*'wildcard'"
     ):
-        tabulate(data, ["a", "b", "c"])
+        tabulate(data, ["a", "b", "c"], missing="refuse")
+    assert tabulate(data, ["a", "b", "c"]).incomplete == 3
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_cells_are_frozen():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"keys": ["sex"], "missing": "wild"}, ValueError, "'wildcard' or 'argus'"),
+        ({"keys": ["sex"], "missing": "wild"}, ValueError, "'category' or 'refuse'"),
         ({"keys": ["sex", "w"], "weight": "w"}, ValueError, "'w' is both"),
         ({"keys": []}, ValueError, "keys is empty"),
         ({"keys": "sex"}, TypeError, r"write \['sex'\]"),

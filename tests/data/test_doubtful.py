@@ -23,6 +23,6 @@ def test_categories_that_look_like_missing_ones_are_said(tmp_path):
     assert all(one.filename == __file__ for one in caught)
     reading = Reading(missing_codes=["NA"])
     with pytest.raises(ValueError, match=r"'mar' in 2 of 4 .*'wildcard'"):
-        riskcore.assess(path, ["mar"], "w", reading=reading)
-    found = riskcore.assess(path, ["mar"], "w", missing="wildcard", reading=reading)
+        riskcore.assess(path, ["mar"], "w", missing="refuse", reading=reading)
+    found = riskcore.assess(path, ["mar"], "w", reading=reading)
     assert found.cells.missing_values == (2,)

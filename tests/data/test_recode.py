@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import json
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore.data.cells import tabulate
-from riskcore.data.recode import DoubtfulRules, Recoding, Rule, recode
+from riskcore.data.recode import DoubtfulRules, Recoding, Rule, recode, with_bounds
+from riskcore.data.tails import nearest_multiple
 
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
 TO_MISSING = Recoding.mapping({"a": None, "b": "1"})
@@ -92,6 +94,146 @@ def test_truncation_is_of_text():
         recode({"v": ["361", "36"]}, {"v": cut})
     with pytest.raises(TypeError, match="needs codes that are text, not 361"):
         recode({"v": [361]}, {"v": cut})
+
+
+# Quantiles of the data
+
+
+def brute_force(values, side, share):
+    """Return the bound of the definition: at most the share of the tail is beyond."""
+    tail = 1 - share if side == "top" else share
+    fits = [
+        bound
+        for bound in set(values)
+        if sum(v > bound if side == "top" else v < bound for v in values)
+        <= tail * len(values)
+    ]
+    return min(fits) if side == "top" else max(fits)
+
+
+@given(
+    st.lists(st.integers(-9, 9), min_size=1, max_size=60),
+    st.sampled_from(["top", "bottom"]),
+    st.integers(1, 49),
+)
+def test_quantiles_leave_no_more_than_their_tail_beyond(numbers, side, percent):
+    share = Fraction(100 - percent if side == "top" else percent, 100)
+    bound = brute_force(numbers, side, share)
+    recoding = Recoding.top_bottom(**{side: f"{float(100 * share):g}%"})
+    expected = [(min if side == "top" else max)(v, bound) for v in numbers]
+    assert recoded({"v": numbers}, "v", recoding) == expected
+    texts = [str(v) for v in numbers]
+    assert recoded({"v": texts}, "v", recoding) == [str(v) for v in expected]
+
+
+def test_a_quantile_becomes_a_rule_with_its_words():
+    data = {"v": ["1", "2", "10", None, "9.5", "1000"]}
+    both = Recoding.top_bottom(bottom="25%", top="75%", top_label="many")
+    rules = with_bounds(data, {"v": both})["v"]
+    assert rules.words == "bottom:25%,top:75%=many"
+    assert rules.rules == (Rule(2, None, 2), Rule("many", 10, None))
+    assert not rules.tails
+    expected = ["2", "2", "many", None, "9.5", "many"]
+    assert recoded(data, "v", both) == recoded(data, "v", rules) == expected
+    for one in (both, rules):
+        assert Recoding.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+    assert "top:75%=many" in str(rules)
+    assert with_bounds(data, {"v": rules})["v"] is rules
+    with pytest.raises(ValueError, match="top:75%=many: a quantile of data"):
+        both.apply(["1"])
+
+
+def test_quantiles_of_data_on_an_engine_count_records():
+    values = [1] * 90 + [5] * 9 + [100]
+    recoding = {"v": Recoding.top_bottom(top="95%")}
+    for data in ({"v": values}, pl.DataFrame({"v": values}).lazy()):
+        assert with_bounds(data, recoding)["v"].rules == (Rule(5, 5, None),)
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"top": "1%"}, ValueError, "top:1%: .* largest 99% of the values write top:9"),
+        ({"bottom": "99%"}, ValueError, "for the smallest 1% .* write bottom:1%"),
+        ({"top": "50%"}, ValueError, "top:50%"),
+        ({"top": "100%"}, ValueError, "'100%': need a quantile above 0%"),
+        ({"top": "nan%"}, ValueError, "'nan%': need a quantile"),
+        ({"top": "many"}, TypeError, "top='many': need numbers or quantiles"),
+        ({"top": "1e-999999999%"}, ValueError, "need a quantile"),
+        ({"bottom": "0.0%"}, ValueError, "0.0%: need a quantile above 0%"),
+        ({"top": "99%", "bottom": 3}, TypeError, "bottom=3: give two quantiles or two"),
+    ],
+)
+def test_quantiles_that_are_refused(how, error, message):
+    with pytest.raises(error, match=message):
+        Recoding.top_bottom(**how)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ([None, None], ValueError, "variable 'v': top:99%: all values are missing"),
+        (["1", "x"], ValueError, "variable 'v': .*code 'x' is not a number"),
+        ([datetime.date(2020, 1, 1)], TypeError, "variable 'v'"),
+    ],
+)
+def test_columns_without_quantiles(values, error, message):
+    recoding = {"v": Recoding.top_bottom(top="99%")}
+    for act in (recode, with_bounds):
+        with pytest.raises(error, match=message):
+            act({"v": values}, recoding)
+    with pytest.raises(ValueError, match="bottom=1 must be below top=1"):
+        recode({"v": [1, 1]}, {"v": Recoding.top_bottom(bottom="1%", top="99%")})
+
+
+# Rounding
+
+
+@given(
+    st.one_of(st.integers(-(10**20), 10**20), st.decimals(-(10**6), 10**6, places=3)),
+    st.sampled_from([1, 7, 1000, 0.5, 0.1, 2.5]),
+)
+def test_multiples_are_the_nearest_and_even_at_ties(value, base):
+    found = nearest_multiple(value, base)
+    unit = Fraction(repr(base))
+    exact = Fraction(value) / unit
+    times = Fraction(repr(found)) / unit
+    if abs(value) < 10**15:
+        assert times.denominator == 1
+        assert abs(times - exact) <= Fraction(1, 2)
+        if abs(times - exact) == Fraction(1, 2):
+            assert times % 2 == 0
+    assert nearest_multiple(str_number(value), base) == found
+
+
+def str_number(value):
+    """Return a number as code that a file would give: whole or by its digits."""
+    return int(value) if value == int(value) else value
+
+
+@pytest.mark.parametrize(
+    ("values", "base", "expected"),
+    [
+        (["1499", "1500", "2500", None], 1000, ["1000", "2000", "2000", None]),
+        ([1499, -1501, 0], 1000, [1000, -2000, 0]),
+        (["0.25", "0.35", "1e2"], 0.1, ["0.2", "0.4", "100"]),
+        ([0.15, 0.45], 0.3, [0.0, 0.6]),
+        ([decimal.Decimal("2.50")], 5, [decimal.Decimal(0)]),
+    ],
+)
+def test_rounding(values, base, expected):
+    assert recoded({"v": values}, "v", Recoding.rounding(base)) == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "error"),
+    [(0, ValueError), (-5, ValueError), ("10", TypeError), (float("nan"), ValueError)],
+)
+def test_bases_that_are_refused(base, error):
+    with pytest.raises(error):
+        Recoding.rounding(base)
+    with pytest.raises(ValueError, match="do not go together"):
+        Recoding(base=5, drop=1)
 
 
 # Rules

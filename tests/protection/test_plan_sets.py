@@ -113,7 +113,7 @@ GOALS = [(2, None), (None, 0.14), (2, 0.12)]
 def test_tiny_files_from_several_sets_of_keys(seed, k, threshold):
     data = tiny(seed)
     record = planned(data, SETS, k, threshold, "record")
-    if not record.safe:
+    if not record.goals_met:
         return
     if len(record.rounds) == 1:
         assert values(record) == by_record(data, SETS, KEYS, k, threshold)
@@ -121,7 +121,7 @@ def test_tiny_files_from_several_sets_of_keys(seed, k, threshold):
     own = blanks_of(record)
     restored = planned(data, SETS, k, threshold, "restore")
     least = fewest(data, SETS, KEYS, k, threshold, own, most=20)
-    assert restored.safe
+    assert restored.goals_met
     assert not np.any(blanks_of(restored) & ~own)
     assert restored.certificate.lower_bound <= least
     assert values(restored) == least
@@ -148,7 +148,7 @@ def test_a_survey_from_all_pairs_and_threes():
             for plan in ("record", "restore")
         }
         for result in results.values():
-            assert result.safe
+            assert result.goals_met
             for one in result.sets:
                 assert one.protected.cells.sample_frequency.min() >= k
             assert result.certificate.lower_bound <= result.certificate.cost
@@ -184,12 +184,12 @@ def test_many_keys_have_a_bound(seed):
     keys = [f"k{i}" for i in range(10)]
     data = tiny(seed, 5, keys)
     record = planned(data, [keys], 2, None, "record")
-    assert record.safe
+    assert record.goals_met
     assert values(record) > 3
     restored = planned(data, [keys], 2, None, "restore")
     least = fewest(data, [keys], keys, 2, None, blanks_of(record, keys), most=12)
     assert 0 < restored.certificate.lower_bound <= least
-    assert restored.safe
+    assert restored.goals_met
     assert least <= values(restored)
 
 
@@ -202,7 +202,7 @@ def test_many_keys_of_a_survey():
     }
     assert values(results["restore"]) < values(results["record"])
     for result in results.values():
-        assert result.safe
+        assert result.goals_met
         assert 0 < result.certificate.lower_bound <= result.certificate.cost
 
 
@@ -220,7 +220,7 @@ def tiny_strata(seeds, threshold):
     for seed in seeds:
         data = tiny(seed, 6, KEYS[:3])
         own = planned(data, [KEYS[:3]], None, threshold, "record")
-        if own.safe and own.rounds:
+        if own.goals_met and own.rounds:
             within = blanks_of(own, KEYS[:3])
             parts.append(data)
             least += fewest(
@@ -246,7 +246,7 @@ def test_without_work_the_bound_is_that_of_prices(monkeypatch):
     exact = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
     monkeypatch.setattr(plan_parts, "_ALL_WORK", 0)
     less = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
-    assert less.safe
+    assert less.goals_met
     assert less.certificate.lower_bound < exact.certificate.lower_bound
     assert exact.certificate.lower_bound <= values(exact) <= values(less)
     assert exact.certificate.gap < 0.01
@@ -265,7 +265,7 @@ def test_related_and_household_keys_are_restored_together():
         given = {"threshold": 0.1, **settings}
         record = protect(data, sets, "WEIGHT", **given)
         result = protect(data, sets, "WEIGHT", plan="restore", **given)
-        assert result.safe
+        assert result.goals_met
         if "related" in settings:
             assert np.array_equal(result.masks["AGE"], result.masks["MARSTAT"])
         for key in settings.get("household_keys", []):
@@ -282,5 +282,5 @@ def test_who_loses_the_last_key_of_a_set_is_seen_to_harm_others():
     record = protect(data, sets, k=8)
     assert any(one.without_keys for one in record.sets)
     result = protect(data, sets, k=8, plan="restore")
-    assert result.safe == record.safe
+    assert result.goals_met == record.goals_met
     assert values(result) < values(record)

@@ -49,8 +49,8 @@ def test_what_the_key_that_was_blanked_reveals(cost):
     data = survey()
     rule = protected(data, k=3, cost=cost, ties="rule")
     secret = protected(data, k=3, cost=cost)
-    assert rule.safe
-    assert secret.safe
+    assert rule.goals_met
+    assert secret.goals_met
     assert rule.secret is None
     # As many values, one record as the other.
     count = [sum(one.masks[key].astype(int) for key in KEYS) for one in (rule, secret)]
@@ -91,8 +91,8 @@ def test_several_sets_of_keys_cost_the_same():
     data, keys = survey(600), [["REGION", "SEX", "AGE"], ["AGE", "MARSTAT"]]
     rule = protected(data, keys, k=3, ties="rule")
     secret = protected(data, keys, k=3)
-    assert rule.safe
-    assert secret.safe
+    assert rule.goals_met
+    assert secret.goals_met
     assert sum(rule.suppressed.values()) == sum(secret.suppressed.values())
     assert rule.suppressed != secret.suppressed
 
@@ -101,7 +101,7 @@ def test_an_engine_draws_ties_too():
     data = survey(600)
     rule = protected(data, k=3, ties="rule")
     lazy = protected(pl.LazyFrame(data), k=3)
-    assert lazy.safe
+    assert lazy.goals_met
     assert sum(lazy.suppressed.values()) == sum(rule.suppressed.values())
     memory = protected(data, k=3)
     assert lazy.suppressed == memory.suppressed

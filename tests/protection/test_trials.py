@@ -75,6 +75,10 @@ def test_figures_are_those_of_each_protection(tried):
         assert (one.safe, one.unsafe_after) == (True, 0)
         assert one.pmse == found.propensity.pmse
         assert one.share_lost == found.share_lost
+        assert one.largest_loss == found.largest_loss
+        assert one.largest_change == found.largest_change
+        values = found.mean_total_variation_of_values
+        assert one.mean_total_variation_of_values == values
         assert one.mean_total_variation == found.mean_total_variation
         assert one.categories == {k.key: k.safe.categories for k in found.keys}
 

@@ -12,7 +12,9 @@ from riskcore import (
     assess,
     check,
     compare,
+    describe,
     diversity,
+    numeric_risk,
     protect,
     suda,
     try_out,
@@ -20,6 +22,7 @@ from riskcore import (
 from riskcore.common.words import printable
 from riskcore.data.files.labels import Labels
 from riskcore.page import (
+    comparison_page,
     page,
     protection_page,
     public_page,
@@ -50,6 +53,10 @@ def plain(**options):
     return page({"original": result}, **{"title": "T", **options})
 
 
+def leak(text="a", advice="a", accepted=None):
+    return {"text": text, "advice": advice, "accepted": accepted}
+
+
 def keyed(text, **options):
     return assess({text: ["a", None] * 9, **ROLES}, [text], "w", **options)
 
@@ -59,12 +66,27 @@ def labelled(text):
     return assess(data, ["k"], "w")
 
 
+def studied(text):
+    """Return the page of a comparison with a model and a table."""
+    name = text.replace("`", "")
+    data = {name: [text, "b", "b"] * 6, "x": [*range(18)]}
+    after = {**data, name: [None, *data[name][1:]]}
+    options = {"models": [f"`{name}` ~ number(x)"], "tables": [(name,)]}
+    found = compare(data, after, ["x"], **options)
+    return comparison_page(found, title=text)
+
+
 def named(text):
     """Protect a file in which everything has the name."""
     keys = [f"{text}{i}" for i in range(3)]
     data = {key: ["a", "b", "c"] * 6 for key in keys[:2]} | {keys[2]: ["x"] * 18}
+    own = [f"{text}{i}" for i in range(3, 9)]
+    data |= {name: [f"{text}{i}" for i in range(18)] for name in own}
+    data[own[2]] = [2.0**i for i in range(18)]
     return protect(
         {**data, **ROLES}, keys[:2], "w", "hh", threshold=0.9,
+        roles=dict(zip(own, ["identifier", "sensitive", "numeric"], strict=False)),
+        accept={own[3]: f"as {text} said", own[1]: text, "hh": text},
         recodings={keys[0]: Recoding.mapping({"a": text})}, cost={keys[0]: 2.0},
         related={keys[1]: [keys[2]]},
     )  # fmt: skip
@@ -85,6 +107,7 @@ def on_sheets(text):
         check(data, names[:2], k=4),
         diversity(data, names[:2], names[2]),
         suda({**data, names[2]: [text, *["b"] * 17]}, names),
+        numeric_risk({names[0]: [1, 2, 2]}, {names[0]: [1, 3, 2]}, keys=[0, 0, 1]),
     )
     return "".join(
         sheet_page(one._sheet(), title=text, charts=part_charts(one)) for one in found
@@ -135,13 +158,11 @@ PLACES = {
     "recoded column": lambda text: plain(
         facts=recoding_facts({text: Recoding.top_bottom(top=5)})
     ),
-    "open leak": lambda text: plain(
-        leaks=[{"text": text, "advice": text, "accepted": None}]
-    ),
-    "reason of an accepted leak": lambda text: plain(
-        leaks=[{"text": "a", "advice": "a", "accepted": text}]
-    ),
-    "column that was not examined": lambda text: plain(not_examined=[text]),
+    "leak": lambda text: plain(leaks=[leak(text=text)]),
+    "what can be done about a leak": lambda text: plain(leaks=[leak(advice=text)]),
+    "accepted leak": lambda text: plain(leaks=[leak(text=text, accepted="a")]),
+    "why a leak is accepted": lambda text: plain(leaks=[leak(accepted=text)]),
+    "column that was not examined": lambda text: plain(not_examined=["a", text]),
     "label of a column": lambda text: plain(
         labels=Labels({"k": text}),
         suppression={"variables": {"k": {"suppressed": 1, "share": 0.5}}},
@@ -150,6 +171,7 @@ PLACES = {
     "public treated column": lambda text: public_protection_page(treated(text)),
     "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
+    "models and tables": lambda text: studied(text),
     "why there is no utility": lambda text: plain(utility=text),
     "protection that is not safe": lambda text: protection_page(
         unsafe(text), title="T"
@@ -186,12 +208,18 @@ def results_named(text):
     data = {first: ["a", "b", "c"] * 6, second: ["x", "y"] * 9, "w": [5.0] * 18}
     keys = [first, second]
     safe = protect(data, keys, "w", k=4)
+    own = {**data, f"{text}3": [f"{text}{i}" for i in range(18)]}
     return {
         "assess": assess(data, keys, "w"),
         "check": check(data, [first], k=2, sensitive=[second], t=0.5),
         "compare": compare(data, safe.data, keys, "w"),
+        "describe": describe(own, [first], roles={second: "sensitive"}),
         "diversity": diversity(data, [first], [second]),
         "protect": safe,
+        "protect with leaks": protect(own, keys, "w", k=4),
+        "protect with accepted leaks": protect(
+            own, keys, "w", k=4, accept={f"{text}3": text}
+        ),
         "protect by sets": protect(data, keys, "w", k=4, subsets=1),
         "suda": suda(data, keys),
         "try": try_out(data, keys, {f"{text}a": {"k": 2}, f"{text}b": {"k": 1}}),
@@ -204,6 +232,10 @@ def test_results_show_names_and_run_nothing(text):
     plain = results_named("A" * len(text))
     for name, result in results_named(text).items():
         said = [repr(result)]
+        if name.startswith(("assess", "protect")):
+            said += result.summary().splitlines()
+        if name == "describe":
+            said += result.text(text).splitlines()
         if hasattr(result, "_repr_html_"):
             made = result._repr_html_()
             said.append(made)

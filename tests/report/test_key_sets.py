@@ -14,6 +14,7 @@ from riskcore.report.key_sets import (
     sets_with_pages,
     worst_first,
 )
+from tests.accepted import ANY_LEAK
 from tests.report.reading import table_of
 
 KEYS = ["a", "b", "c", "d", "e", "f"]
@@ -31,7 +32,7 @@ def survey(n=400):
 @pytest.fixture(scope="module")
 def safe():
     """Return a file that is safe from 15 sets of keys."""
-    return protect(survey(), KEYS, "w", k=3, subsets=2)
+    return protect(survey(), KEYS, "w", k=3, subsets=2, accept=ANY_LEAK)
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +43,11 @@ def unsafe():
 
 
 def test_the_same_is_said_once(safe, unsafe):
-    assert safe.safe
+    assert safe.goals_met
     assert safe.verdict.startswith(
-        "Safe: by each of 15 sets of keys, no record has a frequency f below 3 ("
+        "Safe with each of 15 sets of keys: no record has a frequency f below 3 ("
     )
-    assert safe.verdict.count("Safe: ") == 1
+    assert safe.verdict.count("Safe ") == 1
     lost = max(one.without_keys for one in safe.sets)
     assert lost > 0
     records = "1 record has" if lost == 1 else f"{lost} records have"
@@ -59,11 +60,15 @@ def test_the_same_is_said_once(safe, unsafe):
     assert len(bad) > 3
     assert [
         int(count)
-        for count in re.findall(r"NOT SAFE: by \w x \w, (\d+) of", unsafe.verdict)
+        for count in re.findall(
+            r"NOT SAFE with the keys \w x \w: (\d+) of", unsafe.verdict
+        )
     ] == bad[:3]
-    assert f"NOT SAFE: by {len(bad) - 3} more sets of keys." in unsafe.verdict
+    assert f"NOT SAFE with {len(bad) - 3} more sets of keys." in unsafe.verdict
     good = len(left) - len(bad)
-    assert unsafe.verdict.count("Safe: by ") == (1 if good > 3 else good)
+    assert len(re.findall("(Safe|Goals met) with ", unsafe.verdict)) == (
+        1 if good > 3 else good
+    )
 
 
 def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
@@ -73,10 +78,10 @@ def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
         data, [*map(list, combinations(KEYS[:4], 2))], "w", "hh",
         household_threshold=0.01, cost=never,
     )  # fmt: skip
-    assert not result.safe
+    assert not result.goals_met
     unsafe = [one for one in result.sets if not one.safe]
     assert any(not one.safe for one in unsafe)
-    assert result.verdict.count("NOT SAFE: by ") == min(len(unsafe), 3) + (
+    assert result.verdict.count("NOT SAFE with ") == min(len(unsafe), 3) + (
         len(unsafe) > 3
     )
 
@@ -119,8 +124,8 @@ def test_of_many_sets_the_worst_have_pages(unsafe, tmp_path):
 
 
 def test_few_sets_are_each_named_and_have_pages_in_their_order():
-    result = protect(survey(), KEYS[:3], "w", k=3, subsets=2)
-    names = re.findall(r"Safe: by (\w x \w), ", result.verdict)
+    result = protect(survey(), KEYS[:3], "w", k=3, subsets=2, accept=ANY_LEAK)
+    names = re.findall(r"Safe with the keys (\w x \w): ", result.verdict)
     assert names == ["a x b", "a x c", "b x c"]
     assert sets_with_pages(result) == [0, 1, 2]
     rows = table_of(protection_page(result, title="T", keys=1), "All sets of keys")

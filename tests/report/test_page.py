@@ -507,17 +507,32 @@ def test_leaks_are_in_the_office_page_only():
         )  # fmt: skip
     made = protection_page(result, title="T")
     leaks = result.to_dict()["leaks"]
-    (said,) = (
-        one for one in leaks if one["column"] == "BORN" and "show" in one["text"]
-    )
+    (said,) = (one for one in leaks if one["column"] == "BORN")
     assert [said["text"], said["advice"]] in rows_of(made)
     (kept,) = (one for one in leaks if one["accepted"])
     assert [kept["text"], "a reason"] in rows_of(made)
-    none = {"verdict": "Safe.", "leaks": [], "not_examined": []}
+    none = {"verdict": "None.", "leaks": [], "not_examined": ["BORN", "INCOME"]}
     other = protection_page(result, title="T", examined=none)
+    assert '<p class="verdict">None.</p>' in other
     assert "Open leaks" not in other
+    assert "as they have no role: BORN and INCOME." in other
     assert "Accepted leaks" not in other
     assert "BORN" not in public_protection_page(result)
+
+
+def test_accepted_leaks_are_in_the_office_page_with_the_reasons():
+    data = simulate.microdata(2000, np.random.default_rng(5))
+    own = {**data, "CODE": np.arange(len(data["SEX"]))}
+    result = protect(
+        own, ["SEX"], "WEIGHT", k=3, accept={"CODE": "<nobody> has it", "*": "a trifle"}
+    )
+    made = protection_page(result, title="T")
+    (said,) = (one for one in result.to_dict()["leaks"] if one["column"] == "CODE")
+    assert [said["text"], "<nobody> has it"] in rows_of(made)
+    assert "Open leaks" not in made
+    public = public_protection_page(result)
+    for word in ("CODE", "nobody", "trifle", "leak", "INCOME"):
+        assert word not in public
 
 
 def test_settings_are_not_cut():

@@ -59,6 +59,66 @@ def test_text_of_files_is_escaped():
     chart.risk_utility_figure(tried).canvas.draw()
 
 
+def test_verdicts_stand_first():
+    original, safe = files()
+    studies = {"models": ["x ~ sex", "sex ~ number(age)"], "tables": ["sex x age"]}
+    one = riskcore.compare(original, safe, ["sex", "age"], **studies)
+    page = comparison_page(one, title="T")
+    titles = re.findall(r"<h2[^>]*>(?:Table )?(?:<bdi>)?(.*?)<", page)
+    assert titles[:5] == [
+        "Verdicts", "x ~ sex", "sex ~ number(age)", "sex x age", "Keys"
+    ]  # fmt: skip
+    assert page.count('class="study kept"') + page.count('class="study changed"') == 3
+    for verdict in one.verdicts:
+        assert verdict.split(": ", 1)[1][1:40] in page
+    rows = table_of(page, "Coefficients, with 95 % intervals")
+    assert rows[0] == ["", "before", "after", "overlap", "difference"]
+    # Of x: f 1 and 4, m 2 and 3 before, with squared residuals of 5 in all.
+    assert [row[0] for row in rows[1:]] == [
+        "(intercept)significance changes", "sex = m"
+    ]  # fmt: skip
+    assert [row[1].split("-")[0] for row in rows[1:]] == ["2.50.309 to 4.69", "0"]
+    shares = table_of(page, "Share of the weight in each cell")
+    assert shares[0][:3] == ["", "before", "after"]
+    assert shares[1][:3] == ["f x 1", "25 %", "33.3 %"]
+    assert "Verdicts" not in comparison_page(found(), title="T")
+
+
+def test_many_cells_of_a_table_are_those_that_changed_most():
+    code = np.arange(5000) % (utility_view.MOST_CELLS + 20)
+    original = {"code": code}
+    safe = {"code": np.ma.MaskedArray(code, code < 3)}
+    one = riskcore.compare(original, safe, ["code"], tables=["code"])
+    page = comparison_page(one, title="Many")
+    assert f"The {utility_view.MOST_CELLS} of 60 cells that changed most" in page
+    text = utility_text.comparison_text(one.to_dict(), "T")
+    assert f"and {60 - utility_text.CELLS} shares that changed less" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"), (0.0, "0"), (1234.6, "1,235"), (-0.12345, "-0.123"),
+        (0.000123456, "0.000123"), (-0.0000123456, "-1.23e-5"), (2e-300, "2e-300"),
+    ],
+)  # fmt: skip
+def test_figures_have_three_digits(value, text):
+    assert utility_text.number(value) == text
+
+
+def test_a_propensity_score_is_explained():
+    def lines(**options):
+        return " ".join(utility_text.propensity_lines(found(**options).to_dict()))
+
+    assert "It would be 0 if the score could not tell the safe file from" in lines()
+    ratio = found().propensity.ratio
+    assert f"this is {utility_text.number(ratio)} times as much, so the" in lines()
+    original, _ = files()
+    copy = riskcore.compare(original, original, ["sex"]).to_dict()
+    (line,) = utility_text.propensity_lines(copy)
+    assert line.endswith("the safe file from the original, and it cannot.")
+
+
 def test_of_many_categories_those_that_have_changed_most():
     rng = np.random.default_rng(1)
     original = {"code": rng.integers(0, 200, 5000)}
@@ -140,10 +200,10 @@ def test_the_report_of_a_protection_says_what_it_has_cost():
     one = found.key("sex")
     numbers = one.original.entropy, one.safe.entropy, one.total_variation, one.hellinger
     assert rows[1][:-1] == [
-        "sex", str(one.suppressed), *(f"{x:.4g}" for x in numbers),
+        "sex", str(one.suppressed), *(f"{x:.3g}" for x in numbers),
     ]  # fmt: skip
-    assert f"pMSE {found.propensity.pmse:.6g}" in text
-    assert f"{found.propensity.ratio:.4g} times" in text
+    assert f"pMSE {found.propensity.pmse:.3g}" in text
+    assert f"{found.propensity.ratio:.3g} times" in text
     strata = table_of(text, STRATA)
     assert [row[:2] for row in strata[1:]] == [["a", "3"], ["b", "2"]]
     assert f"<b>{found.newly_missing}</b>" in text
@@ -163,7 +223,7 @@ def test_names_of_keys_are_whole_in_every_table():
     for caption in (
         STRATA,
         "Missing values, and distances of the weighted tables",
-        "Each key in the original and in the safe file",
+        "Each key before and after",
     ):
         cells = [cell for row in table_of(page, caption) for cell in row]
         assert name in cells

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +23,7 @@ from riskcore.data.engines.base import (
     changed_meanwhile,
 )
 from riskcore.data.engines.counting import (
+    LARGEST_SQUARED,
     RECORDS,
     Question,
     Weights,
@@ -30,6 +32,7 @@ from riskcore.data.engines.counting import (
     weigh,
 )
 from riskcore.data.engines.runs import Runs
+from riskcore.data.engines.sums import ExactSum
 from riskcore.data.files.arrow import import_pyarrow
 
 
@@ -65,15 +68,19 @@ class Batches(Engine):
         names = Question(keys, weight).columns
         if not names:
             return Weights(self.count_rows())
-        new = _Labels(keys)
+        new, squares = _Labels(keys), ExactSum()
 
         def weigh_batch(frame: Any) -> Weights:
             new.add(frame)
-            return weigh(frame, weight, keys)
+            found = weigh(frame, weight, keys)
+            if weight is not None and not any(found.faults.values()):
+                w = np.minimum(frame.get_column(weight).to_numpy(), LARGEST_SQUARED)
+                squares.add(w * w)
+            return found
 
         found = Weights.of_parts(map(weigh_batch, self._frames(names, weight)))
         self._labels.update(new.labels)
-        return found
+        return replace(found, squares=squares.rounded())
 
     def cells(self, question: Question) -> Any:
         """Return the cells of all batches together."""

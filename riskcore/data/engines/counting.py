@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from riskcore.data.engines.sums import WholeSums
 
+# Squares of larger weights, or their sum, may not be doubles.
+LARGEST_SQUARED = 1e140
 RECORDS = "riskcore_records"  # the number of records in a table of cells
 
 
@@ -33,14 +35,16 @@ class Weights:
     """Facts about the weights that are needed before they are added."""
 
     n: int  # records
-    # How many weights are missing, infinite, zero or negative; not whole numbers.
+    # How many weights are missing, infinite, zero or negative; not whole; below 1.
     missing: int = 0
     infinite: int = 0
     not_positive: int = 0
     broken: int = 0
+    below_one: int = 0
     # The smallest and the largest weight; nan if one is missing.
     low: float = np.nan
     high: float = np.nan
+    squares: float = np.nan  # the sum of their squares; nan if it is not known
     missing_keys: tuple[int, ...] = ()  # how many records lack each key asked for
 
     @classmethod
@@ -68,7 +72,7 @@ class Weights:
         }
 
 
-_COUNTS = ("n", "missing", "infinite", "not_positive", "broken")
+_COUNTS = ("n", "missing", "infinite", "not_positive", "broken", "below_one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ def weigh(
             "infinite": number(~w.is_finite() & ~w.is_nan()),
             "not_positive": number((w <= 0) & w.is_finite()),
             "broken": number(small.floor() != small),
+            "below_one": number(w < 1),
             "low": w.min(),
             "high": w.max(),
         }

@@ -9,18 +9,28 @@ reveals suppressed or recoded values. Each leak is mended, or accepted by name.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from riskcore.assessment.roles import own_values, propose, singles_out
-from riskcore.common.words import counted, listed, printable
+from riskcore.assessment.numeric_risk import NumericRisk
+from riskcore.assessment.roles import (
+    UNIQUE_SHARE,
+    own_values,
+    propose,
+    singles_out,
+)
+from riskcore.common.words import listed, printable
 from riskcore.data.profile import ColumnProfile
+from riskcore.protection.leaks.composition import records_by_composition
 from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.showing import advice_on
+from riskcore.protection.numbers import NumericRisks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
-Kind: TypeAlias = Literal["identifier", "unique", "weight", "ids", "reveals"]
+Kind: TypeAlias = Literal[
+    "identifier", "unique", "weight", "ids", "composition", "numbers", "reveals"
+]
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12
@@ -34,10 +44,12 @@ class Leak:
     ----------
     column : column name or None
         None stands for the order of the records.
-    kind : {"identifier", "unique", "weight", "ids", "reveals"}
+    kind : {"identifier", "unique", "weight", "ids", "composition", "numbers", ...}
         What the column is or does: an identifier by its name and values; values that
         only one record or household has; weights of that kind; household ids that were
-        kept; or it reveals suppressed or recoded values.
+        kept, or that show households which are alone with the keys of their members;
+        numbers by which records are linked to the original; "reveals": it reveals
+        suppressed or recoded values.
     text, advice : str
         What leaks, and what can be done.
     accepted : str or None
@@ -61,7 +73,7 @@ class Leak:
             "text": self.text,
             "advice": self.advice,
             "accepted": self.accepted,
-            "shown": None if self.shown is None else asdict(self.shown),
+            "shown": None if self.shown is None else self.shown.to_dict(),
         }
 
 
@@ -75,10 +87,13 @@ class Examination:
         Open leaks first.
     not_examined : tuple of column names
         The columns that stay in the file without a role, and without a leak.
+    numeric : NumericRisks or None
+        The risk from numbers, before and after.
     """
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
+    numeric: NumericRisks | None = None
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -90,12 +105,18 @@ class Examination:
         return {
             "leaks": [one.to_dict() for one in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
+            "numeric": None
+            if self.numeric is None
+            else {
+                stage: one.to_dict() for stage, one in self.numeric._asdict().items()
+            },
         }
 
 
 def examine(
     result: ProtectedRecords,
     shown: Iterable[Shown],
+    numeric: NumericRisks | None = None,
     *,
     dropped: Collection[Hashable] = (),
     renumbered: Collection[Hashable] = (),
@@ -103,17 +124,21 @@ def examine(
 ) -> Examination:
     """Return the leaks of a protected file, and the columns without a role.
 
-    ``shown`` are the values that its columns and its order reveal, ``renumbered`` the
-    columns that get new ids.
+    ``shown`` are the values that its columns and its order reveal, ``numeric`` is the
+    risk from its numbers, ``renumbered`` are the columns that get new ids.
     """
     settings = result.settings
-    identifiers = settings.with_role("identifier")
-    gone = {str(name) for name in (*dropped, *renumbered, *identifiers)}
+    left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
+    gone = left_out | set(map(str, renumbered))
     profiles = [one for one in result.profiles if str(one.name) not in gone]
     found = [*_of_columns(profiles, settings)]
     household = settings.household
     if household is not None and str(household) not in gone:
         found.append(_kept_ids(household, settings.accepted(household)))
+    if household is not None and str(household) not in left_out:
+        found += _by_composition(result)
+    if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
+        found += _of_numbers(numeric.protected, settings)
     found += [
         Leak(
             one.column,
@@ -125,7 +150,11 @@ def examine(
         )
         for one in shown
     ]
-    known = {*settings.roles_of_columns, *(one.column for one in found)}
+    known = {
+        *settings.roles_of_columns,
+        *result.numbers_known,
+        *(one.column for one in found),
+    }
     return Examination(
         tuple(sorted(found, key=lambda leak: leak.accepted is not None)),
         tuple(
@@ -133,6 +162,7 @@ def examine(
             for name in result.source.names
             if name not in known and str(name) not in gone
         ),
+        numeric,
     )
 
 
@@ -172,8 +202,62 @@ def _advice(proposed: str | None) -> str:
         "identifier": "give it the role of an identifier, or new ids",
         "household": "name it as the household, give it new ids, or drop it",
         "numeric": "round it, code its top, or drop it",
+        "weight": "name it as the weight, or drop it",
     }.get(str(proposed), "recode it, make it a key, or drop it")
     return f"{mend}; or give it a role, or accept this with a reason"
+
+
+def _of_numbers(risk: NumericRisk, settings: Settings) -> Iterator[Leak]:
+    """Yield the ways in which numbers single out records, or link them."""
+    names, n = risk.columns, len(risk.matches[0].individual_risk)
+    reasons = [settings.accepted(name) for name in names]
+    accepted = "; ".join(dict.fromkeys(filter(None, reasons)))
+    text = ", ".join(repr(printable(str(name))) for name in names)
+    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
+    altered = {name for each in settings.altered for name in each}
+    said = []
+    alone = risk.matches[-1].sample_uniques
+    if alone > UNIQUE_SHARE * n and not altered.issuperset(names):
+        said.append(
+            f"{alone:,} of {n:,} records are alone with their keys and these numbers"
+        )
+    nearest = max(
+        (one for one in risk.linkages if one.known == "numbers"),
+        key=lambda one: one.beyond_chance,
+    )
+    if nearest.beyond_chance > UNIQUE_SHARE:
+        said.append(
+            f"{100 * nearest.rate:.3g} % of the records are found by these numbers "
+            f"alone ({nearest.measure}; {100 * nearest.chance_rate:.2g} % by chance)"
+        )
+    if said:
+        mend = accepted if all(reasons) else None
+        yield Leak(column, "numbers", f"{text}: {'; '.join(said)}", _NUMBERS, mend)
+
+
+_NUMBERS = (
+    "make the numbers coarser, swap or group them, or drop them; or accept this with a "
+    "reason"
+)
+
+
+def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
+    """Yield that households are found by all their members together."""
+    household, n = result.settings.household, result.n
+    found = records_by_composition(result)
+    if found > UNIQUE_SHARE * n:
+        text = (
+            f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
+            "household that is alone with the keys of all its members"
+        )
+        accepted = result.settings.accepted(household)
+        yield Leak(household, "composition", text, _COMPOSITION, accepted)
+
+
+_COMPOSITION = (
+    "drop the household ids, which also shuffles members apart; make the keys coarser; "
+    "or accept this with a reason, such as a contract with the users"
+)
 
 
 def _kept_ids(household: Hashable, accepted: str | None) -> Leak:
@@ -189,7 +273,7 @@ def not_examined_text(names: Collection[Hashable]) -> str:
         return ""
     shown = [printable(str(name)) for name in names]
     if len(shown) > _NAMED:
-        shown = [*shown[:_NAMED], counted(len(shown) - _NAMED, "more")]
+        shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
     return (
         f"Not examined, as they have no role: {listed(shown)}."
         if len(names) > 1

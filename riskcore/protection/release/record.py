@@ -7,25 +7,24 @@ safe file. The public record holds methods and rounded counts.
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import re
-import reprlib
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from riskcore.common.private_record import (
+    FORMAT,
+    content_of_record,
+    hex_digits,
+    member,
+    names_of,
+)
 from riskcore.common.version import __version__
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.secret import check_secret
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ORDER
 
-# The version of the layout of the private record.
-FORMAT = 3
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "
     "can be put back in the order of the original file, which may tell suppressed "
@@ -33,9 +32,7 @@ _PRIVATE = (
     "which is not in here."
 )
 _PUBLIC = "How the file was protected: methods and rounded counts, for publication."
-_LARGEST = 1 << 26
 _MOST_BESIDE = 100
-_HEX = re.compile("[0-9a-f]+")
 # Published counts are rounded to multiples of this, or coarser.
 COARSE = 10
 
@@ -68,7 +65,8 @@ _THRESHOLDS = (
 )  # fmt: skip
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
-    "suppression", "plan", "ties", "cost", "household_keys", "related",
+    "suppression", "plan", "ties", "cost", "protect_shares", "household_keys",
+    "related",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
@@ -170,6 +168,8 @@ def method_of(recoding: Recoding) -> dict[str, Any]:
     """Return the kind of a recoding and its bounds, without codes of single values."""
     if recoding.drop:
         return {"kind": "truncation", "characters": recoding.drop}
+    if recoding.base:
+        return {"kind": "rounding", "base": recoding.base}
     ranges = [rule for rule in recoding.rules if not rule.single]
     if not ranges:
         return {"kind": "mapping"}
@@ -206,7 +206,7 @@ def read_record(path: str | Path) -> Record:
     """
     path = Path(path)
     try:
-        return _record(path, plain_json(path))
+        return _record(path, content_of_record(path))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a record of a protection: {error}") from None
     except RecursionError:
@@ -234,84 +234,24 @@ def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
     return found
 
 
-def plain_json(path: Path) -> Any:
-    """Return the JSON of a file; refuse what is not plain data."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: a directory, not a file")
-    with path.open("rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise OSError(f"{path}: a device or pipe, not a file")
-        if about.st_size > _LARGEST:
-            raise ValueError(f"more than {_LARGEST >> 20} MiB")
-        raw = file.read()
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError("not text in UTF-8") from None
-    try:
-        return json.loads(
-            text,
-            parse_constant=_refuse_number,
-            parse_int=_whole,
-            parse_float=_float,
-            object_pairs_hook=_object,
-        )
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
-
-
-def _refuse_number(text: str) -> Any:
-    raise ValueError(f"{reprlib.repr(text)} is not a number")
-
-
-def _whole(text: str) -> int:
-    if len(text) > 19:
-        _refuse_number(text)
-    return int(text)
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        _refuse_number(text)
-    return number
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{reprlib.repr(twice)} appears twice")
-    return members
-
-
-def _record(path: Path, content: Any) -> Record:
-    if not isinstance(content, dict):
-        raise ValueError("not a JSON object")
-    if "public" in content:
-        raise ValueError("it is the public record; a replay needs the private one")
-    version = _member(content, "format", int)
-    if version != FORMAT:
-        raise ValueError(f"format: {version}, but this version reads {FORMAT}")
-    source = _member(content, "input", dict)
-    output = _member(content, "output", dict)
-    digest = _member(source, "digest", dict, "input")
+def _record(path: Path, content: Mapping[str, Any]) -> Record:
+    source = member(content, "input", dict)
+    output = member(content, "output", dict)
+    digest = member(source, "digest", dict, "input")
     where = "input.digest"
-    secret = _member(output, "secret", str | None, "output")
+    secret = member(output, "secret", str | None, "output")
     record = Record(
         path=path,
-        settings=Settings.from_dict(_member(content, "settings", dict)),
-        reading=_member(source, "reading", dict, "input"),
-        dropped=_names(output, "dropped"),
-        renumbered=_names(output, "renumbered"),
-        shuffled=_member(output, "shuffled", bool, "output"),
-        formulas_guarded=_member(output, "formulas_guarded", bool, "output"),
+        settings=Settings.from_dict(member(content, "settings", dict)),
+        reading=member(source, "reading", dict, "input"),
+        dropped=names_of(output, "dropped"),
+        renumbered=names_of(output, "renumbered"),
+        shuffled=member(output, "shuffled", bool, "output"),
+        formulas_guarded=member(output, "formulas_guarded", bool, "output"),
         secret=None if secret is None else check_secret(secret),
-        digest=_hex(digest, "hmac_sha256", where),
-        key=_hex(digest, "key", where),
-        sha256=_hex(output, "sha256", "output") or "",
+        digest=hex_digits(digest, "hmac_sha256", where),
+        key=hex_digits(digest, "key", where),
+        sha256=hex_digits(output, "sha256", "output") or "",
     )
     needed = record.settings.ties == "secret" or record.settings.is_random
     if secret is None and (record.shuffled or record.renumbered or needed):
@@ -319,30 +259,3 @@ def _record(path: Path, content: Any) -> Record:
             "output.secret: missing; the order, new ids, ties or treatments need it"
         )
     return record
-
-
-def _member(content: Mapping[str, Any], name: str, kind: Any, where: str = "") -> Any:
-    """Return a member of an object, of the given type."""
-    member = f"{where}.{name}" if where else name
-    if name not in content:
-        raise ValueError(f"{member}: missing")
-    value = content[name]
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-        named = getattr(kind, "__name__", str(kind))
-        raise ValueError(f"{member}: {reprlib.repr(value)} is not of type {named}")
-    return value
-
-
-def _names(output: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    names = _member(output, name, list, "output")
-    for one in names:
-        if not isinstance(one, str):
-            raise ValueError(f"output.{name}: {reprlib.repr(one)} is not a name")
-    return tuple(names)
-
-
-def _hex(content: Mapping[str, Any], name: str, where: str) -> str | None:
-    text: str | None = _member(content, name, str | None, where)
-    if text is not None and not _HEX.fullmatch(text):
-        raise ValueError(f"{where}.{name}: not hexadecimal digits")
-    return text

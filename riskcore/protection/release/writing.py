@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
+from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.household_rows import in_order
@@ -26,10 +27,10 @@ from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of, verdict_facts
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
+from riskcore.protection.numbers import numeric_risks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
-from riskcore.protection.release.digests import digest, versions
 from riskcore.protection.release.layout import Layout
 from riskcore.protection.release.secret import (
     check_secret,
@@ -39,6 +40,7 @@ from riskcore.protection.release.secret import (
     secret_of_seed,
     user_key,
 )
+from riskcore.protection.release.versions import versions
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
 from riskcore.protection.suppression.by_household import assess_again
@@ -111,15 +113,21 @@ def write(
         path,
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
-        order=_random_order(result, secret) if shuffled else None,
+        order=_random_order(result, secret, dropped) if shuffled else None,
         guard_formulas=options["guard_formulas"],
     )
     say = steps or silent
     say("looking for what the columns tell of suppressed values")
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
+    numeric = numeric_risks(result)
     examined = examine(
-        result, shown, dropped=dropped, renumbered=renumbered, shuffled=shuffled
+        result,
+        shown,
+        numeric,
+        dropped=dropped,
+        renumbered=renumbered,
+        shuffled=shuffled,
     )
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined)
@@ -211,7 +219,8 @@ def _refuse_unsafe(
     figures = verdict_facts(result, examined)
     if figures["safe"]:
         return
-    said = [f"{when}{figures['verdict']}"]
+    figures["verdict"] = f"{when}{figures['verdict']}"
+    said = [figures["verdict"]]
     said += [f"{one.text}; {one.advice}." for one in examined.open]
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)
 
@@ -322,10 +331,16 @@ def _json(content: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _random_order(result: ProtectedRecords, secret: str | None) -> NDArray[np.int64]:
-    """Return the positions of the records in the order to write them."""
+def _random_order(
+    result: ProtectedRecords, secret: str | None, dropped: Collection[Hashable]
+) -> NDArray[np.int64]:
+    """Return the positions of the records in the order to write them.
+
+    Members stand together only if their household is in the file.
+    """
     assert secret is not None
-    return random_order(secret, result.household_of, result.n)
+    apart = result.settings.household in dropped
+    return random_order(secret, None if apart else result.household_of, result.n)
 
 
 def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.int64]:

@@ -35,7 +35,8 @@ class Units(HouseholdRows):
         columns: dict[Hashable, NDArray[Any]] = {
             name: coded.columns[name].codes for name in settings.variables
         }
-        if coded.weights is not None:
+        if settings.weight is not None:
+            assert coded.weights is not None
             columns[settings.weight] = coded.weights
         return cls.agreeing(coded.households, columns)
 

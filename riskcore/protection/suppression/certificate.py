@@ -17,8 +17,9 @@ from riskcore.protection.suppression.rounds import (
     Aim,
     Mask,
     Masks,
-    costs_of_keys,
+    costs_of_sets,
     margins_of,
+    tally,
 )
 
 # What the lower bound of each plan bounds.
@@ -148,7 +149,7 @@ def of_record(
 ) -> Certificate:
     """Return the certificate of a plan by record: no record relies on others."""
     suppressed = _counts(masks, recoded)
-    cost = _cost(suppressed, settings, recoded)
+    cost = _cost(masks, settings, recoded)
     unsafe = recoded[0].cells.count_of(unsafe_rows(aims, recoded))
     bound, values = cost if optimal else None, sum(suppressed.values())
     return Certificate("record", cost, bound, optimal, values, unsafe, 0)
@@ -168,7 +169,7 @@ def of_whole(
     """Return the certificate of a plan by record less the values put back."""
     return Certificate(
         settings.plan,
-        _cost(_counts(masks, recoded), settings, recoded),
+        _cost(masks, settings, recoded),
         lower_bound,
         optimal,
         sum(_counts(by_record, recoded).values()),
@@ -182,17 +183,20 @@ def _counts(masks: Masks, recoded: Sequence[Assessment]) -> dict[Any, int]:
     return {name: count_of(mask) for name, mask in masks.items()}
 
 
-def _cost(
-    suppressed: Mapping[Any, int], settings: Settings, recoded: Sequence[Assessment]
-) -> float:
+def _cost(masks: Masks, settings: Settings, recoded: Sequence[Assessment]) -> float:
     """Return the sum of the costs of the blanked keys."""
-    each = {
-        key: cost
-        for one in recoded
-        for key, cost in zip(one.cells.keys, costs_of_keys(one, settings), strict=True)
-    }
+    cells = recoded[0].cells
+    each: dict[Any, Any] = {}
+    for one, costs in zip(recoded, costs_of_sets(recoded, settings), strict=True):
+        each |= dict(zip(one.cells.keys, costs.T, strict=True))
     return math.fsum(
-        count * each[key] for key, count in suppressed.items() if count and key in each
+        count * cost
+        for key, costs in each.items()
+        if (mask := masks[key]).any()
+        for cost, count in tally(
+            np.broadcast_to(costs, mask.shape)[mask],
+            None if cells.counted is None else cells.counted.records[mask],
+        )
     )
 
 

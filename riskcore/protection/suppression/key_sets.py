@@ -30,9 +30,10 @@ def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRe
         names = [*settings.variables, settings.household]
         data = {name: records.column(name) for name in names if name is not None}
         data[settings.weight] = numbers
-    return CodedRecords.of(
+    coded = CodedRecords.of(
         data, settings.variables, settings.weight, settings.household
     )
+    return coded.sampled(settings.sampling_fraction)
 
 
 def assess_key_sets(

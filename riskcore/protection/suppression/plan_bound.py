@@ -57,7 +57,7 @@ class Unsafe:
 
     codes: NDArray[np.int32]  # shape (U, m); -1 is missing
     size: Integers  # the records of each unit
-    price: Floats  # what blanking each key of a record costs
+    price: Floats  # what blanking each key of a record costs, shape (U, m) or (m,)
     may: KeyMasks  # the keys that may be blanked
     # How many others must lose keys if the unit loses none; infinity if that does not
     # help, 0 if the unit is safe.
@@ -74,6 +74,7 @@ class Unsafe:
             self,
             codes=self.codes[use],
             size=self.size[use],
+            price=np.broadcast_to(self.price, self.codes.shape)[use],
             may=self.may[use],
             needs=self.needs[use],
             weight=self.weight[use],
@@ -221,7 +222,7 @@ class _Set:
     """Keys that units may lose together: a mask, their cost, and the units."""
 
     lost: int
-    cost: float
+    cost: Floats  # for each of the units
     at: Integers
 
 
@@ -369,18 +370,19 @@ class Bound:
     def __init__(self, views: Sequence[Unsafe]) -> None:
         self._size = views[0].size
         units = len(self._size)
-        price: dict[int, float] = {}
+        price: dict[int, Floats] = {}
         self._may = np.zeros(units, np.int64)
         for given in views:
             missing = given.codes < 0
+            prices = np.broadcast_to(given.price, given.codes.shape)
             for k, column in enumerate(given.places):
-                price[column] = float(given.price[k])
+                price[column] = prices[:, k]
                 able = given.may.astype(np.int64) >> k & 1 & ~missing[:, k]
-                if np.isfinite(price[column]):
-                    self._may |= able << column
+                self._may |= (able & np.isfinite(prices[:, k])) << column
         self._price = price
-        finite = [p for p in price.values() if np.isfinite(p)]
-        self._whole = all(p == round(p) for p in finite)
+        finite = np.concatenate([p[np.isfinite(p)] for p in price.values()])
+        self._whole = bool(np.all(finite == np.rint(finite)))
+        self._cheapest = float(finite[finite > 0].min(initial=np.inf))
         self._views: list[_View] = []
         rules = 0
         for given in views:
@@ -413,20 +415,31 @@ class Bound:
         order = np.argsort(self._may, kind="stable")
         mays, begin = np.unique(self._may[order], return_index=True)
         units = dict(zip(mays.tolist(), np.split(order, begin[1:]), strict=True))
-        who: dict[tuple[int, float], list[Integers]] = {}
+        who: dict[tuple[int, bool], list[tuple[Integers, Floats]]] = {}
         for may, at in units.items():
             keys = [c for c in range(may.bit_length()) if may >> c & 1]
+            price = np.array([self._price[c][at] for c in keys])
             few = len(keys) if len(keys) <= MOST_TRIED else FEW_TRIED
             for size in range(1, few + 1):
-                for some in combinations(keys, size):
-                    cost = math.fsum(self._price[c] for c in some)
-                    lost = sum(1 << c for c in some)
-                    who.setdefault((lost, cost), []).append(at)
+                for some in combinations(range(len(keys)), size):
+                    lost = sum(1 << keys[i] for i in some)
+                    cost = self._sums(price[list(some)])
+                    who.setdefault((lost, True), []).append((at, cost))
             if few < len(keys):
-                least = sorted(self._price[c] for c in keys)[: few + 1]
-                who.setdefault((may, math.fsum(least)), []).append(at)
-        for (lost, cost), parts in who.items():
-            yield _Set(lost, cost, np.sort(np.concatenate(parts)))
+                cost = self._sums(np.sort(price, axis=0)[: few + 1])
+                who.setdefault((may, False), []).append((at, cost))
+        for (lost, _), parts in who.items():
+            at, costs = (np.concatenate(each) for each in zip(*parts, strict=True))
+            order = np.argsort(at, kind="stable")
+            yield _Set(lost, costs[order], at[order])
+
+    def _sums(self, prices: Floats) -> Floats:
+        """Return the sum of the prices of keys by unit, rounded once."""
+        if self._whole:
+            sums: Floats = prices.sum(axis=0)
+            return sums
+        each, which = np.unique(prices, axis=1, return_inverse=True)
+        return np.array([math.fsum(one) for one in each.T.tolist()])[which.reshape(-1)]
 
     def _counted(self) -> list[list[tuple[int, int, Integers | None]]]:
         """Count the margins; return the views of each set, their keys and places."""
@@ -484,7 +497,7 @@ class Bound:
         for number, (one, parts) in enumerate(
             zip(self._sets, self._parts, strict=True)
         ):
-            value = np.full(len(one.at), one.cost)
+            value = one.cost.copy()
             for v, lost, where in parts:
                 gain = gains[v][lost]
                 value -= own[v][one.at] + (gain if where is None else gain[where])
@@ -521,7 +534,7 @@ class Bound:
         if not len(self._unit):
             return 0
         # The first price of a unit is the cost of the cheapest key.
-        cheapest = min((p for p in self._price.values() if 0 < p < np.inf), default=0.0)
+        cheapest = self._cheapest if self._cheapest < np.inf else 0.0
         u = cheapest / np.where(np.isfinite(self._needs), self._needs, 1.0)
         u /= np.bincount(self._unit)[self._unit]
         size, part_of = self._size[self._unit], self._of_rule

@@ -42,6 +42,8 @@ METHODS = ("exact", "argus")
 _ORDERS, _MOST_RANKS = 64, 1 << 22
 # The sets of keys after which tasks that no other set can improve are left out.
 _TURNS = 16
+# The most costs of sets of keys that are kept at once.
+_MOST_SUMS = 1 << 23
 # 2**16 sets of keys; mu-Argus has tables of at most ten.
 MOST_KEYS = {"exact": 16, "argus": 10}
 # The amount by which the second plan of mu-Argus must be cheaper than the first.
@@ -355,7 +357,47 @@ def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats
     return replace(tasks, row=row, costs=np.repeat(tasks.costs, orders, axis=0)), ranks
 
 
+def _sums(costs: Floats, subsets: Sequence[tuple[int, ...]]) -> Floats:
+    """Return the cost of each set of keys by row of costs, rounded once."""
+    open_ = np.isfinite(costs)
+    plain = np.where(open_, costs, 0.0)
+    if np.all(plain == np.rint(plain)) and plain.sum(axis=1).max() < 2.0**53:
+        member = np.zeros((costs.shape[1], len(subsets)))
+        for j, keys in enumerate(subsets):
+            member[keys, j] = 1.0
+        # Sums of whole numbers are exact in any order.
+        sums: Floats = plain @ member
+        sums[(~open_).astype(np.float64) @ member > 0] = np.inf
+        return sums
+    return np.array([[math.fsum(row[i] for i in s) for s in subsets] for row in costs])
+
+
 def _cheapest(
+    margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
+) -> tuple[KeyMasks, NDArray[np.bool_]]:
+    """Return for each task the cheapest set that makes it safe, and whether any does.
+
+    Tasks of many different costs are planned part by part.
+    """
+    step = max(1, _MOST_SUMS >> tasks.costs.shape[1])
+    blank, solvable = np.zeros(len(tasks), np.uint64), np.zeros(len(tasks), bool)
+    for begin in range(0, len(tasks.costs), step):
+        rows = tasks.row - begin
+        at = np.flatnonzero((rows >= 0) & (rows < step))
+        part = replace(
+            tasks,
+            cell=tasks.cell[at],
+            threshold=tasks.threshold[at],
+            row=rows[at],
+            costs=tasks.costs[begin : begin + step],
+            present=tasks.present[at],
+            affordable=tasks.affordable[at],
+        )
+        blank[at], solvable[at] = _cheapest_of(margins, part, say, draw)
+    return blank, solvable
+
+
+def _cheapest_of(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
 ) -> tuple[KeyMasks, NDArray[np.bool_]]:
     """Return for each task the cheapest set that makes it safe, and whether any does.
@@ -364,9 +406,7 @@ def _cheapest(
     so far. With ``draw`` the order of sets of equal cost and size is drawn.
     """
     subsets, masks, place = _subsets(tasks.preference)
-    sums = np.array(
-        [[math.fsum(row[i] for i in s) for s in subsets] for row in tasks.costs]
-    )
+    sums = _sums(tasks.costs, subsets)
     if draw is None:
         order = np.argsort(sums, axis=1, kind="stable")
     else:

@@ -217,7 +217,7 @@ def _rules(
     return Unsafe(
         codes,
         units.size,
-        file.price[list(places)],
+        file.price[row][:, list(places)],
         able,
         needs,
         heaviest,

@@ -10,7 +10,7 @@ records. It is solved by branch and bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, pairwise
@@ -72,7 +72,10 @@ def plan_together(
     loss: Floats | None = None,
     draw: Draw | None = None,
 ) -> Plan:
-    """Choose the keys to blank, so that units are safe from all sets of keys."""
+    """Choose the keys to blank, so that units are safe from all sets of keys.
+
+    ``cost`` is of each key, (C,), or by unit, (n, C): equal where all keys are.
+    """
     say = progress or silent
     units = len(sights[0].cell)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
@@ -88,23 +91,27 @@ def plan_together(
         f"suppression for {len(at)} units unsafe from {len(sights)} sets of keys, "
         f"{len(first)} of them distinct"
     )
-    choose = _Choice.of(names, cost, along, loss)
+    costs = np.broadcast_to(cost, (units, len(names)))[first]
+    choices, choice = _choices(names, costs, along, loss)
+    able = np.array([one.affordable for one in choices], np.uint64)[choice]
     unit: list[Positions] = [np.empty(0, np.int64)]
     mask = [np.empty(0, np.uint64)]
     forced, safe = np.zeros(len(first), np.uint64), np.ones(len(first), bool)
     for number, one in enumerate(sights):
         if number % _SAID == 0 and number:
             say(f"{number} of {len(sights)} sets of keys")
-        found, asked, lost, helpless = _minimal_unsafe(one, first, choose.affordable)
-        unit.append(found)
-        mask.append(asked)
-        forced |= lost
-        safe &= ~helpless
+        for affordable in np.unique(able).tolist():
+            some = np.flatnonzero(able == affordable)
+            found, asked, lost, helpless = _minimal_unsafe(one, first[some], affordable)
+            unit.append(some[found])
+            mask.append(asked)
+            forced[some] |= lost
+            safe[some] &= ~helpless
     units_of, masks = np.concatenate(unit), np.concatenate(mask)
     open_ = masks & forced[units_of] == 0
     blank = forced.copy()
     kinds = _kinds(units_of[open_], masks[open_])
-    orders = [choose.preference] * len(kinds)
+    orders = [choices[0].preference] * len(kinds)
     if draw is not None:
         numbers = draw(len(kinds) * len(names)).reshape(len(kinds), len(names))
         orders = [
@@ -112,14 +119,35 @@ def plan_together(
             for rank in np.argsort(np.argsort(numbers)).tolist()
         ]
     for (kind, rows), order in zip(kinds.items(), orders, strict=True):
-        keys, least = replace(choose, preference=order).cheapest(kind)
-        blank[rows] |= np.uint64(keys)
-        safe[rows] &= least
+        for number, units_alike in _by_choice(np.array(rows), choice):
+            own = replace(choices[number], preference=order)
+            keys, least = own.cheapest(kind)
+            blank[units_alike] |= np.uint64(keys)
+            safe[units_alike] &= least
     result.blank[at] = blank[task]
-    costs = {mask: choose.cost_of(mask) for mask in np.unique(blank).tolist()}
-    result.cost[at] = np.array([costs[mask] for mask in blank.tolist()])[task]
+    each = list(zip(choice.tolist(), blank.tolist(), strict=True))
+    spent = {one: choices[one[0]].cost_of(one[1]) for one in dict.fromkeys(each)}
+    result.cost[at] = np.array([spent[one] for one in each])[task]
     result.safe[at] = safe[task]
     return result
+
+
+def _choices(
+    names: Sequence[Hashable],
+    costs: Floats,
+    along: Sequence[int],
+    loss: Floats | None,
+) -> tuple[list[_Choice], Positions]:
+    """Return how to choose by each distinct row of costs, and which each unit has."""
+    rows, row = np.unique(costs, axis=0, return_inverse=True)
+    first = _Choice.of(names, rows[0], along, loss)
+    return [first.with_costs(one) for one in rows], row.reshape(-1)
+
+
+def _by_choice(rows: Positions, choice: Positions) -> Iterator[tuple[int, Positions]]:
+    """Yield each choice that some units have, and these units."""
+    for number in np.unique(choice[rows]).tolist():
+        yield number, rows[choice[rows] == number]
 
 
 def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positions]:
@@ -229,13 +257,18 @@ class _Choice:
         loss: Floats | None,
     ) -> _Choice:
         """Return the choice for keys; keys of infinite cost may not be blanked."""
+        blank = cls([], list(along), 0, preference_of(names, loss))
+        return blank.with_costs(cost)
+
+    def with_costs(self, cost: Floats) -> _Choice:
+        """Return the choice by other costs."""
         costs = cost.tolist()
         affordable = sum(
             1 << c
-            for c, others in enumerate(along)
+            for c, others in enumerate(self.along)
             if all(costs[i] < math.inf for i in members(others))
         )
-        return cls(costs, list(along), affordable, preference_of(names, loss))
+        return replace(self, cost=costs, affordable=affordable)
 
     def cost_of(self, mask: int) -> float:
         """Return the cost of a set of keys."""

@@ -6,8 +6,9 @@ are whole numbers, so that their sums are exact.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from riskcore.protection.suppression.rounds import (
     by_name,
     margins_of,
     sets_in_order,
+    tally,
 )
 
 # A cost of one in units; each value adds one unit, so ties go to the fewest values.
@@ -48,9 +50,9 @@ class File:
     codes: NDArray[np.int32]  # shape (n, C)
     parts: Parts
     weight: Floats
-    price: Floats  # what blanking a value of each key costs
+    price: Floats  # what blanking each value costs, shape (n, C)
     loss: Floats  # the entropy of each key
-    units: Integers  # the price of each key as a whole number, for exact sums
+    units: Integers  # the prices as whole numbers, for exact sums, shape (n, C)
     whole: bool  # whether all prices are whole numbers
     bundles: list[int]  # masks of keys that are blanked together
     shared: int  # the mask of the keys of households
@@ -101,9 +103,9 @@ class File:
             codes,
             Parts.of(weight),
             weight,
-            prices,
+            np.broadcast_to(prices, codes.shape),
             losses,
-            units,
+            np.broadcast_to(units, codes.shape),
             whole,
             _bundles(names, settings),
             sum(1 << k for k, one in enumerate(shared) if one),
@@ -148,20 +150,20 @@ class File:
                 masks[name] = before[name] & needed
         return {name: masks[name] for name in settings.suppressible}
 
-    def counts_of(self, packed: KeyMasks) -> list[int]:
-        """Return how many values of each key a plan blanks."""
-        keys = range(len(self.names))
-        return [int(np.count_nonzero(packed & np.uint64(1 << k))) for k in keys]
+    def _blanked(self, packed: KeyMasks, prices: NDArray[Any]) -> Iterator[Any]:
+        """Yield the prices of the values of each key that a plan blanks."""
+        for k in range(len(self.names)):
+            yield prices[packed & np.uint64(1 << k) != 0, k]
 
     def cost_of(self, packed: KeyMasks) -> int:
         """Return the cost of a plan as a whole number, to compare plans."""
-        counts = self.counts_of(packed)
-        return sum(c * p for c, p in zip(counts, self.units.tolist(), strict=True))
+        values = self._blanked(packed, self.units)
+        return sum(count * cost for one in values for cost, count in tally(one))
 
     def plain_cost(self, packed: KeyMasks) -> float:
         """Return the cost of a plan."""
-        pairs = zip(self.counts_of(packed), self.price.tolist(), strict=True)
-        return float(sum(count * price for count, price in pairs if count))
+        values = self._blanked(packed, self.price)
+        return float(sum(count * cost for one in values for cost, count in tally(one)))
 
     def watching(self, most: KeyMasks) -> File:
         """Return the file with all records watched, if blanks may harm safe ones.
@@ -191,7 +193,7 @@ class File:
 
         If it is, records with equal keys may lose the same, and are one unit.
         """
-        bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.price)), 0)
+        bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.names)), 0)
         every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
         return every if np.array_equal(may, every) else np.zeros_like(may)
 
@@ -267,7 +269,7 @@ class Units:
             value, loss = np.zeros(len(rows), np.int64), np.zeros(len(rows))
             for k in range(len(file.names)):
                 has = (mask[rows] >> np.uint64(k) & np.uint64(1)).astype(np.int64)
-                value += has * file.units[k]
+                value += has * file.units[rows, k]
                 loss += has * file.loss[k]
             parts.append((rows, mask[rows], together, value, loss))
         rows, mask, together, value, loss = map(

@@ -24,7 +24,11 @@ from numpy.typing import NDArray
 from riskcore.assessment.cell_risk import risk_of
 from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
+from riskcore.common.words import shortened
 from riskcore.core.risk.anonymity import short_of
+from riskcore.data.cells import Cells
+from riskcore.data.columns import plain_value
+from riskcore.data.recode import code_text
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.plan_record import (
     Draw,
@@ -38,6 +42,10 @@ from riskcore.protection.suppression.plan_sets import (
     Sight,
     plan_together,
 )
+
+# The cost of a value where shares are protected, before its category counts.
+_WHOLE = 100
+_LONGEST = 200
 
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -155,13 +163,13 @@ def sets_in_order(
 def by_name(
     names: Sequence[Hashable], assessments: Sequence[Assessment], costs: Sequence[Risks]
 ) -> tuple[Risks, Risks]:
-    """Return the costs and entropies of keys."""
-    cost: dict[Hashable, float] = {}
+    """Return the costs of keys, (C,), or by row, (n, C), and the entropies of keys."""
+    cost: dict[Hashable, Any] = {}
     loss: dict[Hashable, float] = {}
     for one, own in zip(assessments, costs, strict=True):
-        cost |= dict(zip(one.cells.keys, own.tolist(), strict=True))
+        cost |= dict(zip(one.cells.keys, own.T, strict=True))
         loss |= dict(zip(one.cells.keys, entropies(one.cells).tolist(), strict=True))
-    return np.array([cost[name] for name in names]), np.array(
+    return np.stack([cost[name] for name in names], axis=-1), np.array(
         [loss[name] for name in names]
     )
 
@@ -298,10 +306,16 @@ def _prices(
 ) -> Risks:
     """Return the cost of each key for each unsafe record, (U, m); or for all, (m,)."""
     keys, groups = assessment.cells.keys, assessment.households
+    by_row = cost.ndim > 1
     if groups is None and not any(masks[key].any() for key in keys):
-        return cost
-    prices = np.tile(cost, (len(unsafe), 1))
-    if groups is not None:
+        return cost[unsafe] if by_row else cost
+    prices = cost[unsafe] if by_row else np.tile(cost, (len(unsafe), 1))
+    if groups is not None and by_row:
+        for i, key in enumerate(keys):
+            if key in settings.household_keys:
+                of_all = np.bincount(groups.inverse, cost[:, i])
+                prices[:, i] = of_all[groups.inverse[unsafe]]
+    elif groups is not None:
         # A household key is blanked for all members.
         size = groups.size[groups.inverse[unsafe]].astype(np.float64)
         shared = [key in settings.household_keys for key in keys]
@@ -331,9 +345,69 @@ def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> N
             masks[key] |= _spread(masks[key], assessment)
 
 
-def costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
+def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list[Risks]:
+    """Return by set of keys the cost of blanking each key, (m,), or by row, (n, m).
+
+    It is by row where categories have costs of their own or shares are protected.
+    """
+    of_keys = [_costs_of_keys(one, settings) for one in assessments]
+    if not settings.costs_by_category:
+        return of_keys
+    of_rows: dict[Hashable, Risks] = {}
+    for one, own in zip(assessments, of_keys, strict=True):
+        for i, key in enumerate(one.cells.keys):
+            if key not in of_rows:
+                each = _costs_of_codes(one.cells, i, own[i], settings)
+                of_rows[key] = each[one.cells.codes[i]][one.cells.rows]
+    never = {key: np.isinf(costs) for key, costs in of_rows.items()}
+    for key, costs in of_rows.items():
+        for other in blanked_with(key, settings):
+            if other in never:
+                costs[never[other]] = np.inf
+    return [
+        np.stack([of_rows[key] for key in one.cells.keys], axis=1)
+        for one in assessments
+    ]
+
+
+def tally(
+    costs: NDArray[Any], records: NDArray[np.int64] | None = None
+) -> list[tuple[Any, int]]:
+    """Return the distinct costs of some values, and how many values have each."""
+    each, which = np.unique(costs, return_inverse=True)
+    counts = np.bincount(which.reshape(-1), records, len(each)).astype(np.int64)
+    return list(zip(each.tolist(), counts.tolist(), strict=True))
+
+
+def _costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
     """Return the cost of blanking each key."""
     costs = np.array([settings.cost_of(key) for key in assessment.cells.keys])
     if settings.cost == "entropy":
         return np.where(np.isinf(costs), costs, entropies(assessment.cells))
+    return costs
+
+
+def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Risks:
+    """Return the cost of blanking each category of a key; a missing value costs 0.
+
+    Where shares are protected the cost is multiplied by 100 plus the hundredths of a
+    per cent of its category that one record is: whole costs stay whole.
+    """
+    key, labels = cells.keys[i], cells.categories[i]
+    texts = [code_text(plain_value(one)) for one in labels if one is not None]
+    given = settings.cost_of_categories.get(key, {})
+    if unknown := [repr(one) for one in given if one not in texts]:
+        raise ValueError(
+            f"cost of {key!r}: {', '.join(unknown)} is not a category after recoding; "
+            f"categories are {shortened(', '.join(texts), _LONGEST)}"
+        )
+    costs = np.zeros(len(labels))
+    costs[: len(texts)] = cost
+    if cost < np.inf:
+        costs[: len(texts)] = [given.get(text, cost) for text in texts]
+    if key in settings.protect_shares:
+        records = np.bincount(cells.codes[i], cells.records, len(labels))
+        costs *= _WHOLE + np.rint(_WHOLE * 100 / records)
+    elif settings.protect_shares:
+        costs *= _WHOLE
     return costs

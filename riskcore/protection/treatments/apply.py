@@ -19,7 +19,13 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
+    joined,
 )
+
+# So that no square or product overflows.
+_LARGEST = 1e100
+# Larger whole numbers are not all doubles.
+_EXACT = 2.0**53
 
 
 def treated_columns(
@@ -32,6 +38,7 @@ def treated_columns(
     household: Integers | None = None,
     risk: Floats | None = None,
     tell: Callable[[str, dict[str, Any]], object] | None = None,
+    column: Callable[[str, Mapping[str, Floats]], Any] | None = None,
 ) -> dict[str, Floats]:
     """Return the treated columns.
 
@@ -57,6 +64,9 @@ def treated_columns(
         Called with a label and the effects of each treatment that reports them, plain
         data for the private record.
 
+    column : callable, optional
+        Called with a name and the columns treated so far; returns its codes and labels.
+
     Returns
     -------
     dict of str to float64 ndarray, shape (n,)
@@ -80,6 +90,7 @@ def treated_columns(
         for names, rules in treat.items()
         for rule in ([rules] if isinstance(rules, Treatment) else rules)
     ]
+    plan.sort(key=lambda step: step[1].last)
     found = {name: _column(name, columns) for names, _ in plan for name in names}
     lengths = {len(column) for column in found.values()}
     codes = _strata(plan, strata or {})
@@ -96,11 +107,13 @@ def treated_columns(
     _check_secret(plan, secret)
     for step, (names, rule) in enumerate(plan):
         values = [found[name] for name in names]
-        label = f"treat {'+'.join(names)}={rule}"
-        stratum = _joined([codes[name] for name in getattr(rule, "within", ())])
-        stream = json.dumps([*names, str(rule), step])
+        label = f"treat {joined(names)}={rule}"
+        stratum = _combined([codes[name] for name in getattr(rule, "within", ())])
+        stream = json.dumps([*map(str, names), str(rule), step])
         numbers = partial(treatment_numbers, secret or "", stream)
         given = Given(weights, stratum, label, numbers, household, risk)
+        if column is not None:
+            given = replace(given, column=partial(_as_now, column, found))
         if tell is not None:
             given = replace(given, tell=partial(tell, label))
         new = rule.treated(values, given)
@@ -108,13 +121,26 @@ def treated_columns(
     return found
 
 
+def _as_now(
+    column: Callable[[str, Mapping[str, Floats]], Any],
+    found: Mapping[str, Floats],
+    name: str,
+) -> Any:
+    """Return the codes and labels of a column after the treatments so far."""
+    return column(name, found)
+
+
 def _column(name: str, columns: Mapping[str, Floats]) -> Floats:
     """Return a column of finite or missing numbers, or refuse it."""
     if name not in columns:
         raise ValueError(f"treat {name}: there is no such column")
     column = arguments.numbers(f"treat {name}", columns[name], dimensions=1)
+    whole = column.dtype.kind != "f"
     column = column.astype(np.float64)
-    arguments.refuse(f"treat {name}", np.isinf(column), "finite")
+    inexact = np.abs(column) > _EXACT if whole else np.zeros(column.size, bool)
+    arguments.refuse(f"treat {name}", inexact, "whole numbers up to 2^53")
+    large = np.abs(column) > _LARGEST
+    arguments.refuse(f"treat {name}", large, f"between -{_LARGEST:g} and {_LARGEST:g}")
     return column
 
 
@@ -145,19 +171,19 @@ def _check_secret(plan: Sequence[tuple[Names, Treatment]], secret: str | None) -
     for names, rule in plan:
         if rule.random and secret is None:
             raise ValueError(
-                f"treat {'+'.join(names)}={rule}: a random treatment needs a secret"
+                f"treat {joined(names)}={rule}: a random treatment needs a secret"
             )
     if secret is not None:
         check_secret(secret)
 
 
-def _joined(codes: Sequence[NDArray[Any]]) -> Integers | None:
+def _combined(codes: Sequence[NDArray[Any]]) -> Integers | None:
     """Return one code for each combination of codes."""
     if not codes:
         return None
-    joined = np.zeros(len(codes[0]), np.int64)
+    found = np.zeros(len(codes[0]), np.int64)
     for code in codes:
         _, own = np.unique(code, return_inverse=True)
-        pair = joined * (int(own.max(initial=0)) + 1) + own
-        _, joined = np.unique(pair, return_inverse=True)
-    return joined
+        pair = found * (int(own.max(initial=0)) + 1) + own
+        _, found = np.unique(pair, return_inverse=True)
+    return found

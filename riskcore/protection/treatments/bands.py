@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from riskcore.protection.treatments.precision import rounded_as
+from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
     FEWEST,
     Floats,
@@ -68,16 +68,17 @@ class Bands(Treatment):
         if not equals:
             return cls(ends)
         if becomes in ("midpoint", "mean"):
-            return cls(ends, becomes)  # type: ignore[arg-type]
+            return cls(ends, cast(Any, becomes))
         return cls(ends, tuple(number_of(one, "a code") for one in becomes.split(",")))
 
     def words(self) -> str:
         """Return the words of the rule."""
-        becomes = self.becomes
-        if not isinstance(becomes, str):
-            becomes = ",".join(map(shown_number, becomes))
         ends = ",".join(map(shown_number, self.breaks))
-        return ends if becomes == "midpoint" else f"{ends}={becomes}"
+        if self.becomes == "midpoint":
+            return ends
+        if self.becomes == "mean":
+            return f"{ends}=mean"
+        return f"{ends}={','.join(map(shown_number, self.becomes))}"
 
     def describe(self, public: bool) -> str:
         """Return "in 4 bands, each value the midpoint of its band"."""
@@ -104,11 +105,9 @@ class Bands(Treatment):
         """Return the value of each band; of empty ones nan, if it is a mean."""
         if not isinstance(self.becomes, str):
             return np.array(self.becomes)
-        ends = np.array(self.breaks)
         if self.becomes == "midpoint":
-            middle = ends[:-1] + (ends[1:] - ends[:-1]) / 2.0
-            return rounded_as(np.concatenate([ends[:1], middle, ends[-1:]]), x)
-        means = np.full(len(ends) + 1, np.nan)
+            return _midpoints(np.array(self.breaks), x)
+        means = np.full(len(self.breaks) + 1, np.nan)
         count = np.bincount(band, minlength=len(means))
         for one in np.flatnonzero(count):
             if count[one] < FEWEST:
@@ -120,6 +119,18 @@ class Bands(Treatment):
             own = None if weights is None else weights[chosen]
             means[one] = mean_of(x[chosen], own)
         return rounded_as(means, x)
+
+
+def _midpoints(ends: Floats, x: Floats) -> Floats:
+    """Return the midpoint of each band, one that the decimals of the column allow."""
+    decimals = decimals_of(x)
+    if decimals is None:
+        return np.concatenate([ends[:1], ends[:-1] / 2 + ends[1:] / 2, ends[-1:]])
+    # In units of the last decimal: the first value of each band, and those between.
+    unit = 10.0**decimals
+    first = np.ceil(ends * unit)
+    middle = np.floor((first[:-1] + first[1:]) / 2)
+    return np.concatenate([first[:1], middle, first[-1:]]) / unit + 0.0
 
 
 def _numbers(name: str, values: Any) -> tuple[float, ...]:

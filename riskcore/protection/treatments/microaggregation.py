@@ -40,8 +40,10 @@ from riskcore.protection.treatments.rules import (
 )
 from riskcore.protection.treatments.strata import strata
 
+Mask = NDArray[np.bool_]
+
 # Points in a leaf of the tree, at most; groups that are made before Ctrl-C is seen.
-_LEAF = 8
+_LEAF = 32
 _GROUPS_AT_ONCE = 2000
 
 
@@ -97,11 +99,11 @@ class Microaggregation(Treatment):
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the means of the groups."""
         x = np.stack(values, axis=1)
-        present = ~np.isnan(x)
+        present: Mask = ~np.isnan(x)
         out = x.copy()
         if not present.any():
             return list(out.T)
-        complete = present.all(axis=1)
+        complete = present.sum(axis=1) == len(values)
         for rows in strata(given.stratum, complete, self.k, given.label):
             if not complete[rows].any():
                 continue
@@ -170,12 +172,12 @@ def mdav(points: Floats, k: int) -> Integers:
     total = np.zeros(2 * p)
     for j in range(p):
         total[2 * j] = math.fsum(points[:, j].tolist())
-    work, found = np.empty(k + 4 * (levels + 2) + 2 * p), np.empty(k, np.int64)
-    stack = np.empty(4 * (levels + 2), np.int64)
-    state = np.array([n, 0], np.int64)
-    space = (tree, order, where, box, ends, total, work, found, stack, state, group)
-    while state[0]:
-        mdav_steps(n, p, k, levels, _GROUPS_AT_ONCE, *space)
+    stack = np.empty(2 * (levels + 2), np.int64)
+    work, found = np.empty(p + k + stack.size), np.empty(k, np.int64)
+    state = np.array([n, p, k, levels, n, 0], np.int64)
+    space = (tree, order, where, box, ends, total, work, found, stack, group)
+    while state[4]:
+        mdav_steps(state, _GROUPS_AT_ONCE, *space)
     return group
 
 
@@ -204,9 +206,7 @@ def _means(x: Floats, group: Integers, weights: Floats | None) -> Floats:
     return out
 
 
-def _group_means(
-    group: Integers, values: Floats, weight: Floats
-) -> NDArray[np.float64]:
+def _group_means(group: Integers, values: Floats, weight: Floats) -> Floats:
     """Return the weighted mean of each group; without any weight the plain one."""
     count = np.bincount(group)
     plain = np.bincount(group, values) / np.maximum(count, 1)

@@ -16,6 +16,7 @@ from typing import Any
 
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.double_double import dd_add
+from riskcore.core.special.floats import offset
 
 _INFINITY = float("inf")
 
@@ -144,136 +145,139 @@ def fill_tree(
 
 
 @kernel
-def _distance(tree: Any, p: int, i: int, center: Any, at: int) -> float:
+def _distance(tree: Any, p: int, i: int, center: Any) -> float:
     """Return the squared distance of a point from a center."""
     total = 0.0
     for j in range(p):
-        difference = tree[i * p + j] - center[at + j]
+        difference = tree[i * p + j] - center[j]
         total += difference * difference
     return total
 
 
 @kernel
-def _nearest_in_box(box: Any, p: int, node: int, center: Any, at: int) -> float:
+def _nearest_in_box(box: Any, p: int, node: int, center: Any) -> float:
     """Return a lower bound of the distances of a box, infinite if it is empty."""
     total = 0.0
     first = 2 * p * node
     for j in range(p):
-        below = box[first + j] - center[at + j]
-        above = center[at + j] - box[first + p + j]
+        below = box[first + j] - center[j]
+        above = center[j] - box[first + p + j]
         difference = max(0.0, max(below, above))
         total += difference * difference
     return total
 
 
 @kernel
-def _farthest_in_box(box: Any, p: int, node: int, center: Any, at: int) -> float:
+def _farthest_in_box(box: Any, p: int, node: int, center: Any) -> float:
     """Return an upper bound of the distances of a box."""
     total = 0.0
     first = 2 * p * node
     for j in range(p):
-        below = center[at + j] - box[first + j]
-        above = box[first + p + j] - center[at + j]
+        below = center[j] - box[first + j]
+        above = box[first + p + j] - center[j]
         difference = max(below, above)
         total += difference * difference
     return total
 
 
 @kernel
-def _farthest(
-    p: int, levels: int, tree: Any, order: Any, box: Any, ends: Any, work: Any,
-    at: int, bounds: int, stack: Any,
+def _push_children(
+    node: int, of_left: float, of_right: float, first_left: bool, ends: Any,
+    stack: Any, bounds: Any, depth: int,
 ) -> int:  # fmt: skip
-    """Return the position of the point farthest from a center, the first one of ties.
+    """Put the children with points on the stack, the first one on top of it."""
+    left = 2 * node + 1
+    for turn in range(2):
+        take_left = (turn == 1) == first_left
+        child = left if take_left else left + 1
+        if ends[2 * child] < ends[2 * child + 1]:
+            stack[depth] = child
+            bounds[depth] = of_left if take_left else of_right
+            depth += 1
+    return depth
 
-    The center stands in ``work`` at ``at``, the bounds of the stack at ``bounds``.
-    """
+
+@kernel
+def _farthest(
+    p: int, levels: int, tree: Any, order: Any, box: Any, ends: Any, center: Any,
+    stack: Any, bounds: Any,
+) -> int:  # fmt: skip
+    """Return the position of the farthest point, of ties the first one of the file."""
     inner = (1 << levels) - 1
     best = -1
     longest = -1.0
     stack[0] = 0
-    work[bounds] = _INFINITY
+    bounds[0] = _INFINITY
     depth = 1
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if work[bounds + depth] < longest:
+        if bounds[depth] < longest:
             continue
-        if node >= inner:
-            for i in range(ends[2 * node], ends[2 * node + 1]):
-                length = _distance(tree, p, i, work, at)
-                if (length > longest) | (
-                    (length == longest) & (order[i] < order[best])
-                ):
-                    longest = length
-                    best = i
+        if node < inner:
+            of_left = _farthest_in_box(box, p, 2 * node + 1, center)
+            of_right = _farthest_in_box(box, p, 2 * node + 2, center)
+            depth = _push_children(
+                node, of_left, of_right, of_left > of_right, ends, stack, bounds, depth
+            )
             continue
-        left = 2 * node + 1
-        of_left = _farthest_in_box(box, p, left, work, at)
-        of_right = _farthest_in_box(box, p, left + 1, work, at)
-        swapped = of_left > of_right
-        for turn in range(2):
-            # The child that promises more is looked at first.
-            take_left = (turn == 0) != swapped
-            child = left if take_left else left + 1
-            if ends[2 * child] < ends[2 * child + 1]:
-                stack[depth] = child
-                work[bounds + depth] = of_left if take_left else of_right
-                depth += 1
+        for i in range(ends[2 * node], ends[2 * node + 1]):
+            length = _distance(tree, p, i, center)
+            if length > longest or (length == longest and order[i] < order[best]):
+                longest = length
+                best = i
     return best
 
 
 @kernel
-def _nearest(
-    p: int, k: int, levels: int, tree: Any, order: Any, box: Any, ends: Any, work: Any,
-    at: int, bounds: int, stack: Any, found: Any,
-) -> None:  # fmt: skip
-    """Find the k points nearest to a center, the first ones of ties.
+def _insert(
+    length: float, point: int, count: int, k: int, lengths: Any, found: Any
+) -> int:
+    """Insert a point into the nearest ones, and return their number, at most k."""
+    if count == k:
+        last = lengths[k - 1]
+        if (length > last) | ((length == last) & (point > found[k - 1])):
+            return count
+        count -= 1
+    place = count
+    while place > 0 and (
+        lengths[place - 1] > length
+        or (lengths[place - 1] == length and found[place - 1] > point)
+    ):
+        lengths[place] = lengths[place - 1]
+        found[place] = found[place - 1]
+        place -= 1
+    lengths[place] = length
+    found[place] = point
+    return count + 1
 
-    Their distances stand at the beginning of ``work``, in increasing order.
-    """
+
+@kernel
+def _nearest(
+    p: int, k: int, levels: int, tree: Any, order: Any, box: Any, ends: Any,
+    center: Any, stack: Any, bounds: Any, lengths: Any, found: Any,
+) -> None:  # fmt: skip
+    """Find the k points nearest to a center, the first ones of ties, by distance."""
     inner = (1 << levels) - 1
     count = 0
     stack[0] = 0
-    work[bounds] = 0.0
+    bounds[0] = 0.0
     depth = 1
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if (count == k) & (work[bounds + depth] > work[k - 1]):
+        if count == k and bounds[depth] > lengths[k - 1]:
             continue
-        if node >= inner:
-            for i in range(ends[2 * node], ends[2 * node + 1]):
-                length = _distance(tree, p, i, work, at)
-                point = order[i]
-                if count == k:
-                    last = work[k - 1]
-                    if (length > last) | ((length == last) & (point > found[k - 1])):
-                        continue
-                    count -= 1
-                place = count
-                while place > 0 and (
-                    work[place - 1] > length
-                    or (work[place - 1] == length and found[place - 1] > point)
-                ):
-                    work[place] = work[place - 1]
-                    found[place] = found[place - 1]
-                    place -= 1
-                work[place] = length
-                found[place] = point
-                count += 1
+        if node < inner:
+            of_left = _nearest_in_box(box, p, 2 * node + 1, center)
+            of_right = _nearest_in_box(box, p, 2 * node + 2, center)
+            depth = _push_children(
+                node, of_left, of_right, of_left < of_right, ends, stack, bounds, depth
+            )
             continue
-        left = 2 * node + 1
-        of_left = _nearest_in_box(box, p, left, work, at)
-        of_right = _nearest_in_box(box, p, left + 1, work, at)
-        swapped = of_left < of_right
-        for turn in range(2):
-            take_left = (turn == 0) != swapped
-            child = left if take_left else left + 1
-            if ends[2 * child] < ends[2 * child + 1]:
-                stack[depth] = child
-                work[bounds + depth] = of_left if take_left else of_right
-                depth += 1
+        for i in range(ends[2 * node], ends[2 * node + 1]):
+            length = _distance(tree, p, i, center)
+            count = _insert(length, order[i], count, k, lengths, found)
 
 
 @kernel
@@ -304,39 +308,41 @@ def _remove(
 
 
 @native(
-    "int64, int64, int64, int64, int64, float64*, int64*, int64*, float64*, int64*, "
-    "float64*, float64*, int64*, int64*, int64*, int64*"
+    "int64*, int64, float64*, int64*, int64*, float64*, int64*, float64*, float64*, "
+    "int64*, int64*, int64*"
 )
 def mdav_steps(
-    n: int, p: int, k: int, levels: int, steps: int, tree: Any, order: Any, where: Any,
-    box: Any, ends: Any, total: Any, work: Any, found: Any, stack: Any, state: Any,
-    group: Any,
+    state: Any, steps: int, tree: Any, order: Any, where: Any, box: Any, ends: Any,
+    total: Any, work: Any, found: Any, stack: Any, group: Any,
 ) -> None:  # fmt: skip
     """Make at most ``steps`` pairs of groups.
 
-    ``total`` has the sums of what is left as double-doubles; ``state`` has how many
-    points are left, and how many groups are made.
+    ``state`` has n, p, k, the levels of the tree, how many points are left and how many
+    groups are made; ``total`` the sums of the points that are left, as double-doubles.
+    ``work`` is room for a center, k distances and the bounds of the stack.
     """
-    bounds = k + 2 * p
+    n, p, k, levels = state[0], state[1], state[2], state[3]
+    center, lengths, bounds = work, offset(work, p), offset(work, p + k)
     for _ in range(steps):
-        left = state[0]
+        left = state[4]
         if left < 2 * k:
             for i in range(n):
                 if group[i] < 0:
-                    group[i] = state[1]
-            state[0] = 0
+                    group[i] = state[5]
+            state[4] = 0
             return
         for j in range(p):
-            work[k + j] = total[2 * j] / left
+            center[j] = total[2 * j] / left
         # One group around the point farthest from the average; one around the point
         # that is farthest from that one.
         for _turn in range(2 if left >= 3 * k else 1):
-            best = _farthest(p, levels, tree, order, box, ends, work, k, bounds, stack)
+            best = _farthest(p, levels, tree, order, box, ends, center, stack, bounds)
             for j in range(p):
-                work[k + j] = tree[best * p + j]
+                center[j] = tree[best * p + j]
             _nearest(
-                p, k, levels, tree, order, box, ends, work, k, bounds, stack, found
-            )
+                p, k, levels, tree, order, box, ends, center, stack, bounds, lengths,
+                found,
+            )  # fmt: skip
             for i in range(k):
                 point = found[i]
                 at = where[point] * p
@@ -344,10 +350,10 @@ def mdav_steps(
                     total[2 * j], total[2 * j + 1] = dd_add(
                         total[2 * j], total[2 * j + 1], -tree[at + j], 0.0
                     )
-                group[point] = state[1]
+                group[point] = state[5]
                 _remove(p, levels, tree, order, where, box, ends, point)
-            state[1] += 1
-            state[0] -= k
+            state[5] += 1
+            state[4] -= k
 
 
 @native("int64, int64, int64, float64*, float64*, int64*")

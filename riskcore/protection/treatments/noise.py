@@ -21,6 +21,7 @@ from riskcore.protection.treatments.rules import (
     mean_of,
     options_of,
     percent_of,
+    percent_words,
     shown_percent,
     uniform,
 )
@@ -79,8 +80,8 @@ class Noise(Treatment):
         return shown_percent(self.share) + (":correlated" if self.correlated else "")
 
     def describe(self, public: bool) -> str:
-        """Return "with noise of 10% of the standard deviation, zeros kept"."""
-        size = f"noise of {shown_percent(self.share)} of the standard deviation"
+        """Return "with noise of 10 % of the standard deviation, zeros kept"."""
+        size = f"noise of {percent_words(self.share)} of the standard deviation"
         kept = ", means and covariances kept" if self.correlated else ""
         return f"with {size}, zeros kept{kept}"
 

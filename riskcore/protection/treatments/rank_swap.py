@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.protection.treatments.rank_swap_kernels import swap_partners
 from riskcore.protection.treatments.rules import (
@@ -21,6 +22,7 @@ from riskcore.protection.treatments.rules import (
     enter,
     options_of,
     percent_of,
+    percent_words,
     shown_percent,
     shown_strata,
     strata_of,
@@ -81,7 +83,9 @@ class RankSwap(Treatment):
         An intruder who knows how far ranks may be apart can narrow the partners down
         (Nin, Herranz and Torra 2008), so the public phrase does not tell.
         """
-        reach = "" if public else f", at most {shown_percent(self.share)} of them away"
+        reach = (
+            "" if public else f", at most {percent_words(self.share)} of the ranks away"
+        )
         within = f" within {', '.join(self.within)}" if self.within else ""
         return f"exchanged with a record of similar rank{reach}{within}"
 
@@ -103,7 +107,7 @@ class RankSwap(Treatment):
             out[order] = x[order[self._partners(draws[order])]]
         return [out]
 
-    def _partners(self, draws: Integers) -> Integers:
+    def _partners(self, draws: NDArray[np.uint64]) -> Integers:
         """Return the rank with which each rank exchanges its value."""
         n = draws.size
         partner = np.empty(n, np.int64)

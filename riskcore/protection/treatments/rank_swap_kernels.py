@@ -31,7 +31,7 @@ def _take(counts: Any, n: int, rank: int) -> None:
 
 
 @kernel
-def _free(counts: Any, n: int, number: int) -> int:
+def _free(counts: Any, n: int, number: Any) -> int:
     """Return the free rank that has ``number`` free ones before it."""
     step = 1
     while 2 * step <= n:
@@ -61,7 +61,9 @@ def swap_partners(n: int, reach: int, draws: Any, counts: Any, partner: Any) -> 
         choice = _before(counts, min(rank + reach, n - 1) + 1)
         if choice > 0:
             # The upper 32 bits times the number of choices: no remainder is taken.
-            drawn = np.int64(((draws[rank] >> _SHIFT) * np.uint64(choice)) >> _SHIFT)
+            drawn: Any = np.int64(
+                ((draws[rank] >> _SHIFT) * np.uint64(choice)) >> _SHIFT
+            )
             other = _free(counts, n, drawn)
             _take(counts, n, other)
             partner[rank] = other

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.recode import column_like
+from riskcore.data.unsigned import Codes
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import Effects, effects
 from riskcore.protection.treatments.rules import Floats, Names, Treatment
@@ -36,6 +37,8 @@ class Treated:
         What treatments tell of their effects, by rule.
     weights : float64 ndarray, shape (n,), or None
         The original weights.
+    weight : column name or None
+        Their column.
     """
 
     columns: dict[Any, Any]
@@ -44,6 +47,7 @@ class Treated:
     categorical: frozenset[Hashable]
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: Floats | None = None
+    weight: Hashable | None = None
 
     def altered(self, name: Hashable) -> NDArray[np.bool_]:
         """Return the mask of the values of a column that are others now, shape (n,)."""
@@ -59,15 +63,20 @@ class Treated:
             if name not in self.categorical
         }
         before = {str(name): one for name, one in self.before.items()}
-        return effects(before, after, self.weights)
+        found = effects(before, after, self.weights)
+        if self.weight is None or self.weight not in self.after:
+            return found
+        name = str(self.weight)  # weights are not weighted by themselves
+        own = effects(before, {name: after[name]}).columns
+        return replace(found, columns={**found.columns, **own})
 
-    def recoded(self, coded: CodedRecords, weight: Hashable | None) -> CodedRecords:
+    def recoded(self, coded: CodedRecords) -> CodedRecords:
         """Return coded records with the treated keys and weights."""
         records = Records.of(self.columns)
         keys = [name for name in self.columns if name in coded.columns]
         coded = coded.with_columns({name: code_column(records, name) for name in keys})
-        if weight in self.after:
-            return replace(coded, weights=self.after[weight])
+        if self.weight in self.after:
+            return replace(coded, weights=self.after[self.weight])
         return coded
 
 
@@ -78,53 +87,137 @@ def treat_records(
     *,
     decimal: str = ".",
     weights: Floats | None = None,
-    **given: Any,
+    weight: Hashable | None = None,
+    household: NDArray[np.int64] | None = None,
+    risk: Floats | None = None,
+    secret: str | None = None,
 ) -> Treated:
     """Return the treated columns of data.
 
     ``numbers_of`` returns a column of the data as numbers, ``decimal`` is the decimal
-    mark of numbers in text; ``given`` goes to `treated_columns`.
+    mark of numbers in text; the other arguments go to `treated_columns`. Columns in
+    which the members of each household agree are treated once for each household.
     """
-    records = Records.of(data)
-    names = [name for columns in rules for name in columns]
-    categorical = frozenset(
-        name
-        for columns, each in rules.items()
-        for name in columns
-        if any(rule.categorical for rule in each)
-    )
-    coded = {name: code_column(records, name) for name in names}
-    strata = {
-        name: code_column(records, name).codes
-        for each in rules.values()
-        for rule in each
-        for name in getattr(rule, "within", ())
-    }
-    before = {
-        name: _codes(coded[name]) if name in categorical else numbers_of(name)
-        for name in names
-    }
+    file = _File.of(Records.of(data), rules, numbers_of, decimal)
     told: dict[str, dict[str, Any]] = {}
-    after = treated_columns(
-        before,
-        rules,
-        weights=weights,
-        strata=strata,
-        tell=told.__setitem__,
-        **given,
-    )
-    columns = {}
-    for name in names:
-        values, codes = _table(after[name])
-        table = (
-            coded[name].labels[np.array(values, np.int64)].tolist()
-            if name in categorical
-            else _numbers(values, coded[name], decimal)
+    of_persons, of_households = file.by_unit(rules, household)
+    after: dict[Any, Floats] = {}
+    if of_households and household is not None:
+        first = np.unique(household, return_index=True)[1]
+        once = treated_columns(
+            file.columns_of(of_households, first),
+            of_households,
+            weights=None if weights is None else weights[first],
+            strata=file.strata_of(of_households, first),
+            secret=secret,
+            tell=told.__setitem__,
         )
-        column = replace(coded[name], codes=codes)
+        after = {name: one[household] for name, one in once.items()}
+    if of_persons:
+        after |= treated_columns(
+            file.columns_of(of_persons),
+            of_persons,
+            weights=weights,
+            strata=file.strata_of(of_persons),
+            secret=secret,
+            household=household,
+            risk=risk,
+            tell=told.__setitem__,
+            column=lambda name, now: file.as_now(name, {**after, **now}),
+        )
+    after = {name: after[name] for name in file.before}
+    columns = {}
+    for name, numbers in after.items():
+        values, codes = _table(numbers)
+        table = [*file.values(name, values), None]
         own = data[name] if isinstance(data, Mapping) else None
-        columns[name] = column_like(records, name, [*table, None], column, own)
-    return Treated(columns, before, after, categorical, told, weights)
+        new = replace(file.coded[name], codes=codes)
+        columns[name] = column_like(file.records, name, table, new, own)
+    return Treated(columns, file.before, after, file.categorical, told, weights, weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _File:
+    """The columns to treat, as codes and as numbers."""
+
+    records: Records
+    coded: dict[Hashable, CodedColumn]
+    before: dict[Any, Floats]
+    categorical: frozenset[Hashable]
+    decimal: str
+
+    @classmethod
+    def of(
+        cls,
+        records: Records,
+        rules: Rules,
+        numbers_of: Callable[[Hashable], Floats],
+        decimal: str,
+    ) -> _File:
+        """Return the columns that some rules treat."""
+        categorical = frozenset(
+            name
+            for names, each in rules.items()
+            for name in names
+            if any(rule.categorical for rule in each)
+        )
+        coded: dict[Hashable, CodedColumn] = {
+            name: code_column(records, name) for names in rules for name in names
+        }
+        before = {
+            name: _codes(one) if name in categorical else numbers_of(name)
+            for name, one in coded.items()
+        }
+        return cls(records, coded, before, categorical, decimal)
+
+    def by_unit(
+        self, rules: Rules, household: NDArray[np.int64] | None
+    ) -> tuple[Rules, Rules]:
+        """Return the rules for persons, and those for households."""
+        if household is None:
+            return rules, {}
+        first = np.unique(household, return_index=True)[1]
+        shared = {
+            names: each
+            for names, each in rules.items()
+            if not any(rule.by_risk or rule.last for rule in each)
+            and all(
+                np.array_equal(one, one[first][household], equal_nan=True)
+                for one in (
+                    *self.columns_of({names: each}).values(),
+                    *self.strata_of({names: each}).values(),
+                )
+            )
+        }
+        return {n: each for n, each in rules.items() if n not in shared}, shared
+
+    def columns_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Floats]:
+        """Return the columns of some rules as numbers, or some rows of them."""
+        return {name: self.before[name][rows] for names in rules for name in names}
+
+    def strata_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Any]:
+        """Return the codes of the strata of some rules, or some rows of them."""
+        return {
+            name: code_column(self.records, name).codes[rows]
+            for each in rules.values()
+            for rule in each
+            for name in getattr(rule, "within", ())
+        }
+
+    def as_now(self, name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:
+        """Return the codes and labels of a column after the treatments so far."""
+        if name not in now:
+            found = code_column(self.records, name)
+            return found.codes, found.labels
+        values, codes = _table(now[name])
+        return codes, np.array(self.values(name, values), object)
+
+    def values(self, name: Hashable, numbers: list[float]) -> list[Any]:
+        """Return numbers, or codes of categories, as the values of a column."""
+        if name in self.categorical:
+            labels = self.coded[name].labels[np.array(numbers, np.int64)]
+            return list(labels.tolist())
+        return _numbers(numbers, self.coded[name], self.decimal)
 
 
 def _codes(column: CodedColumn) -> Floats:
@@ -134,11 +227,11 @@ def _codes(column: CodedColumn) -> Floats:
     return codes
 
 
-def _table(numbers: Floats) -> tuple[list[float], NDArray[np.int64]]:
+def _table(numbers: Floats) -> tuple[list[float], Codes]:
     """Return the distinct numbers, and the code of each; missing comes after them."""
     missing = np.isnan(numbers)
     values, inverse = np.unique(numbers[~missing], return_inverse=True)
-    codes = np.full(len(numbers), len(values), np.int64)
+    codes = np.full(len(numbers), len(values), np.uint64)
     codes[~missing] = inverse
     return values.tolist(), codes
 

@@ -9,6 +9,7 @@ from typing import Self, cast
 
 import numpy as np
 
+from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -25,11 +26,12 @@ from riskcore.protection.treatments.rules import (
     whole_of,
 )
 
-# The powers of ten that are exact doubles; beyond, quotients are not exactly rounded.
+# The powers of ten that are exact doubles, and their inverses.
 _MOST = 22
 _POWERS = np.array([float(f"1e{power}") for power in range(_MOST + 1)])
-# A quotient this close to a whole number is one, up to its rounding.
-_CLOSE = 1e-9
+_SIZES = np.array([float(f"1e{power}") for power in range(-_MOST, _MOST + 1)])
+# A quotient this close to a whole number, relatively, is one, but for its rounding.
+_CLOSE = 2.0**-50
 
 
 @enter
@@ -107,10 +109,10 @@ class Rounding(Treatment):
         """Return the rounded values."""
         (x,) = values
         if self.base is None:
-            up, down = self._scale(x)
+            up, down = self._scale(x, given.label)
         else:
             numerator, denominator = Fraction(repr(self.base)).as_integer_ratio()
-            up, down = np.float64(denominator), np.float64(numerator)
+            up, down = np.array(float(denominator)), np.array(float(numerator))
         # Multiples are whole numbers times one exact number, divided by another: so
         # 3 tenths are the double 0.3.
         multiple = x * up / down
@@ -122,13 +124,14 @@ class Rounding(Treatment):
             nearest = np.where(exact, nearest, drawn)
         return [nearest * down / up + 0.0]
 
-    def _scale(self, x: Floats) -> tuple[Floats, Floats]:
+    def _scale(self, x: Floats, label: str) -> tuple[Floats, Floats]:
         """Return two powers of ten that bring each value to its whole digits."""
-        size = np.abs(np.where(np.isnan(x), 0.0, x))
-        whole = np.searchsorted(_POWERS, size, side="right") - 1
-        small = np.searchsorted(
-            _POWERS, np.divide(1.0, size, where=size > 0.0, out=np.ones_like(size))
+        size = np.abs(np.where(np.isnan(x) | (x == 0.0), 1.0, x))
+        power = np.searchsorted(_SIZES, size, side="right") - 1 - _MOST
+        last = power - (cast(int, self.digits) - 1)
+        arguments.refuse(
+            label,
+            (size >= _SIZES[-1]) | (last < -_MOST),
+            "of a size that can be rounded to these digits",
         )
-        power = np.where(size >= 1.0, whole, -small) - (cast(int, self.digits) - 1)
-        power = power.clip(-_MOST, _MOST)
-        return _POWERS[np.maximum(-power, 0)], _POWERS[np.maximum(power, 0)]
+        return _POWERS[np.maximum(-last, 0)], _POWERS[np.maximum(last, 0)]

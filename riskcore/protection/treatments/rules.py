@@ -12,6 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -52,6 +53,8 @@ class Given:
         A risk of each record; those with the largest are treated first.
     tell : callable
         Takes the effects, as plain data for the private record.
+    column : callable
+        Returns the codes and the labels of a column after the treatments so far.
     """
 
     weights: Floats | None
@@ -61,6 +64,7 @@ class Given:
     household: Integers | None = None
     risk: Floats | None = None
     tell: Callable[[dict[str, Any]], object] = dict
+    column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]] | Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,10 @@ class Treatment(ABC):
         Whether it needs a secret.
     columns : tuple
         The fewest and the most columns that it takes together.
+    needs : tuple of str
+        Other columns that it uses.
+    by_risk, last : bool
+        Whether it needs the risk of each record; whether it comes after all others.
     categorical : bool
         Whether values are categories: text is given as codes, and comes back as text.
     """
@@ -85,11 +93,17 @@ class Treatment(ABC):
     kind: ClassVar[str]
     categorical: ClassVar[bool] = False
     by_risk: ClassVar[bool] = False
+    last: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
         return 1, 1
+
+    @property
+    def needs(self) -> Names:
+        """Other columns that it uses: its strata."""
+        return getattr(self, "within", ())
 
     @property
     def alters(self) -> bool:
@@ -242,7 +256,7 @@ def _class_of(kind: str) -> type[Treatment]:
 
 
 def parsed_treatments(
-    treat: Mapping[Any, Any], columns: Iterable[str]
+    treat: Mapping[Any, Any], columns: Iterable[Any]
 ) -> dict[Names, tuple[Treatment, ...]]:
     """Return the treatments of columns, in the order in which they apply.
 
@@ -281,7 +295,7 @@ def parsed_treatments(
     found: dict[Names, tuple[Treatment, ...]] = {}
     for key, rules in treat.items():
         names = _names(key, known)
-        label = "+".join(names)
+        label = joined(names)
         each = rules if isinstance(rules, list | tuple) else [rules]
         found[names] = tuple(Treatment.of(label, rule) for rule in each)
     check_treatments(found, known)
@@ -289,7 +303,7 @@ def parsed_treatments(
 
 
 def check_treatments(
-    treat: Mapping[Names, Sequence[Treatment]], known: set[str] | None = None
+    treat: Mapping[Names, Sequence[Treatment]], known: set[Any] | None = None
 ) -> None:
     """Refuse rules that do not fit their columns, and columns in two keys.
 
@@ -298,15 +312,15 @@ def check_treatments(
     for names, rules in treat.items():
         _check(names, rules, known)
     every = [name for names in treat for name in names]
-    twice = sorted({name for name in every if every.count(name) > 1})
+    twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:
         raise ValueError(
-            f"treat: {', '.join(twice)} stands in two keys; give one key with a list "
-            "of rules"
+            f"treat: {joined(tuple(twice))} stands in two keys; give one key with a "
+            "list of rules"
         )
 
 
-def _names(key: Any, known: set[str]) -> Names:
+def _names(key: Any, known: set[Any]) -> Names:
     """Return the columns of one key of ``treat``."""
     if isinstance(key, tuple):
         return key
@@ -316,22 +330,27 @@ def _names(key: Any, known: set[str]) -> Names:
     return tuple(key.split("+"))
 
 
-def _check(names: Names, rules: Sequence[Treatment], known: set[str] | None) -> None:
+def joined(names: Names) -> str:
+    """Return columns as they are written before a rule."""
+    return "+".join(map(str, names))
+
+
+def _check(names: Names, rules: Sequence[Treatment], known: set[Any] | None) -> None:
     """Refuse rules that do not fit their columns."""
-    label = "+".join(map(str, names))
+    label = joined(names)
     for rule in rules:
         fewest, most = rule.columns
         if not fewest <= len(names) <= most:
             need = "one column" if most == 1 else f"at least {fewest} columns"
             raise ValueError(f"treat {label}={rule}: this rule takes {need}")
-        own = sorted(set(names) & set(getattr(rule, "within", ())))
+        own = [name for name in names if name in getattr(rule, "within", ())]
         if own:
             raise ValueError(
                 f"treat {label}={rule}: {', '.join(own)} cannot be a stratum as well"
             )
         unknown = [
             str(name)
-            for name in (*names, *getattr(rule, "within", ()))
+            for name in (*names, *rule.needs)
             if known is not None and name not in known
         ]
         if unknown:
@@ -357,9 +376,9 @@ def whole_of(text: str, what: str = "a whole number") -> int:
 def percent_of(text: str) -> float:
     """Return the share that a text such as ``5%`` says."""
     number, sign = text[:-1], text[-1:]
-    if sign != "%":
+    if sign != "%" or not _NUMBER.fullmatch(number):
         raise ValueError(f"{text!r} is not a share such as 5%")
-    return number_of(number, "the number of a share such as 5%") / 100.0
+    return float(Decimal(number) / 100)
 
 
 def shown_number(number: float) -> str:
@@ -369,11 +388,13 @@ def shown_number(number: float) -> str:
 
 def shown_percent(share: float) -> str:
     """Return a share as percent, so that `percent_of` gives it back."""
-    for digits in range(15, 18):
-        text = f"{share * 100:.{digits}g}"
-        if float(text) / 100.0 == share:
-            break
-    return f"{text}%" if "e" in text else f"{shown_number(float(text))}%"
+    percent = (Decimal(repr(float(share))) * 100).normalize()
+    return f"{percent:f}%"
+
+
+def percent_words(share: float) -> str:
+    """Return a share in a sentence."""
+    return f"{shown_percent(share)[:-1]} %"
 
 
 def checked_number(name: str, value: Any) -> float:
@@ -393,8 +414,10 @@ def checked_share(name: str, value: Any, most: float = 1.0) -> float:
     """Return a share of a rule, above 0 and below ``most``, or refuse it."""
     found = checked_number(name, value)
     if not 0.0 < found < most:
-        shown = shown_percent(found)
-        raise ValueError(f"{shown}: need a share above 0 % and below {most:.0%}")
+        raise ValueError(
+            f"{name}={percent_words(found)}: need a share above 0 % and below "
+            f"{percent_words(most)}"
+        )
     return found
 
 
@@ -409,12 +432,13 @@ def checked_whole(name: str, value: Any, fewest: int) -> int:
 
 def checked_names(value: Any) -> Names:
     """Return the names of strata of a rule, or refuse them."""
-    names = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
-    if not names or "" in value or len(set(value)) < len(value):
+    found = value if isinstance(value, tuple) else (None,)
+    names = tuple(one for one in found if isinstance(one, str) and one)
+    if len(set(names)) < len(found):
         raise ValueError(
             f"within={arguments.shown(value)}: need different names of columns"
         )
-    return value
+    return names
 
 
 def options_of(words: str, allowed: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -35,8 +35,9 @@ def strata(
     size = np.bincount(code[counts], minlength=int(code.max()) + 1)
     small = size < fewest
     # Strata without any value need no treatment, and get none.
-    if (small & (size > 0)).any():
-        warn(_message(label, np.count_nonzero(small & (size > 0)), fewest), SmallStrata)
+    number = int(np.count_nonzero(small & (size > 0)))
+    if number:
+        warn(_message(label, number, fewest), SmallStrata)
     if small.any():
         if size[small].sum() < fewest:
             others = np.where(small, size.sum() + 1, size)

@@ -193,8 +193,8 @@ def swap_areas(
     Raises
     ------
     TypeError, ValueError
-        If the share is not a number in (0, 1], or members of a household differ in the
-        area or in a matching variable.
+        If the share is not a number in (0, 1] or gives no pair, or members of a
+        household differ in the area or in a matching variable.
 
     Notes
     -----
@@ -218,6 +218,11 @@ def swap_areas(
     groups = _joined(matching.values(), len(area))[rows.first]
     number = len(rows.first)
     pairs = round(share * number / 2)
+    if not pairs:
+        raise ValueError(
+            f"swap of areas: {share:.4g} of {counted(number, 'household')} is less "
+            "than one pair; give a larger share"
+        )
     random = np.argsort(numbers[rows.first], kind="stable")
     order = random if risk is None else _riskiest_first(rows, risk, random)
     partner = _pairs(area[rows.first], groups, order, random, pairs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from riskcore.protection.treatments.rules import (
     number_of,
     options_of,
     percent_of,
+    percent_words,
     shown_number,
     shown_percent,
     whole_of,
@@ -80,22 +82,24 @@ class _Tail(Treatment):
         """Return the rule of ``50000``, ``1%=mean`` or ``5n=999``."""
         argument, _ = options_of(words, ())
         where, equals, becomes = argument.partition("=")
-        code = number_of(becomes) if equals and becomes not in _WORDS else becomes
-        beyond = code if equals else "limit"
+        beyond: Any = becomes if equals else "limit"
+        if beyond not in _WORDS:
+            beyond = number_of(beyond, "a code, mean or limit")
         if where.endswith("%"):
-            return cls(share=percent_of(where), becomes=beyond)  # type: ignore[arg-type]
+            return cls(share=percent_of(where), becomes=beyond)
         if where.endswith("n"):
             records = whole_of(where[:-1], "the number of records of a tail, as in 5n")
-            return cls(records=records, becomes=beyond)  # type: ignore[arg-type]
+            return cls(records=records, becomes=beyond)
         limit = number_of(where, "a limit such as 50000, 1% or 5n")
-        return cls(limit=limit, becomes=beyond)  # type: ignore[arg-type]
+        return cls(limit=limit, becomes=beyond)
 
     def words(self) -> str:
         """Return the words of the rule."""
-        becomes = self.becomes
-        if not isinstance(becomes, str):
-            becomes = shown_number(becomes)
-        return self._where() + ("" if becomes == "limit" else f"={becomes}")
+        if self.becomes == "limit":
+            return self._where()
+        mean = isinstance(self.becomes, str)
+        becomes = self.becomes if mean else shown_number(cast(float, self.becomes))
+        return f"{self._where()}={becomes}"
 
     def _where(self) -> str:
         if self.limit is not None:
@@ -113,7 +117,7 @@ class _Tail(Treatment):
             limit = "a limit" if public else shown_number(self.limit)
             which = f"values {beyond} {limit}"
         elif self.share is not None:
-            which = f"the {outermost} {shown_percent(self.share)[:-1]} % of the values"
+            which = f"the {outermost} {percent_words(self.share)} of the values"
         else:
             which = f"the {counted(cast(int, self.records), f'{outermost} value')}"
         become = {"limit": "the limit", "mean": "their mean"}.get(
@@ -121,7 +125,7 @@ class _Tail(Treatment):
         )
         return f"{self.kind} coding: {which} become {become}"
 
-    def treated(self, values: list[Floats], given: Given) -> list[Floats]:  # type: ignore[override]
+    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the coded values."""
         (column,) = values
         present = ~np.isnan(column)

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 import riskcore
-from riskcore.data.engine_cells import _Sum, _with_sizes
+from riskcore.data.engine_cells import _with_sizes
 from riskcore.data.engines import base, lazy
 from riskcore.data.engines.counting import Question
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.engines.sums import ExactSum
 from riskcore.page import page, public_page
 from tests import needs
 
@@ -164,18 +165,18 @@ def test_data_that_change(engine, monkeypatch):
 def test_sums_are_exact(low):
     rng = np.random.default_rng(4)
     values = np.ldexp(rng.random(3000) + 0.5, rng.integers(low, low + 100, 3000))
-    whole = _Sum()
+    whole = ExactSum()
     for part in np.array_split(values, 7):
         whole.add(part)
     assert whole.rounded() == math.fsum(values)
 
 
 def test_a_sum_beyond_all_doubles():
-    whole = _Sum()
+    whole = ExactSum()
     whole.add(np.full(3, 1.5e308))
     with pytest.raises(OverflowError):
         whole.rounded()
-    tiny = _Sum()
+    tiny = ExactSum()
     tiny.add(np.array([5e-324, 5e-324]))
     assert tiny.rounded() == 1e-323
 

@@ -112,6 +112,16 @@ def test_sets_of_keys_and_no_weight(both, path):
     assert out.count("maximum risk") == 2
 
 
+def test_a_sampling_fraction_is_read_to_memory(run, path, monkeypatch):
+    keys = ["--keys", *KEYS, "--missing", "category"]
+    asked = ["assess", path, *keys, "--sampling-fraction", "1%", "--json"]
+    whole = run(*asked)
+    monkeypatch.setattr(source, "IN_BATCHES", 1)
+    assert run(*asked) == whole
+    assert whole[0] == 0
+    assert '"weighted": true' in whole[1]
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.parquet", "a.arrow"])
 @pytest.mark.parametrize("missing", ["category", "wildcard"])
 def test_records_are_written_as_they_pass(run, path, monkeypatch, name, missing):

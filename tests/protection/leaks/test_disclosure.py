@@ -20,7 +20,7 @@ from riskcore.protection.leaks.disclosure import (
     _holds,
     what_shows,
 )
-from riskcore.protection.result import SuppressedValueShows
+from riskcore.protection.result import SuppressedValueShows, UnsafeError
 
 N = 1200
 
@@ -661,11 +661,25 @@ def test_a_column_without_values_or_with_one_gives_no_order():
 
 
 def written(result, path, **options):
-    """Write a file; return what shows in it, and the warnings, one for each."""
+    """Write a file; return what shows in it, and the warnings, one for each.
+
+    An open leak is refused unless the file may be unsafe.
+    """
+    how = {"overwrite": True, "allow_unsafe": True, **options}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SuppressedValueShows)
-        shown = result.write(path, overwrite=True, **options)["shown"]
-    assert len(caught) == len(shown)
+        record = result.write(path, **how)
+        found, how["secret"] = record["examined"], record["output"]["secret"]
+        leaks = [one for one in found["leaks"] if one["kind"] == "reveals"]
+        assert len(caught) == len(leaks)
+        if found["safe"]:
+            assert leaks == []
+        else:
+            warnings.simplefilter("ignore", SuppressedValueShows)
+            with pytest.raises(UnsafeError, match="NOT SAFE") as error:
+                result.write(path, **how | {"allow_unsafe": False})
+            assert error.value.figures == found
+    shown = [{**one["shown"], "advice": one["advice"]} for one in leaks]
     return shown, [str(w.message) for w in caught]
 
 
@@ -745,9 +759,10 @@ def test_in_memory():
     found = by_column(one for one in result.shown if one.rule == "between")
     assert found["HOUSEHOLD"] == found[None]
     assert found["HOUSEHOLD"][1] > 0.9 * result.suppressed["REGION"]
-    said = result.to_dict()["shown"]
+    said = result.to_dict()["leaks"]
     assert json.loads(json.dumps(said)) == said
-    assert [one["count"] for one in said] == [one.count for one in result.shown]
+    told = [one["shown"]["count"] for one in said if one["kind"] == "reveals"]
+    assert told == [one.count for one in result.shown]
     # The count is what an attack on the data finds.
     cells = result.protected.cells
     codes = result.recoded.cells.codes[0][result.recoded.cells.inverse].astype(int)

@@ -95,12 +95,12 @@ def test_tiny_files_keep_all_they_can(start):
     for seed in range(start, start + 20):
         data, weighted, threshold, alpha = tiny(seed)
         by_record = planned(data, weighted, threshold, alpha, "record")
-        if not by_record.safe or not by_record.rounds:
+        if not by_record.goals_met or not by_record.rounds:
             continue
         result = planned(data, weighted, threshold, alpha, "restore")
         own = blanks_of(by_record)
         least = fewest(data, threshold, alpha, own)
-        assert result.safe
+        assert result.goals_met
         assert not np.any(blanks_of(result) & ~own), seed
         assert risks(data, blanks_of(result)[None], alpha).max() < threshold
         assert sum(result.suppressed.values()) == least, seed
@@ -132,7 +132,7 @@ def test_figures_of_a_survey():
         plan: protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
         for plan in ("record", "restore")
     }
-    assert all(result.safe for result in results.values())
+    assert all(result.goals_met for result in results.values())
     values = {plan: sum(one.suppressed.values()) for plan, one in results.items()}
     assert values["restore"] < values["record"]
     one = results["restore"]
@@ -201,7 +201,7 @@ def test_households_related_columns_and_several_sets_of_keys():
     sets = [keys[:4], [*keys[2:], "REGION"]]
     by_record = protect(data, sets, "WEIGHT", **settings)
     result = protect(data, sets, "WEIGHT", plan="restore", **settings)
-    assert result.safe
+    assert result.goals_met
     assert sum(result.suppressed.values()) < sum(by_record.suppressed.values())
     assert result.certificate.lower_bound <= result.certificate.cost
     assert not np.any(result.masks["AGE"] & ~result.masks["MARSTAT"])
@@ -227,7 +227,7 @@ def test_missing_values_are_no_blanks():
         holes = rng.random(len(data["SEX"])) < 0.1
         data[key] = np.ma.MaskedArray(data[key], holes)
     result = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
-    assert result.safe
+    assert result.goals_met
     for key in keys:
         assert not np.any(result.masks[key] & data[key].mask)
     assert result.certificate.lower_bound <= result.certificate.cost
@@ -236,7 +236,7 @@ def test_missing_values_are_no_blanks():
 def test_records_that_cannot_be_made_safe_keep_their_blanks():
     data = {"a": list("xxyz"), "b": list("pqrs")}
     by_record = protect(data, ["a", "b"], threshold=0.2)
-    assert not by_record.safe
+    assert not by_record.goals_met
     result = protect(data, ["a", "b"], threshold=0.2, plan="restore")
     assert result.suppressed == by_record.suppressed
 
@@ -352,7 +352,7 @@ def test_k_anonymity_by_every_plan():
     values = {}
     for plan in ("record", "restore"):
         result = protect(data, sets, k=3, plan=plan)
-        assert result.safe
+        assert result.goals_met
         assert (
             min(one.protected.cells.sample_frequency.min() for one in result.sets) >= 3
         )

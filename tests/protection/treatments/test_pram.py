@@ -94,6 +94,11 @@ def test_categories_that_do_not_occur_change_nothing():
     assert (some[np.ix_([0, 2], [0, 2])] == without).all()
 
 
+def test_a_category_without_records_stays_in_a_given_matrix():
+    found = restore(np.array([[0.5, 0.5], [0.3, 0.7]]), np.array([10, 0]))
+    assert found.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
 @pytest.mark.parametrize("counts", [[], [0, 0], [0, 5, 0]])
 def test_nothing_to_exchange(counts):
     expected = np.eye(len(counts))
@@ -204,6 +209,8 @@ def test_probabilities_that_are_refused(keep):
 def test_too_many_categories():
     with pytest.raises(ValueError, match=f"more than {MOST_CATEGORIES:,}; recode"):
         post_randomize(np.array([0]), MOST_CATEGORIES + 1, numbers(1))
+    most = post_randomize(np.array([0]), MOST_CATEGORIES, numbers(1))
+    assert most.codes.tolist() == [0]
 
 
 # Words
@@ -237,6 +244,17 @@ def test_words(words):
 def test_words_that_are_refused(words, message):
     with pytest.raises(ValueError, match=message):
         Treatment.of("edu", words)
+
+
+def test_the_word_invariant():
+    column = np.array([1.0, 1.0, 1.0, 2.0])
+    told = []
+    treated_columns(
+        {"edu": column}, {("edu",): Treatment.of("edu", "pram:0.6:invariant")},
+        secret=secret_of_seed(1), tell=lambda _, effects: told.append(effects),
+    )  # fmt: skip
+    expected = transition_matrix([3, 1], 0.6, invariant=True)
+    assert told[0]["matrices"] == [expected.tolist()]
 
 
 def test_a_column_of_numbers():

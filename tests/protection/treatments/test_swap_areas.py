@@ -90,6 +90,20 @@ def test_the_riskiest_first(file):
     assert set(chosen) <= set(moved)
 
 
+def test_the_risk_of_a_household_is_its_largest():
+    area = np.array([0, 0, 0, 1, 2, 2])
+    household = np.array([1, 1, 1, 2, 3, 3])
+    risk = np.array([0.4, 0.4, 0.4, 0.5, 0.1, 0.6])
+    columns, rule = {"area": area * 1.0}, Treatment.of("area", "swap-areas:67%")
+    for seed in range(20):
+        new = treated_columns(
+            columns, {("area",): rule}, household=household, risk=risk,
+            secret=secret_of_seed(seed),
+        )["area"]  # fmt: skip
+        # The third household is first, and swaps with one of the others.
+        assert new[4] == new[5] != 2
+
+
 def test_every_partner_is_equally_likely():
     # The first household swaps with one of three others, never with its neighbor.
     area = np.array([0, 0, 1, 1, 2])
@@ -151,6 +165,12 @@ def test_members_that_differ():
 def test_shares_that_are_refused(share):
     with pytest.raises(ValueError, match="need a share of the households in"):
         swap_areas(np.array([0]), np.array([0]), share, numbers(1))
+
+
+def test_a_share_of_less_than_a_pair():
+    two = np.array([0, 1])
+    with pytest.raises(ValueError, match=r"0\.02 of 2 households is less than one"):
+        swap_areas(two, two, 0.02, numbers(2))
 
 
 def test_many_households_of_one_area_are_quick():

@@ -1,0 +1,118 @@
+"""Records that are alone with their numbers, which an intruder may know exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment.cell_risk import Risks, refuse_between_branches, risk_of
+from riskcore.assessment.settings_table import Method
+from riskcore.common.words import printable
+from riskcore.core.risk.file_risk import sum_of_products
+from riskcore.data.cells import cells_of
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ExactMatches:
+    """The risk of a file if some of its columns are the key variables.
+
+    Attributes
+    ----------
+    columns : tuple of hashable
+        Names of the columns that the intruder knows.
+    cells : int
+        Number of combinations of their values.
+    sample_uniques : int
+        Number of records that are alone in their combination.
+    expected_reidentifications : float
+        Sum of the risks of the records, correctly rounded.
+    individual_risk : float64 ndarray, shape (n,)
+        Individual risk of each record, E[1/F | f] as in `riskcore.assess`.
+    """
+
+    columns: tuple[Hashable, ...]
+    cells: int
+    sample_uniques: int
+    expected_reidentifications: float
+    individual_risk: Risks
+
+    @property
+    def reidentification_rate(self) -> float:
+        """Expected re-identifications over the number of records."""
+        return self.expected_reidentifications / len(self.individual_risk)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON."""
+        return {
+            "columns": [str(name) for name in self.columns],
+            "cells": self.cells,
+            "sample_uniques": self.sample_uniques,
+            "expected_reidentifications": self.expected_reidentifications,
+            "reidentification_rate": self.reidentification_rate,
+        }
+
+    def __repr__(self) -> str:
+        names = " x ".join(printable(str(name)) for name in self.columns)
+        return (
+            f"<ExactMatches: {names}, {self.sample_uniques:,} sample uniques, "
+            f"{self.expected_reidentifications:.6g} expected re-identifications>"
+        )
+
+
+def code_numbers(records: Records, names: Sequence[Hashable]) -> list[CodedColumn]:
+    """Code columns of numbers; missing is a value of its own, the last one."""
+    numbers = Records({name: real_numbers(records, name) for name in names}, records.n)
+    coded = [code_column(numbers, name) for name in names]
+    return [
+        replace(one, labels=np.append(one.labels, np.nan), missing=0)
+        if one.missing
+        else one
+        for one in coded
+    ]
+
+
+def exact_matches(
+    coded: CodedRecords,
+    numbers: Sequence[CodedColumn],
+    keys: Sequence[Hashable],
+    missing: str = "category",
+    alpha: float = 1.0,
+    method: Method = "exact",
+) -> tuple[ExactMatches, ...]:
+    """Return the risk by each number alone, by all of them, and with the keys.
+
+    The rule for missing values is that of the keys.
+    """
+    names = [one.name for one in numbers]
+    sets = [[name] for name in names]
+    sets += [names] if len(names) > 1 else []
+    sets += [[*keys, *names]] if keys else []
+    coded = coded.with_columns({one.name: one for one in numbers})
+    return tuple(_matches(coded, one, missing, alpha, method) for one in sets)
+
+
+def _matches(
+    coded: CodedRecords,
+    columns: Sequence[Hashable],
+    missing: str,
+    alpha: float,
+    method: Method,
+) -> ExactMatches:
+    """Return the risk of records by their values of some columns."""
+    cells = cells_of(coded, columns, missing, alpha)
+    if method == "franconi":
+        refuse_between_branches(cells)
+    risk = risk_of(method, cells.sample_frequency, cells.population_frequency)
+    alone = cells.sample_frequency == 1
+    return ExactMatches(
+        tuple(columns),
+        len(cells),
+        int(cells.records[alone].sum()),
+        sum_of_products(risk, cells.records, np.inf),
+        risk[cells.inverse],
+    )

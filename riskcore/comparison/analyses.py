@@ -1,0 +1,414 @@
+"""Results of a user's own analyses before and after: models and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from riskcore.common.words import counted, listed, shortened
+
+Z = 1.959963984540054  # of a 95 % interval, by the normal distribution
+_NAMED = 5
+_LONGEST_NAME = 60
+
+Status = Literal["unchanged", "changed", "no verdict"]
+Interval = tuple[float, float]
+
+
+def plain_category(value: Any) -> Any:
+    """Return a category as JSON can hold it."""
+    fits = value is None or isinstance(value, str | bool | int | float)
+    return value if fits else str(value)
+
+
+def category_of(name: Any, category: Any) -> str:
+    """Return a category with the name of its variable."""
+    text = str(category)
+    return f"{name} {'' if text[:1] in ('<', '>') else '= '}{text}"
+
+
+def overlap(before: Interval, after: Interval) -> float | None:
+    """Return the mean share of two intervals that they have in common.
+
+    Karr et al. (2006). It is 1 if they are equal, and negative if they are disjoint:
+    then minus the mean of the gap as a share of each. None if one has no length.
+    """
+    lengths = [high - low for low, high in (before, after)]
+    if not min(lengths) > 0:
+        return None
+    common = min(before[1], after[1]) - max(before[0], after[0])
+    return (common / lengths[0] + common / lengths[1]) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient of a model before and after.
+
+    Attributes
+    ----------
+    term : str
+        The predictor, and its category; of an interaction both.
+    before, after : float or None
+        The estimates; None if there is no finite one.
+    error_before, error_after : float or None
+        Their standard errors; None if all residuals are 0.
+    """
+
+    term: str
+    before: float | None
+    error_before: float | None
+    after: float | None
+    error_after: float | None
+
+    @property
+    def interval_before(self) -> Interval | None:
+        """The 95 % confidence interval before."""
+        return _interval(self.before, self.error_before)
+
+    @property
+    def interval_after(self) -> Interval | None:
+        """The 95 % confidence interval after."""
+        return _interval(self.after, self.error_after)
+
+    @property
+    def overlap(self) -> float | None:
+        """The overlap of the two confidence intervals (Karr et al. 2006).
+
+        The mean share of each that both have in common: 1 if they are equal, negative
+        if they are disjoint.
+        """
+        before, after = self.interval_before, self.interval_after
+        if before is None or after is None:
+            return None
+        return 1.0 if before == after else overlap(before, after)
+
+    @property
+    def difference(self) -> float | None:
+        """The change of the estimate in standard errors before (Snoke et al. 2018)."""
+        if self.before is None or self.after is None or not self.error_before:
+            return None
+        return (self.after - self.before) / self.error_before
+
+    @property
+    def change(self) -> str:
+        """The conclusion that changes: "sign", "significance", "estimate", or none.
+
+        An estimate is significant if its interval does not have 0. A sign changes if
+        both estimates are significant. "estimate" means that one of the files alone
+        has a finite estimate.
+        """
+        signs = [_sign(one) for one in (self.interval_before, self.interval_after)]
+        if signs[0] == signs[1]:
+            return ""
+        if None in signs:
+            return "estimate"
+        return "significance" if 0 in signs else "sign"
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether the two intervals have nothing in common."""
+        return self.overlap is not None and self.overlap < 0
+
+
+def _interval(estimate: float | None, error: float | None) -> Interval | None:
+    if estimate is None or error is None:
+        return None
+    return estimate - Z * error, estimate + Z * error
+
+
+def _sign(interval: Interval | None) -> int | None:
+    """Return the sign of what an interval shows, 0 if it has 0."""
+    if interval is None:
+        return None
+    return (interval[0] > 0) - (interval[1] < 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """A regression before and after.
+
+    Attributes
+    ----------
+    formula : str
+    kind : {"logistic", "linear"}
+    response : str
+        What is modeled: a number, or the category whose probability it is.
+    variables : tuple of str
+        The columns of the model, the response first.
+    weighted : bool
+        Whether weights were used; then standard errors are robust.
+    base : dict of str to str
+        The first category of each predictor, with which the others are compared.
+    records_before, records_after : int
+        The records with a value of every variable of the model.
+    incomplete_before, incomplete_after : int
+        The records left out because a value is missing.
+    coefficients : tuple of Coefficient
+        The intercept first; empty if the fit failed.
+    notes : tuple of str
+        What else the estimates leave out.
+    reason : str
+        Why there is no verdict.
+    """
+
+    formula: str
+    kind: str
+    response: str
+    variables: tuple[str, ...]
+    weighted: bool
+    base: dict[str, str]
+    records_before: int
+    records_after: int
+    incomplete_before: int
+    incomplete_after: int
+    coefficients: tuple[Coefficient, ...]
+    notes: tuple[str, ...]
+    reason: str
+
+    @property
+    def slopes(self) -> tuple[Coefficient, ...]:
+        """The coefficients but the intercept that a file has an estimate of."""
+        return tuple(
+            one
+            for one in self.coefficients[1:]
+            if one.before is not None or one.after is not None
+        )
+
+    @property
+    def changed(self) -> tuple[Coefficient, ...]:
+        """The slopes of which the sign or the significance changes."""
+        return tuple(one for one in self.slopes if one.change)
+
+    @property
+    def disjoint(self) -> tuple[Coefficient, ...]:
+        """The other slopes of which the intervals are disjoint."""
+        return tuple(one for one in self.slopes if one.disjoint and not one.change)
+
+    @property
+    def status(self) -> Status:
+        """Whether conclusions change: "unchanged", "changed" or "no verdict"."""
+        if self.reason:
+            return "no verdict"
+        return "changed" if self.changed or self.disjoint else "unchanged"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        if self.reason:
+            return f"no verdict: {self.reason}"
+        m = len(self.slopes)
+        if self.status == "unchanged":
+            return f"conclusions unchanged: {_all_keep(m)}{_least(self.slopes)}"
+        said = []
+        if self.changed:
+            verb = "changes" if len(self.changed) == 1 else "change"
+            said.append(
+                f"{len(self.changed)} of {counted(m, 'coefficient')} {verb} sign or "
+                f"significance: {_named(self.changed)}"
+            )
+        if self.disjoint:
+            n = len(self.disjoint)
+            keep = "keeps its conclusion, but its" if n == 1 else "keep theirs, but the"
+            said.append(
+                f"{n} of {counted(m, 'coefficient')} {keep} intervals before and after "
+                f"do not overlap: {_named(self.disjoint)}"
+            )
+        return "; ".join(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model before and after as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            Text, finite numbers, None, dicts and lists.
+        """
+        rows = [
+            {
+                **asdict(one),
+                "interval_before": _list(one.interval_before),
+                "interval_after": _list(one.interval_after),
+                "overlap": one.overlap,
+                "difference": one.difference,
+                "change": one.change,
+            }
+            for one in self.coefficients
+        ]
+        return {
+            **asdict(self),
+            "status": self.status,
+            "verdict": self.verdict,
+            "coefficients": rows,
+            "variables": list(self.variables),
+            "notes": list(self.notes),
+        }
+
+
+def _all_keep(m: int) -> str:
+    if m == 1:
+        return "the coefficient keeps its sign and significance"
+    return f"all {m} coefficients keep their sign and significance"
+
+
+def _least(coefficients: Sequence[Coefficient]) -> str:
+    """Return how much the intervals overlap, in words."""
+    found = [(one.overlap, one.term) for one in coefficients if one.overlap is not None]
+    if not found:
+        return ""
+    least, term = min(found, key=lambda pair: pair[0])
+    if len(found) == 1:
+        return f", its intervals overlap by {100 * least:.3g} %"
+    if least == 1:
+        return ", and no interval moves"
+    where = shortened(term, _LONGEST_NAME)
+    return f", their intervals overlap by at least {100 * least:.3g} % ({where})"
+
+
+def _named(coefficients: Sequence[Coefficient]) -> str:
+    return some([one.term for one in coefficients])
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first names and the number of the others."""
+    first = [shortened(one, _LONGEST_NAME) for one in names[:_NAMED]]
+    more = len(names) - len(first)
+    return listed([*first, f"{more} more"] if more else first)
+
+
+def _list(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else list(interval)
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell of a table before and after.
+
+    Attributes
+    ----------
+    categories : tuple
+        The category of each column.
+    share_before, share_after : float
+        Shares of the weight.
+    margin : float
+        Half the 95 % confidence interval of the share before.
+    """
+
+    categories: tuple[Any, ...]
+    share_before: float
+    share_after: float
+    margin: float
+
+    @property
+    def change(self) -> float:
+        """The share after less the share before."""
+        return self.share_after - self.share_before
+
+    @property
+    def outside(self) -> bool:
+        """Whether the share after is outside the interval of the share before."""
+        return abs(self.change) > self.margin
+
+
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """A table of weighted shares before and after.
+
+    Attributes
+    ----------
+    columns : tuple of column names
+    records_before, records_after : int
+        The records with a value in every column.
+    incomplete_before, incomplete_after : int
+        The records left out because a value is missing.
+    total_variation : float or None
+        Half the sum of the changes, see `KeyComparison`.
+    cells : tuple of TableCell
+        In the order of the categories; empty without a verdict.
+    reason : str
+        Why there is no verdict.
+    """
+
+    columns: tuple[Any, ...]
+    records_before: int
+    records_after: int
+    incomplete_before: int
+    incomplete_after: int
+    total_variation: float | None
+    cells: tuple[TableCell, ...]
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The columns, with `` x `` in between."""
+        return " x ".join(map(str, self.columns))
+
+    @property
+    def outside(self) -> tuple[TableCell, ...]:
+        """The cells whose share leaves the interval that it had before."""
+        return tuple(one for one in self.cells if one.outside)
+
+    @property
+    def largest(self) -> TableCell | None:
+        """The cell whose share changes most."""
+        return max(self.cells, key=lambda one: abs(one.change), default=None)
+
+    @property
+    def status(self) -> Status:
+        """Whether the shares change: "unchanged", "changed" or "no verdict"."""
+        if self.reason:
+            return "no verdict"
+        return "changed" if self.outside else "unchanged"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        if self.reason or self.largest is None:
+            return f"no verdict: {self.reason}"
+        largest = self.largest
+        m, n = len(self.cells), len(self.outside)
+        if not n:
+            said = (
+                f"conclusions unchanged: {'the' if m == 1 else f'all {m}'} "
+                f"{'share stays' if m == 1 else 'shares stay'} within their 95 % "
+                "intervals"
+            )
+        else:
+            verb = "leaves its" if n == 1 else "leave their"
+            said = f"{n} of {counted(m, 'share')} {verb} 95 % interval"
+        if largest.change == 0:
+            return f"{said}; no share changes"
+        cell = zip(self.columns, largest.categories, strict=True)
+        where = ", ".join(
+            shortened(category_of(name, one), _LONGEST_NAME) for name, one in cell
+        )
+        return (
+            f"{said}; the largest change is {100 * largest.change:+.3g} percentage "
+            f"points, at {where}: {100 * largest.share_before:.3g} % before, "
+            f"{100 * largest.share_after:.3g} % after"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table before and after as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            Text, finite numbers, None, dicts and lists.
+        """
+        cells = [
+            {
+                **asdict(one),
+                "categories": list(map(plain_category, one.categories)),
+                "change": one.change,
+                "outside": one.outside,
+            }
+            for one in self.cells
+        ]
+        return {
+            **asdict(self),
+            "columns": list(map(str, self.columns)),
+            "status": self.status,
+            "verdict": self.verdict,
+            "cells": cells,
+        }

@@ -1,0 +1,263 @@
+r"""Linear and logistic regression on distinct records, with standard errors.
+
+Both are fitted by Newton's method, on distinct records with their counts and sums of
+weights. Without weights the standard errors are those of the model: the inverse of the
+information, times the variance of the residuals in a linear model. Sampling weights w
+make them robust, those of a sample with replacement (Binder 1983): A^-1 M A^-1 n/(n-1)
+with A the weighted information and M the sum of w^2 e^2 x x', e being a residual.
+
+A logistic model is separated if parameters can grow without limit while the fit gets
+better: then no finite estimate exists (Albert and Anderson 1984). Newton's method shows
+that in one of three ways: the logits of the two responses do not overlap; a step moves
+no record away from its response; or all sums are right, but a step still moves the
+logit of some records by about 1.
+
+Exponentials are computed here and sums have a fixed order: the same bits on any
+machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from riskcore.comparison.cholesky import ALIASED, Mask, factored, product, solved
+from riskcore.comparison.measures import Floats, Ints, fsum
+
+_STEPS = 100
+_CLOSE = 1e-12  # largest score of a parameter, relative to the sum of its terms
+_LONGEST = 4.0  # largest change of a logit in one step
+_LAST = 1e-5  # a change after which one more step gives all digits
+_MOVING = 0.01  # a change that cannot be the last but one of a finite estimate
+_REFINED = 3  # steps of a linear fit: the first solves, the others refine
+_ROUNDING = 1e-13  # a smaller sum, relative to its terms, is rounding alone
+# ln 2 in two parts, the first with trailing zeros.
+_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_SERIES = 14
+SEPARATED = (
+    "the predictors separate the two responses: parameters grow without limit, and no "
+    "finite estimate exists"
+)
+UNSETTLED = f"the fit did not settle within {_STEPS} steps"
+COLLINEAR = "the predictors are so nearly collinear that the fit did not settle"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """Parameters of a predictor or of a pair: one for each code, times a number."""
+
+    codes: Ints  # the parameter from 1, or 0 for none, shape (K,)
+    size: int  # the number of parameters
+    value: Floats | None = None  # shape (K,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictors:
+    """The columns of a regression, without making the matrix."""
+
+    terms: Sequence[Term]
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return sum(one.size for one in self.terms)
+
+    def information(self, weight: Floats) -> Floats:
+        """Return the sum of weight x x', shape (p, p)."""
+        found = np.zeros((self.size, self.size))
+        ends = np.cumsum([0, *(one.size for one in self.terms)])
+        for i, a in enumerate(self.terms):
+            for j, b in enumerate(self.terms[i:], i):
+                block = _crossed(a, b, weight)
+                found[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
+                found[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = block.T
+        return found
+
+    def score(self, residual: Floats) -> Floats:
+        """Return the sum of residual x, shape (p,)."""
+        sums = [_sums(one.codes, _times(residual, one), one.size) for one in self.terms]
+        return np.concatenate(sums)
+
+    def linear(self, parameters: Floats) -> Floats:
+        """Return the linear predictor of each row, shape (K,)."""
+        found = np.zeros(len(self.terms[0].codes))
+        start = 0
+        for one in self.terms:
+            own = np.append(0.0, parameters[start : start + one.size])
+            found += _times(own[one.codes], one)
+            start += one.size
+        return found
+
+    def absolute(self) -> Predictors:
+        """Return the columns with absolute values."""
+        return Predictors(
+            [
+                one if one.value is None else replace(one, value=np.abs(one.value))
+                for one in self.terms
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Distinct records: their response, and sums over the records of each."""
+
+    y: Floats  # shape (K,); of a logistic model 0 or 1
+    records: Ints  # shape (K,)
+    weight: Floats | None = None  # sums of weights; None if every record counts 1
+    squares: Floats | None = None  # sums of squared weights
+
+    @property
+    def sums(self) -> Floats:
+        """The weight of each row."""
+        return self.records.astype(np.float64) if self.weight is None else self.weight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """Parameters and their standard errors, nan where there is none.
+
+    A parameter without a standard error is one without residuals.
+    """
+
+    parameters: Floats
+    errors: Floats
+    absent: Mask  # parameters whose column is zero
+    aliased: Mask  # parameters left out because they depend on earlier ones
+    reason: str = ""  # why there are no estimates
+
+
+def fit(X: Predictors, rows: Rows, *, logistic: bool) -> Estimates:
+    """Return the estimates of a regression, or why there are none."""
+    weight = rows.sums
+    information = X.information(weight)
+    diagonal = information.diagonal()
+    kept = factored(information, diagonal * ALIASED)[1]
+    nothing = np.full(X.size, np.nan)
+    failed = Estimates(nothing, nothing, diagonal == 0, ~kept & (diagonal > 0))
+    n, p = int(rows.records.sum()), int(kept.sum())
+    if n <= p:
+        return replace(failed, reason=f"{n:,} records are too few for {p} parameters")
+    newton = _logistic_fit if logistic else _linear_fit
+    parameters, curvature, mean, reason = newton(X, rows.y, weight, kept)
+    if reason:
+        return replace(failed, reason=reason)
+    # Residuals of rounding alone would give standard errors that mean nothing.
+    residual = rows.y - mean
+    least = _ROUNDING * float(np.abs(rows.y).max())
+    residual = np.where(np.abs(residual) <= least, 0.0, residual)
+    L, sound = factored(curvature, curvature.diagonal() * ALIASED**1.5)
+    if not sound.all():
+        return replace(failed, reason=SEPARATED if logistic else COLLINEAR)
+    bread = solved(L, np.eye(p))
+    variance = bread.diagonal()
+    if rows.squares is not None:
+        meat = X.information(rows.squares * residual * residual)[np.ix_(kept, kept)]
+        variance = _sandwich(bread, meat) * (n / (n - 1))
+    elif not logistic:
+        variance = variance * (fsum(weight * residual * residual) / (n - p))
+    estimates, errors = nothing.copy(), nothing.copy()
+    errors[kept] = np.where(variance > 0, np.sqrt(variance), np.nan)
+    noise = np.isnan(errors[kept]) & (np.abs(parameters[kept]) <= 10 * least)
+    estimates[kept] = np.where(noise, 0.0, parameters[kept])
+    return replace(failed, parameters=estimates, errors=errors)
+
+
+def _sandwich(bread: Floats, meat: Floats) -> Floats:
+    """Return the diagonal of bread meat bread, 0 where only rounding is left of it."""
+    sums = product(bread, meat) * bread
+    terms = product(np.abs(bread), np.abs(meat)) * np.abs(bread)
+    found: Floats = sums.sum(axis=1)
+    found[found <= _ROUNDING * terms.sum(axis=1)] = 0.0
+    return found
+
+
+# The parameters, the information of those kept, the fitted means, and why it failed.
+_Fit = tuple[Floats, Floats, Floats, str]
+
+
+def _linear_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
+    """Fit a linear model by the normal equations, and refine it."""
+    M = X.information(weight)[np.ix_(kept, kept)]
+    L, _ = factored(M, M.diagonal() * ALIASED)
+    parameters, mean = np.zeros(X.size), np.zeros(len(y))
+    for _ in range(_REFINED):
+        parameters[kept] += solved(L, X.score(weight * (y - mean))[kept])
+        mean = X.linear(parameters)
+    score = X.score(weight * (y - mean))[kept]
+    limit = _CLOSE * X.absolute().score(weight * (np.abs(y) + np.abs(mean)))[kept]
+    return parameters, M, mean, "" if (np.abs(score) <= limit).all() else COLLINEAR
+
+
+def _logistic_fit(X: Predictors, y: Floats, weight: Floats, kept: Mask) -> _Fit:
+    """Fit a logistic model by Newton's method; find out whether it is separated."""
+    parameters = np.zeros(X.size)
+    limit = _CLOSE * X.absolute().score(weight)[kept]
+    last = False
+    for _ in range(_STEPS):
+        mean, slope = _logistic(X.linear(parameters))
+        M = X.information(weight * slope)[np.ix_(kept, kept)]
+        if last:
+            return parameters, M, mean, ""
+        score = X.score(weight * (y - mean))[kept]
+        L, sound = factored(M, M.diagonal() * ALIASED**1.5)
+        if not sound.all():
+            return parameters, M, mean, SEPARATED
+        step = np.zeros(X.size)
+        step[kept] = solved(L, score)
+        move = X.linear(step)
+        longest = float(np.abs(move).max())
+        right = bool((np.abs(score) <= limit).all())
+        if _separates(mean, y) or (
+            longest > _MOVING and (right or _forward(move, y, longest))
+        ):
+            return parameters, M, mean, SEPARATED
+        last = right and longest <= _LAST
+        parameters += step * (min(1.0, _LONGEST / longest) if longest > 0 else 1.0)
+    return parameters, M, mean, UNSETTLED
+
+
+def _separates(mean: Floats, y: Floats) -> bool:
+    """Return whether each success has a higher probability than each failure."""
+    return float(mean[y == 0].max()) < float(mean[y == 1].min())
+
+
+def _forward(move: Floats, y: Floats, longest: float) -> bool:
+    """Return whether a step moves no record away from its response."""
+    return float((move * (2 * y - 1)).min()) >= -ALIASED * longest
+
+
+def _logistic(logit: Floats) -> tuple[Floats, Floats]:
+    """Return the probabilities of logits, and their derivatives."""
+    odds = exp_negative(-np.abs(logit))
+    rare = odds / (1 + odds)
+    return np.where(logit < 0, rare, 1 / (1 + odds)), rare / (1 + odds)
+
+
+def exp_negative(x: Floats) -> Floats:
+    """Return exp(x) of numbers up to 0, within a few ulp; below -700 as of -700."""
+    x = np.maximum(x, -700.0)
+    twos = np.rint(x / _LN2[0])
+    rest = (x - twos * _LN2[0]) - twos * _LN2[1]
+    found = np.ones(len(x))
+    for k in range(_SERIES, 0, -1):
+        found = 1 + found * rest / k
+    return np.ldexp(found, twos.astype(np.int64))
+
+
+def _crossed(a: Term, b: Term, weight: Floats) -> Floats:
+    """Return the sum of weight x_a x_b' of two terms."""
+    number = a.codes * (b.size + 1) + b.codes
+    size = (a.size + 1) * (b.size + 1)
+    sums = np.bincount(number, _times(_times(weight, a), b), size)
+    return np.asarray(sums, np.float64).reshape(a.size + 1, b.size + 1)[1:, 1:]
+
+
+def _sums(codes: Ints, values: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(codes, values, size + 1)[1:], np.float64)
+
+
+def _times(values: Floats, term: Term) -> Floats:
+    return values if term.value is None else values * term.value

@@ -1,0 +1,377 @@
+"""Columns of a file that other columns determine: what a blanked key is found from.
+
+A column that is a copy, a recode or a square of a key tells the key's value, and a
+household size that counts the members in the file can be counted again. A column is
+listed if no record contradicts it, and if chance does not explain that: see `derived`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    code_keys,
+    household_codes,
+)
+
+Kind: TypeAlias = Literal["equal", "square", "function", "household count"]
+Codes = NDArray[np.int64]
+
+# A column that agrees by chance this rarely is not listed.
+CHANCE = 1e-6
+# Records that are looked at first: mostly they contradict.
+_FIRST = 20_000
+# Two columns determine a third only if each has at most so many values.
+_MOST_OF_PAIR = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A column that other columns determine.
+
+    Attributes
+    ----------
+    column : column name
+    of : tuple of column names
+        The columns that determine it; the household column for a count of its members.
+    kind : {"equal", "square", "function", "household count"}
+        "equal": each determines the other, whatever the values are called; "square":
+        its numbers are the squares; "household count": a function of the number of
+        records of the household, mostly this number; "function": any other.
+    """
+
+    column: Hashable
+    of: tuple[Hashable, ...]
+    kind: Kind
+
+
+def derived(
+    data: Any, household: Hashable | None = None, *, pairs: bool = True
+) -> tuple[Derived, ...]:
+    """Return the columns that one or two other columns determine.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        All its columns are compared, except that the household column determines no
+        other, and that columns of values without an order are left out.
+    household : column name, optional
+    pairs : bool, optional
+        Whether to look for columns that two others determine together.
+
+    Returns
+    -------
+    tuple of Derived
+        In the order of the columns; of each column first what one other determines. Of
+        two equal columns the later is listed, and nothing is listed of it again.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        As `assess`, if the data or the household column cannot be read.
+
+    Notes
+    -----
+    Records in which one of the columns is missing are left out. If y did not depend on
+    x, every further record with a value of x would have the y of the first by the share
+    of this y. The product of these shares is the chance that x determines y; for two
+    columns, it is taken given either of them. The commonest value of x is left out:
+    that all without an income pay no tax does not make the tax a function of income.
+    A column is listed if its chance is below 10^-6. With households only their first
+    records count there, for members are alike.
+
+    Examples
+    --------
+    >>> age = [15, 16, 31, 32] * 10
+    >>> derived({"age": age, "young": [one < 30 for one in age]})
+    (Derived(column='young', of=('age',), kind='function'),)
+    >>> derived({"id": range(40), "age": age})
+    ()
+    """
+    records = Records.of(data)
+    names = [name for name in records.columns if name != household]
+    groups = None if household is None else household_codes(records, household)
+    columns = {one.name: one for one in _coded(records, names)}
+    return derived_of_coded(columns, groups, household, pairs=pairs)
+
+
+def _coded(records: Records, names: list[Hashable]) -> Iterator[CodedColumn]:
+    """Yield the coded columns, without those whose values have no order."""
+    try:
+        yield from code_keys(records, names) if names else ()
+    except TypeError:
+        for name in names:
+            with suppress(TypeError):
+                yield code_column(records, name)
+
+
+def related_columns(
+    found: Iterable[Derived],
+    keys: Iterable[Hashable],
+    without: Container[Hashable] = (),
+) -> dict[Hashable, tuple[Hashable, ...]]:
+    """Return the columns that would give the values of keys away, by key.
+
+    Parameters
+    ----------
+    found : iterable of Derived
+        Columns that one other determines; others are left out.
+    keys : iterable of column names
+    without : container of column names
+        Columns that are not blanked, such as the weight.
+
+    Returns
+    -------
+    dict of column name to tuple of column names
+        Of each key the columns that determine it, and the columns that it determines
+        and that are not keys: a key that it determines is known to an intruder anyhow,
+        and counted.
+
+    Examples
+    --------
+    >>> found = [Derived("decade", ("age",), "function")]
+    >>> related_columns(found, ["age"]), related_columns(found, ["decade"])
+    ({'age': ('decade',)}, {'decade': ('age',)})
+    >>> related_columns(found, ["age", "decade"])
+    {'decade': ('age',)}
+    """
+    single = [one for one in found if len(one.of) == 1]
+    single = [one for one in single if one.kind != "household count"]
+    alike = {one.column: one.of[0] for one in single if one.kind != "function"}
+    first = {name: alike.get(name, name) for one in single for name in _names(one)}
+    rules = {(one.of[0], one.column) for one in single if one.kind == "function"}
+
+    def determines(x: Hashable, y: Hashable) -> bool:
+        return first[x] == first[y] or (first[x], first[y]) in rules
+
+    names = [name for name in dict.fromkeys(keys) if name in first]
+    related = {
+        key: tuple(
+            other
+            for other in first
+            if other != key
+            and other not in without
+            and (
+                determines(other, key)
+                or (other not in names and determines(key, other))
+            )
+        )
+        for key in names
+    }
+    return {key: others for key, others in related.items() if others}
+
+
+def _names(one: Derived) -> tuple[Hashable, ...]:
+    return (*one.of, one.column)
+
+
+def derived_of_coded(
+    columns: Mapping[Hashable, CodedColumn],
+    households: Codes | None = None,
+    household: Hashable | None = None,
+    *,
+    pairs: bool = True,
+) -> tuple[Derived, ...]:
+    """Return the columns that others determine, of columns as codes; see `derived`."""
+    found = [_Column.of(one) for one in columns.values() if len(one.labels) > 1]
+    firsts = None
+    if households is not None:
+        firsts = np.unique(households, return_index=True)[1]
+    search = _Search(found, firsts)
+    single = search.single()
+    result = [*single]
+    if households is not None and firsts is not None:
+        result += _counts(found, households, household, firsts)
+    if pairs:
+        result += search.of_pairs(single)
+    place = {name: i for i, name in enumerate(columns)}
+    return tuple(sorted(result, key=lambda one: (place[one.column], len(one.of))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A column as codes, -1 for missing."""
+
+    name: Hashable
+    codes: Codes
+    labels: NDArray[Any]
+
+    @classmethod
+    def of(cls, column: CodedColumn) -> _Column:
+        """Return a coded column with -1 for missing."""
+        codes = column.codes.astype(np.int64)
+        codes[codes == len(column.labels)] = -1
+        return cls(column.name, codes, column.labels)
+
+
+class _Search:
+    """The search for columns that others determine, on some records first."""
+
+    def __init__(self, columns: list[_Column], firsts: Codes | None) -> None:
+        self.columns, self.firsts = columns, firsts
+        n = len(columns[0].codes) if columns else 0
+        self.sample = np.unique(np.linspace(0, n - 1, min(n, _FIRST)).astype(np.int64))
+        self.small = [one.codes[self.sample] for one in columns]
+        self.ranked = [_ranked(one) for one in self.small]
+
+    def single(self) -> list[Derived]:
+        """Return the columns that one other determines."""
+        found: list[Derived] = []
+        numbers = range(len(self.columns))
+        by = {(i, j) for i in numbers for j in numbers if i != j and self._one(i, j)}
+        copies = {j for i, j in by if i < j and (j, i) in by}
+        for i, j in sorted(by):
+            x, y = self.columns[i], self.columns[j]
+            equal = (j, i) in by
+            if i in copies or (equal and j < i) or (j in copies and not equal):
+                continue
+            kind: Kind = "equal" if equal else "function"
+            if _is_square(x, y):
+                kind = "square"
+            elif equal and _is_square(y, x):
+                x, y, kind = y, x, "square"
+            found.append(Derived(y.name, (x.name,), kind))
+        return found
+
+    def _one(self, i: int, j: int) -> bool:
+        """Return whether column i determines column j, not by chance."""
+        x, y = self.columns[i], self.columns[j]
+        if _table(self.ranked[i], self.small[j]) is None:
+            return False
+        table = _table(x.codes, y.codes)
+        return table is not None and self._beyond_chance(x.codes, y, None)
+
+    def of_pairs(self, single: list[Derived]) -> list[Derived]:
+        """Return the columns that two others determine, and neither of them does."""
+        known = {(one.of[0], one.column) for one in single}
+        known |= {(y, x) for x, y in known if (x, y) in _equal(single)}
+        copies = {one.column for one in single if one.kind != "function"}
+        few = [
+            i
+            for i, one in enumerate(self.columns)
+            if len(one.labels) <= _MOST_OF_PAIR and one.name not in copies
+        ]
+        targets = [j for j, one in enumerate(self.columns) if one.name not in copies]
+        found = []
+        for a, b in combinations(few, 2):
+            names = self.columns[a].name, self.columns[b].name
+            small = _ranked(_both(self.small[a], self.small[b]))
+            for j in targets:
+                name = self.columns[j].name
+                if j in (a, b) or any((one, name) in known for one in names):
+                    continue
+                if _table(small, self.small[j]) is not None and self._two(a, b, j):
+                    found.append(Derived(name, names, "function"))
+        return found
+
+    def _two(self, a: int, b: int, j: int) -> bool:
+        """Return whether two columns determine column j, given either not by chance."""
+        one, other, y = self.columns[a], self.columns[b], self.columns[j]
+        both = _both(one.codes, other.codes)
+        if _table(both, y.codes) is None:
+            return False
+        return all(self._beyond_chance(both, y, x.codes) for x in (one, other))
+
+    def _beyond_chance(self, x: Codes, y: _Column, given: Codes | None) -> bool:
+        """Return whether x hardly determines y by chance."""
+        codes = y.codes
+        if self.firsts is not None:
+            x, codes = x[self.firsts], codes[self.firsts]
+            given = None if given is None else given[self.firsts]
+        return _log_chance(x, codes, given) < math.log(CHANCE)
+
+
+def _equal(single: list[Derived]) -> set[tuple[Hashable, Hashable]]:
+    return {(one.of[0], one.column) for one in single if one.kind == "equal"}
+
+
+def _both(one: Codes, other: Codes) -> Codes:
+    """Return the codes of two columns together."""
+    both = one * (int(other.max(initial=0)) + 1) + other
+    return np.where((one < 0) | (other < 0), -1, both)
+
+
+def _ranked(codes: Codes) -> Codes:
+    """Return codes of few records as ranks of those that occur; -1 stays."""
+    labels, rank = np.unique(codes, return_inverse=True)
+    return rank.reshape(-1) - int(len(labels) > 0 and labels[0] < 0)
+
+
+def _table(x: Codes, y: Codes) -> Codes | None:
+    """Return the y of each x, -1 if there is none; None if an x has several."""
+    table = np.full(int(x.max(initial=-1)) + 2, -1, np.int64)  # the last: missing
+    ok = y >= 0
+    if not ok.all():
+        x, y = x[ok], y[ok]
+    table[x] = y
+    table[-1] = -1
+    return table if np.all((table[x] == y) | (x < 0)) else None
+
+
+def _log_chance(x: Codes, y: Codes, given: Codes | None) -> float:
+    """Return the log of the chance that x determines y, without the commonest x."""
+    use = (x >= 0) & (y >= 0)
+    x, y = _ranked(x[use]), _ranked(y[use])
+    if not len(x):
+        return 0.0
+    within = np.zeros(len(x), np.int64) if given is None else _ranked(given[use])
+    of_y = _ranked(within * (int(y.max()) + 1) + y)
+    log = np.log(np.bincount(of_y))[of_y] - np.log(np.bincount(within))[within]
+    first = np.zeros(int(x.max()) + 1, np.int64)
+    first[x] = np.arange(len(x))
+    each = np.bincount(x, log) - log[first]
+    records = np.bincount(x)
+    return float(np.sum(each) - np.min(each[records == records.max()]))
+
+
+def _is_square(x: _Column, y: _Column) -> bool:
+    """Return whether y is the square of x, by numbers that are not all 0 and 1."""
+    table = _table(x.codes, y.codes)
+    numbers, squares = _numbers(x.labels), _numbers(y.labels)
+    if table is None or numbers is None or squares is None:
+        return False
+    table = table[: len(numbers)]
+    at = np.flatnonzero(table >= 0)
+    base = numbers[at]
+    near = np.isclose(base * base, squares[table[at]], rtol=1e-9, atol=0)
+    return bool(near.all() and not np.isin(base, (0, 1)).all())
+
+
+def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return labels as numbers, None if one is not a number."""
+    if labels.dtype.kind in "iufb":
+        return labels.astype(np.float64)
+    try:
+        return np.array([float(label) for label in labels.tolist()])
+    except (TypeError, ValueError):
+        return None
+
+
+def _counts(
+    columns: list[_Column],
+    households: Codes,
+    household: Hashable,
+    firsts: Codes,
+) -> list[Derived]:
+    """Return the columns that the number of records of the household determines."""
+    _, of = np.unique(households, return_inverse=True)
+    of = of.reshape(-1)
+    size = np.bincount(of)[of]
+    limit = math.log(CHANCE)
+    return [
+        Derived(one.name, (household,), "household count")
+        for one in columns
+        if _table(size, one.codes) is not None
+        and _log_chance(size[firsts], one.codes[firsts], None) < limit
+    ]

@@ -1,0 +1,75 @@
+"""The numbers of a protected file that an intruder may know, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.numeric_risk import NumericRisk, numeric_risk
+from riskcore.data.columns import Records, real_numbers
+from riskcore.protection.leaks.showing import codes_before
+from riskcore.protection.protected_records import ProtectedRecords
+
+Floats = NDArray[np.float64]
+
+
+class NumericRisks(NamedTuple):
+    """The risk from numbers before and after protection."""
+
+    original: NumericRisk
+    protected: NumericRisk
+
+
+def numeric_risks(result: ProtectedRecords) -> NumericRisks | None:
+    """Return the risk from the numbers of a file, None if it has none to measure.
+
+    These are the columns with the role "numeric", and treated columns without a role.
+    """
+    names = result.numbers_known
+    if not names or result.on_engine is not None:
+        return None
+    before = {name: numbers_of(result, name) for name in names}
+    after = {name: numbers_of(result, name, after=True) for name in names}
+    weight = result.settings.weight
+    weights = [
+        None if weight is None else numbers_of(result, weight, after=stage)
+        for stage in (False, True)
+    ]
+    keys, kept = [], []
+    for name in result.settings.variables:
+        codes = codes_before(result, name).astype(np.int64)
+        keys.append(codes)
+        kept.append(np.where(result.masks[name], -1, codes))
+    original = [
+        codes_before(result, name, recoded=False).astype(np.int64)
+        for name in result.settings.variables
+    ]
+    return NumericRisks(
+        numeric_risk(before, keys=np.stack(original, axis=1), weight=weights[0]),
+        numeric_risk(
+            before,
+            after,
+            keys=np.stack(keys, axis=1),
+            released_keys=np.stack(kept, axis=1),
+            weight=weights[1],
+        ),
+    )
+
+
+def numbers_of(
+    result: ProtectedRecords, name: Hashable, *, after: bool = False
+) -> Floats:
+    """Return a column as numbers, nan where it is missing or was blanked."""
+    treated = result.treated
+    if treated is not None and name in treated.after:
+        found = (treated.after if after else treated.before)[name]
+    else:
+        numbers = result.source.numbers(name)
+        given = result.before if numbers is None else {name: numbers}
+        found = real_numbers(Records.of(given), name)
+    if after and name in result.masks:
+        found = np.where(result.masks[name], np.nan, found)
+    return found

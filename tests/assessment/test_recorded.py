@@ -1,0 +1,336 @@
+"""A safe file is checked against the private record of its protection."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore import assess, check, protect
+from riskcore.data.files import formats
+from tests import needs
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows",
+    "ignore::riskcore.protection.protect.HouseholdKeyDiffers",
+)
+KEYS = ["a", "b"]
+RECORD = "safe.csv.private.json"
+
+
+def survey(n=300):
+    random = np.random.default_rng(5)
+    data = {
+        name: [str(v) for v in np.minimum(random.geometric(0.4, n), 6)] for name in KEYS
+    }
+    data["b"][3] = None
+    data["w"] = np.round(random.uniform(2, 60, n), 2)
+    data["hh"] = [str(i // 3) for i in range(n)]
+    data["size"] = [str(i // 3 % 4) for i in range(n)]
+    data["hhw"] = np.repeat(np.round(random.uniform(2, 60, n // 3), 2), 3)
+    return data
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    formats.write("survey.csv", survey())
+
+
+def written(keys=KEYS, weight="w", household=None, path="safe.csv", **how):
+    result = protect("survey.csv", keys, weight, household, **how)
+    result.write(path)
+    return result
+
+
+def rules(found):
+    return {(one.rule, one.keys): (one.asked, one.passed) for one in found.rules}
+
+
+def edit(change, path=RECORD):
+    record = json.loads(Path(path).read_text())
+    change(record)
+    Path(path).write_text(json.dumps(record))
+
+
+def test_a_safe_file_keeps_the_goals_of_its_record():
+    sets = [["a"], KEYS]
+    written(sets, household="hh", k=3, threshold=0.05, household_rate=0.01)
+    found = check("safe.csv", record=RECORD)
+    assert found.passed
+    assert found.same_file is True
+    assert rules(found) == {
+        (name, keys): (limit, True)
+        for keys in (("a",), ("a", "b"))
+        for name, limit in (
+            ("k", 3),
+            ("threshold", 0.05),
+            ("max_household_rate", 0.01),
+        )
+    }
+    assert found.verdict.endswith("The file is the one that the record names.")
+    assert found.to_dict()["same_file"] is True
+    # The original file breaks what it was protected from, and is another file.
+    found = check("survey.csv", record=RECORD)
+    assert found.same_file is False
+    assert not found.passed
+    assert {name for (name, _), (_, passed) in rules(found).items() if not passed} == {
+        "k",
+        "threshold",
+        "max_household_rate",
+    }
+
+
+def test_a_file_with_the_same_rules_kept_is_still_another_file():
+    written(k=2)
+    safe = Path("safe.csv").read_text()
+    Path("safe.csv").write_text(safe.rstrip("\n"))
+    with pytest.warns(match="no line end"):
+        found = check("safe.csv", record=RECORD)
+    assert not found.broken
+    assert not found.passed
+    assert found.verdict.startswith("FAILED: 1 of 1 rule kept")
+    assert "is NOT the one that the record names" in found.verdict
+    # Data in memory have no digest.
+    found = check(formats.read("survey.csv", numeric=["w"]), record=RECORD)
+    assert found.same_file is None
+
+
+def test_no_risk_may_reach_the_threshold():
+    """A risk equal to the threshold is unsafe in protect, but kept by max_risk."""
+    data = survey()
+    at = assess(data, KEYS, "w", missing="wildcard").max_risk
+    result = protect(data, KEYS, "w", threshold=at)
+    assert sum(result.suppressed.values())
+    result.write("safe.csv")
+    formats.write("original.csv", data)
+    (rule,) = check("original.csv", record=RECORD).rules
+    assert (rule.found, rule.asked, rule.passed) == (at, at, False)
+    assert (rule.records, rule.cells) == (1, 1)
+    assert check("safe.csv", record=RECORD).passed
+    above = {"max_risk": at, "missing": "wildcard"}
+    assert check(data, KEYS, "w", **above).passed
+
+
+@pytest.mark.parametrize("missing", ["wildcard", "argus", "category"])
+def test_the_rule_for_missing_keys_is_the_record_s(missing):
+    written(k=3, missing=missing)
+    found = check("safe.csv", record=RECORD)
+    assert found.passed
+    by_hand = check("safe.csv", KEYS, k=3, missing=missing)
+    assert found.rules == by_hand.rules
+
+
+def test_alpha_and_strata_are_the_record_s():
+    written(["a"], k=3, strata=["b"], alpha=0.5)
+    found = check("safe.csv", record=RECORD)
+    assert found.rules[0].keys == ("a", "b")
+    by_hand = check("safe.csv", ["a"], k=3, strata=["b"], alpha=0.5, missing="wildcard")
+    assert found.rules == by_hand.rules
+
+
+def test_households_that_count_as_records():
+    written(["size"], "hhw", "hh", level="household", threshold=0.0008)
+    found = check("safe.csv", record=RECORD)
+    assert found.passed
+    assert (found.records, found.level) == (100, "household")
+    assert "(100 households checked)" in found.verdict
+    (rule,) = found.rules
+    safe = formats.read("safe.csv", numeric=["hhw"])
+    households = assess(
+        safe, ["size"], "hhw", "hh", level="household", missing="wildcard"
+    )
+    assert rule.found == households.max_risk
+
+
+def test_rules_may_be_added_but_not_contradicted():
+    written(rate=0.02)
+    found = check("safe.csv", record=RECORD, k=2, max_risk=1)
+    assert [one.rule for one in found.rules] == ["k", "max_risk", "max_rate"]
+    for given in (
+        {"keys": ["a"]},
+        {"weight": "hhw"},
+        {"household": "hh"},
+        {"missing": "argus"},
+        {"missing": "wildcard"},
+        {"alpha": 0.5},
+        {"strata": ["size"]},
+        {"max_rate": 0.5},
+        {"level": "household"},
+    ):
+        with pytest.raises(ValueError, match=f"states {next(iter(given))}: leave out"):
+            check("safe.csv", record=RECORD, **given)
+
+
+def test_a_model_of_the_population_cannot_be_fitted_to_a_safe_file():
+    written(threshold=0.05)
+    edit(lambda record: record["settings"].update(population="latent-class"))
+    with pytest.raises(ValueError, match="a model of the population"):
+        check("safe.csv", record=RECORD)
+    # Counts do not depend on the model.
+    edit(lambda record: record["settings"].update(threshold=None, k=[2]))
+    assert check("safe.csv", record=RECORD).rules[0].rule == "k"
+
+
+@pytest.mark.parametrize("name", ["safe.parquet", "safe.tsv", "safe.csv.gz"])
+def test_the_file_is_read_as_it_was_written(name):
+    """Encoding, delimiter and decimal mark are in the record; missing is empty."""
+    text = ["\xe4;b;w\n"]
+    text += [f"{1 + i % 3};{9 if i % 7 else 2};{10 + i},5\n" for i in range(40)]
+    Path("given.csv").write_text("".join(text), encoding="cp1252")
+    reading = riskcore.Reading(
+        encoding="cp1252", delimiter=";", decimal=",", missing_codes={"b": ["9"]}
+    )
+    keys = ["\xe4", "b"]
+    recode = {"b": riskcore.Recoding.mapping({"2": "9"})}
+    result = protect(
+        "given.csv", keys, "w", reading=reading, threshold=0.01, recodings=recode
+    )
+    result.write(name)
+    with_w = {} if name == "safe.parquet" else {"max_rate": 0.01}
+    if name == "safe.parquet":
+        edit(
+            lambda record: record["settings"].update(weight=None),
+            f"{name}.private.json",
+        )
+        edit(
+            lambda record: record["settings"].update(k=[2], threshold=None),
+            f"{name}.private.json",
+        )
+    found = check(name, record=f"{name}.private.json", **with_w)
+    assert found.same_file
+    assert found.passed
+    # The new code 9 is a value, although the old one was missing.
+    how = {} if name == "safe.parquet" else {"encoding": "cp1252"}
+    cells = riskcore.tabulate(
+        name, ["b"], missing="wildcard", reading=riskcore.Reading(**how)
+    )
+    assert cells.categories[0].tolist() == ["9", None]
+
+
+BROKEN = {
+    "no goals": (lambda s: s.update(k=[None], threshold=None), "no rule: give"),
+    "k of one": (lambda s: s.update(k=[1]), "settings.k=1"),
+    "more k": (lambda s: s.update(k=[2, 2]), "2 goals for 1 sets"),
+    "text": (lambda s: s.update(keys="ab"), "settings.keys: need a list of lists"),
+    "no keys": (lambda s: s.update(keys=[[]], k=[2]), "keys is empty"),
+    "a word": (lambda s: s.update(missing="guess"), "settings.missing='guess'"),
+    "a risk": (lambda s: s.update(threshold=7), "settings.threshold=7"),
+    "lacks": (lambda s: s.pop("alpha"), "settings.alpha: missing"),
+    "an alpha": (lambda s: s.update(alpha=2), "settings.alpha=2"),
+    "a column": (lambda s: s.update(keys=[["nil"]]), "no column 'nil'"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_records_that_do_not_fit_are_refused(name):
+    written(threshold=0.05)
+    change, message = BROKEN[name]
+    edit(lambda record: change(record["settings"]))
+    with pytest.raises((ValueError, KeyError), match=message):
+        check("safe.csv", record=RECORD)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "not a JSON object"),
+        ("{}", "format: missing"),
+        ('{"format": 99}', "format: 99, but"),
+        ('{"public": ""}', "the public record"),
+        ("[" * 100_000, "not a record of a protection"),
+        ("nan", "not JSON"),
+    ],
+)
+def test_files_that_are_no_records_are_refused(text, message):
+    Path("odd.json").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        check("survey.csv", record="odd.json")
+    with pytest.raises(FileNotFoundError):
+        check("survey.csv", record="none.json")
+    with pytest.raises(TypeError, match="record=3: need the path"):
+        check("survey.csv", record=3)
+
+
+# --- rules on households, without a record
+
+
+def test_household_rules_at_their_bounds():
+    data = survey()
+    found = assess(data, KEYS, "w", "hh", missing="wildcard")
+    most = float(found.household_risk.max())
+    rate = found.household_reidentification_rate
+    how = {"missing": "wildcard"}
+    kept = check(
+        data, KEYS, "w", "hh", max_household_risk=most, max_household_rate=rate, **how
+    )
+    assert kept.passed
+    assert [one.found for one in kept.rules] == [most, rate]
+    below = check(
+        data,
+        KEYS,
+        "w",
+        "hh",
+        max_household_risk=math.nextafter(most, 0),
+        max_household_rate=math.nextafter(rate, 0),
+        **how,
+    )
+    assert [one.passed for one in below.rules] == [False, False]
+    assert (below.rules[0].records, below.rules[0].cells) == (3, None)
+    assert (below.rules[1].records, below.rules[1].cells) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"max_household_risk": 0.5}, "needs the household column"),
+        ({"level": "household", "k": 2}, "level='household' needs the household"),
+        ({"household": "hh", "k": 2}, "household='hh': no rule is on households"),
+        (
+            {"household": "hh", "level": "household", "max_household_rate": 0.1},
+            "each household counts as a record",
+        ),
+        ({"keys": None, "k": 2}, "give keys, or the record"),
+    ],
+)
+def test_rules_on_households_that_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        check(survey(), **{"keys": ["size"], **change})
+
+
+@needs.engine("duckdb")
+def test_households_are_not_counted_on_an_engine():
+    import polars as pl
+
+    frame = pl.DataFrame(survey()).lazy()
+    with pytest.raises(TypeError, match="household"):
+        check(frame, ["a"], "w", "hh", max_household_risk=0.5)
+
+
+# --- the command
+
+
+def test_the_command(run, refused, figures):
+    written(k=3, threshold=0.05)
+    status, out, err = run(f"check safe.csv --record {RECORD}")
+    assert (status, err) == (0, "")
+    assert "risk below the threshold" in out
+    assert "Passed: 2 of 2 rules kept (300 records checked). The file is the" in out
+    told = figures(f"check survey.csv --record {RECORD}", status=1)
+    assert (told["same_file"], told["passed"]) == (False, False)
+    more = figures(f"check safe.csv --record {RECORD} --max-rate 0", status=1)
+    assert len(more["rules"]) == 3
+    for options, message in {
+        "--keys a": "states keys: leave out",
+        "--k 3": "states k: leave out",
+        "--k 3 5": "need --keys",
+        "--missing wildcard": "states missing: leave out",
+        "--alpha 1": "states alpha: leave out",
+        "--weight w": "states weight",
+    }.items():
+        assert message in refused(f"check safe.csv --record {RECORD} {options}")
+    assert "give --keys, or --record" in refused("check safe.csv --k 3")
+    line = "check survey.csv --keys a --weight w --household hh --max-household-risk 0"
+    assert run(line)[0] == 1

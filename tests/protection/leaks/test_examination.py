@@ -1,0 +1,375 @@
+"""Every column of a protected file is looked at: each leak opens, and can be closed."""
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from riskcore import Recoding, protect
+from riskcore.data.files import formats
+from riskcore.page import public_protection_page
+from riskcore.protection.leaks.examination import not_examined_text
+from riskcore.protection.result import SuppressedValueShows, UnsafeError
+
+N = 300
+
+
+def survey(**more):
+    """Return persons in no order, by which nothing leaks."""
+    rng = np.random.default_rng(7)
+    order = rng.permutation(N)
+    data = {
+        "sex": rng.choice(["f", "m"], N).tolist(),
+        "age": rng.choice(["young", "old"], N).tolist(),
+        "job": rng.choice(["a", "b", "c"], N).tolist(),
+        **{name: np.asarray(column)[order].tolist() for name, column in more.items()},
+    }
+    data["sex"][5] = "x"  # blanked
+    return data
+
+
+def protected(data, **options):
+    return protect(data, ["sex", "age"], **{"k": 3} | options)
+
+
+def leaks(result):
+    return [(one.column, one.kind) for one in result.examination.open]
+
+
+UNIQUE = [i * i * 17 % 4001 for i in range(N)]
+# A column, the kind of its leak, what its text says, and what its advice.
+COLUMNS = {
+    "name": ([f"Ann {i} Smith" for i in range(N)], "identifier", "its name, and",
+             "role of an identifier, or new ids"),
+    "number": (list(range(N)), "identifier", "a running number", "new ids"),
+    "income": (UNIQUE, "unique", "", "round it, code its top, or drop it"),
+    "code": (["c", "d"] * (N // 2 - 2) + ["p", "q", "r", "s"], "unique", "",
+             "recode it, make it a key, or drop it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_that_singles_out_records_is_a_leak(tmp_path, name):
+    column, kind, reason, advice = COLUMNS[name]
+    data = survey(**{name: column})
+    result = protected(data)
+    assert result.goals_met
+    assert not result.safe
+    assert "NOT SAFE" in repr(result)
+    (leak,) = result.examination.open
+    assert (leak.column, leak.kind, leak.accepted, leak.shown) == (
+        name, kind, None, None
+    )  # fmt: skip
+    own = sum(column.count(value) == 1 for value in column)
+    assert f"{own} of {N} records have a value that no other record has" in leak.text
+    assert reason in leak.text
+    assert advice in leak.advice
+    assert result.verdict.startswith(
+        "NOT SAFE: the goals are met, but 1 leak is open. Goals met with the keys "
+    )
+    # Nothing is written.
+    with pytest.raises(UnsafeError, match="Nothing is written") as error:
+        result.write(tmp_path / "safe.csv")
+    assert list(tmp_path.iterdir()) == []
+    assert leak.text in str(error.value)
+    figures = result.to_dict()
+    for member in ("goals_met", "safe", "verdict", "leaks", "not_examined"):
+        assert error.value.figures[member] == figures[member]
+    assert json.loads(json.dumps(figures["leaks"])) == [leak.to_dict()]
+    # It can be dropped, renumbered, given a role, or accepted.
+    assert result.write(tmp_path / "dropped.csv", drop=[name])["safe"]
+    assert result.write(tmp_path / "new.csv", renumber=[name])["safe"]
+    for role in ("identifier", "sensitive", "harmless"):
+        mended = protected(data, roles={name: role})
+        assert mended.safe, role
+        assert name not in mended.examination.not_examined
+    accepted = protected(data, accept={name: "nobody has it"})
+    assert accepted.safe
+    assert accepted.verdict.startswith("Safe with the keys sex x age: ")
+    (one,) = accepted.examination.leaks
+    assert (one.column, one.accepted) == (name, "nobody has it")
+    assert accepted.write(tmp_path / "safe.csv")["leaks"] == {
+        "open": [], "accepted": {name: "nobody has it"}
+    }  # fmt: skip
+    # So can a file be written that is not safe.
+    record = result.write(tmp_path / "unsafe.csv", allow_unsafe=True)
+    assert (record["safe"], record["leaks"]["open"]) == (False, [name])
+    assert record["examined"]["verdict"] == result.verdict
+
+
+def test_from_one_record_in_a_hundred():
+    few = {"c": ["a", "b"] * (N // 2 - 1) + ["p", "q"]}
+    many = {"c": ["a"] * (N - 3) + ["p", "q", "r"]}
+    assert protected(survey(**few)).safe
+    assert leaks(protected(survey(**many))) == [("c", "unique")]
+
+
+def test_what_is_missing_is_no_value():
+    assert protected(survey(c=["a"] * (N - 9) + [None] * 9)).safe
+    assert protected(survey(c=[None] * (N - 2) + ["a", "b"])).safe
+
+
+@pytest.mark.parametrize("level", ["record", "household"])
+def test_values_that_only_one_household_has(level):
+    # Each is shared by its two members, so that no record has one of its own.
+    of = np.arange(N) // 2
+    rng = np.random.default_rng(1)
+    shared = {"town": [f"t{i}" for i in of], "hh": of, "own": rng.choice(["a", "b"], N)}
+    data = survey(**shared)
+    assert protected(data).safe
+    if level == "household":
+        region = {f"t{i}": "nesw"[i % 4] for i in range(N)}
+        data["region"] = [region[town] for town in data["town"]]
+        result = protect(data, ["region"], household="hh", level="household", k=3)
+    else:
+        result = protected(data, household="hh")
+    assert leaks(result) == [("town", "identifier")]
+    (leak,) = result.examination.open
+    assert f"{N} of {N} records have a value that no other household has" in leak.text
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_weights_that_name_households(given):
+    of = np.arange(N) // 2
+    weight = np.repeat(np.random.default_rng(2).uniform(5, 90, N // 2).round(3), 2)
+    data = survey(w=weight, hh=of)
+    result = protected(data, weight="w", **({"household": "hh"} if given else {}))
+    assert leaks(result) == [("w", "weight")] * given
+    if given:
+        (leak,) = result.examination.open
+        assert "no other household has" in leak.text
+        assert "make the weights coarser" in leak.advice
+    # Coarser ones are not a leak.
+    data["w"] = [round(one, -1) + 10 for one in data["w"]]
+    assert protected(data, weight="w", household="hh").safe
+
+
+def test_household_ids_that_are_kept(tmp_path):
+    data = survey(hh=np.arange(N) // 2)
+    result = protected(data, household="hh")
+    assert result.safe
+    with pytest.raises(UnsafeError) as error:
+        result.write(tmp_path / "safe.csv", renumber=())
+    (leak,) = error.value.figures["leaks"]
+    assert (leak["column"], leak["kind"]) == ("hh", "ids")
+    assert "the original household ids are kept" in leak["text"]
+    assert list(tmp_path.iterdir()) == []
+    assert result.write(tmp_path / "safe.csv")["safe"]
+    assert result.write(tmp_path / "d.csv", drop=["hh"], renumber=())["safe"]
+    accepted = protected(data, household="hh", accept={"hh": "random already"})
+    record = accepted.write(tmp_path / "kept.csv", renumber=())
+    assert record["leaks"]["accepted"] == {"hh": "random already"}
+    assert set(pd.read_csv(tmp_path / "kept.csv")["hh"]) == set(data["hh"])
+
+
+def by_region(shuffled=False):
+    """Return a file sorted by region, which its order and a copy reveal."""
+    rng = np.random.default_rng(3)
+    region = np.sort(rng.integers(0, 6, 600))
+    if shuffled:
+        region = rng.permutation(region)
+    data = {"region": region, "copy": region + 10, "age": rng.integers(0, 9, 600)}
+    return {name: [str(one) for one in column] for name, column in data.items()}
+
+
+REGIONS = {"keys": ["region", "age"], "k": 12, "cost": {"region": 1, "age": 90}}
+
+
+@pytest.mark.filterwarnings("ignore::riskcore.protection.result.SuppressedValueShows")
+def test_columns_and_the_order_reveal_values(tmp_path):
+    formats.write(tmp_path / "survey.csv", by_region())
+    path = tmp_path / "survey.csv"
+    result = protect(path, **REGIONS)
+    assert {*leaks(result)} == {("copy", "reveals"), (None, "reveals")}
+    assert {one.shown for one in result.examination.open} == {*result.shown}
+    with pytest.raises(UnsafeError, match="2 leaks are open"):
+        result.write(tmp_path / "safe.csv")
+    # The order is mended by a shuffle, the copy by leaving it out.
+    mended = result.write(tmp_path / "m.csv", drop=["copy"], shuffle=True)
+    assert mended["examined"]["leaks"] == []
+    related = protect(path, **REGIONS, related={"region": ["copy"]})
+    assert related.write(tmp_path / "r.csv", shuffle=True)["safe"]
+    # Or each is accepted by its own name.
+    for accept, left in (
+        ({"(order)": "it is known"}, {"copy"}),
+        ({"copy": "it is known"}, {None}),
+        ({"*": "it is known"}, set()),
+        ({"copy": "a", "(order)": "b"}, set()),
+    ):
+        found = protect(path, **REGIONS, accept=accept)
+        assert {one.column for one in found.examination.open} == left
+        assert found.safe == (not left)
+    record = found.write(tmp_path / "a.csv")
+    assert record["leaks"]["accepted"] == {"copy": "a", "(order)": "b"}
+
+
+def test_accepted_leaks_are_not_warned_of(recwarn):
+    protect(by_region(), **REGIONS, accept={"*": "it is known"})
+    assert recwarn.list == []
+    with pytest.warns(SuppressedValueShows) as caught:
+        protect(by_region(), **REGIONS, accept={"(order)": "it is known"})
+    assert all("show in 'copy'" in str(one.message) for one in caught)
+
+
+def test_open_leaks_stand_first():
+    data = survey(a=UNIQUE, b=UNIQUE[::-1], c=list(range(N)))
+    result = protected(data, accept={"a": "known", "c": "known"})
+    assert [one.column for one in result.examination.leaks] == ["b", "a", "c"]
+    assert leaks(result) == [("b", "unique")]
+
+
+def test_columns_without_a_role_are_listed(tmp_path):
+    data = survey(x=["u", "v"] * (N // 2), y=UNIQUE, hh=np.arange(N) // 2)
+    result = protected(data, household="hh", roles={"y": "sensitive"})
+    assert result.safe
+    assert result.examination.not_examined == ("job", "x")
+    assert result.to_dict()["not_examined"] == ["job", "x"]
+    record = result.write(tmp_path / "safe.csv", drop=["x"])
+    assert record["not_examined"] == record["examined"]["not_examined"] == ["job"]
+    given = {"job": "harmless", "x": "harmless"}
+    assert protected(data, household="hh", roles={"y": "sensitive"} | given) \
+        .examination.not_examined == ()  # fmt: skip
+
+
+def test_the_sentence_on_columns_without_a_role():
+    assert not_examined_text([]) == ""
+    assert not_examined_text(["a"]) == "Not examined, as it has no role: a."
+    text = not_examined_text(["a", "b\n"])
+    assert text == "Not examined, as they have no role: a and b\\n."
+    many = not_examined_text([f"c{i}" for i in range(15)])
+    assert "c11 and 3 more." in many
+    assert "c12" not in many
+
+
+@pytest.mark.filterwarnings("ignore::riskcore.protection.on_engine.ColumnsNotChecked")
+@pytest.mark.parametrize(
+    "make",
+    [dict, pd.DataFrame, pl.DataFrame, pa.table, lambda d: pl.DataFrame(d).lazy()],
+)
+def test_identifiers_are_in_no_data(make):
+    data = survey(name=COLUMNS["name"][0], y=UNIQUE)
+    roles = {"name": "identifier", "y": "sensitive"}
+    result = protected(make(data), roles=roles)
+    assert result.safe
+    kept = result.data
+    if isinstance(kept, pl.LazyFrame):
+        kept = kept.collect()
+    names = getattr(kept, "column_names", None) or list(kept)
+    if isinstance(kept, pl.DataFrame):
+        names = kept.columns
+    assert list(names) == [name for name in data if name != "name"]
+
+
+def test_identifiers_that_reveal_what_is_blanked_are_gone():
+    data = by_region(shuffled=True)
+    data["name"] = [f"of {region}" for region in data["region"]]
+    result = protect(
+        data, **REGIONS, roles={"name": "identifier", "copy": "identifier"}
+    )
+    assert result.safe
+    assert result.shown == ()
+
+
+@pytest.mark.parametrize("name", ["safe.csv", "safe.parquet", "safe.feather"])
+def test_identifiers_are_in_no_file(tmp_path, name):
+    data = survey(name=COLUMNS["name"][0], number=list(range(N)))
+    source = formats.write(tmp_path / "s.csv", data)
+    roles = {"name": "identifier", "number": "identifier"}
+    result = protected(source, roles=roles)
+    record = result.write(tmp_path / name, shuffle=True)
+    assert record["output"]["dropped"] == ["name", "number"]
+    assert formats.columns_of(tmp_path / name).names == ("sex", "age", "job")
+    for file in tmp_path.iterdir():
+        if file.name != "s.csv":
+            assert b"Ann 7" not in file.read_bytes()
+
+
+def test_names_that_are_not_text():
+    data = survey(**{"x": UNIQUE})
+    odd = {0: data["sex"], ("a", 1): data["age"], 2: data["x"], 3: data["job"]}
+    result = protect(odd, [0, ("a", 1)], k=3)
+    assert leaks(result) == [(2, "unique")]
+    assert result.examination.open[0].to_dict()["column"] == "2"
+    assert result.examination.not_examined == (3,)
+    assert protect(odd, [0, ("a", 1)], k=3, accept={2: "known"}).safe
+    assert protect(odd, [0, ("a", 1)], k=3, roles={2: "identifier"}).data.keys() == {
+        0, ("a", 1), 3
+    }  # fmt: skip
+    pairs = pd.DataFrame(odd)
+    pairs.columns = pd.Index(
+        [(1, "a"), (1, "b"), (2, "a"), (2, "b")], tupleize_cols=False
+    )
+    keys = [(1, "a"), (1, "b")]
+    result = protect(pairs, keys, k=3, roles={(2, "a"): "identifier"})
+    assert result.safe
+    assert list(result.data.columns) == [*keys, (2, "b")]
+
+
+def test_the_public_record_and_page_name_no_leak(tmp_path):
+    data = survey(pay=UNIQUE, rent=UNIQUE[::-1], sick=["y", "n"] * (N // 2))
+    result = protected(
+        data, accept={"pay": "no register", "*": "a trifle"},
+        roles={"sick": "sensitive"},
+    )  # fmt: skip
+    page = tmp_path / "p.html"
+    result.write(
+        tmp_path / "safe.csv", public_record=tmp_path / "p.json",
+        public={str(page): public_protection_page(result)},
+    )  # fmt: skip
+    unsafe = protected(data)
+    unsafe.write(
+        tmp_path / "u.csv", public_record=tmp_path / "u.json", allow_unsafe=True
+    )
+    names = ("p.json", "u.json", "p.html")
+    for text in (Path(tmp_path / name).read_text() for name in names):
+        for word in ("pay", "rent", "no register", "a trifle", "sick", "leak"):
+            assert not re.search(rf"\b{word}\b", text), word
+        assert "othing is claimed about other columns." in text
+    public = [json.loads((tmp_path / name).read_text()) for name in names[:2]]
+    assert public[0] == public[1]
+    assert public[0]["goals_met"] is True
+    assert "safe" not in public[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"roles": {"job": "secret"}}, ValueError, "'secret' of column 'job' is not a"),
+        ({"roles": {"job": "key"}}, ValueError, "'key' of column 'job' is not a role"),
+        ({"roles": {"sex": "sensitive"}}, ValueError, "'sex' is key already"),
+        ({"roles": {"nil": "sensitive"}}, KeyError, "no column 'nil'"),
+        ({"roles": "job"}, TypeError, "roles"),
+        ({"roles": ["job"]}, TypeError, "roles"),
+        ({"roles": {"job": 3}}, (TypeError, ValueError), "roles"),
+        ({"accept": {"job": ""}}, ValueError, "accept: 'job' has no reason; say why"),
+        ({"accept": {"job": " \n"}}, ValueError, "accept: 'job' has no reason"),
+        ({"accept": {"job": None}}, (TypeError, ValueError), "accept"),
+        ({"accept": {"nil": "known"}}, KeyError, "no column 'nil'"),
+        ({"accept": "job"}, TypeError, "accept"),
+        (
+            {"roles": {"job": "identifier"}, "related": {"sex": ["job"]}},
+            ValueError,
+            "'job' is an identifier, which is left out of the safe file, but",
+        ),
+        (
+            {"roles": {"job": "identifier"}, "recodings": {"job": Recoding(drop=1)}},
+            ValueError,
+            "'job' is an identifier",
+        ),
+    ],
+)
+def test_refusals(change, error, message):
+    with pytest.raises(error, match=message):
+        protected(survey(), **change)
+
+
+def test_the_error_survives_another_process():
+    error = UnsafeError("not safe", {"safe": False})
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.figures) == ("not safe", {"safe": False})

@@ -1,0 +1,407 @@
+"""Costs of single categories: against all plans of small files, and by hand."""
+
+import json
+import math
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from riskcore import Recoding, protect, simulate
+from riskcore.data.files import formats
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression import plan_record
+from riskcore.protection.suppression.plan_record import _sums
+
+KEYS = ["a", "b", "c", "d"]
+SETS = [["a", "b"], ["b", "c", "d"], ["d", "a"]]
+NEVER = math.inf
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.result.SuppressedValueShows",
+    "ignore::riskcore.protection.protect.HouseholdKeyDiffers",
+    "ignore::riskcore.protection.suppression.certificate.CountsOnOthers",
+    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+)
+
+
+def small(seed, n):
+    rng = np.random.default_rng(seed)
+    return {key: rng.integers(0, 2 + i % 2, n).tolist() for i, key in enumerate(KEYS)}
+
+
+def costs(data, seed, *, whole=True, never=True):
+    """Return costs of the categories of three keys, and of one key."""
+    rng = np.random.default_rng(seed)
+    some = [1.0, 2.0, 3.0, 7.0] if whole else [0.1, 0.2, 0.3, 1.7]
+    found = {
+        key: {str(code): float(rng.choice(some)) for code in sorted(set(data[key]))}
+        for key in KEYS[:3]
+    }
+    if never and "1" in found["b"]:
+        found["b"]["1"] = NEVER
+    return {**found, "d": float(rng.choice(some))}
+
+
+def cost_of(cost, key, code):
+    one = cost[key]
+    return one[str(code)] if isinstance(one, dict) else one
+
+
+def is_safe(data, blanks, sets, k):
+    """Tell which plans make a file k-anonymous by all sets, by definition, (B,)."""
+    codes = np.stack([data[key] for key in KEYS], axis=1)
+    safe = np.ones(len(blanks), bool)
+    for one in sets:
+        at = [KEYS.index(key) for key in one]
+        kept = ~blanks[:, :, at]
+        both = kept[:, :, None] & kept[:, None]
+        differ = codes[:, None, at] != codes[None, :, at]
+        match = ~np.any(both & differ, axis=3)
+        full, some = kept.all(axis=2), kept.any(axis=2)
+        if len(at) > 1:
+            match &= ~(full[:, :, None] & ~some[:, None])
+        safe &= np.all(match.sum(axis=2) >= k, axis=1)
+    return safe
+
+
+def least_of_record(data, i, sets, k, cost):
+    """Return the least cost with which a record is safe by itself; None if none is."""
+    found = []
+    for size in range(5):
+        for lost in combinations(KEYS, size):
+            spent = math.fsum(cost_of(cost, key, data[key][i]) for key in lost)
+            f = [
+                sum(
+                    all(data[x][j] == data[x][i] for x in one if x not in lost)
+                    for j in range(len(data["a"]))
+                )
+                for one in sets
+            ]
+            if spent < NEVER and min(f) >= k:
+                found.append(spent)
+    return min(found, default=None)
+
+
+def spent_by_record(result, data, cost):
+    return [
+        math.fsum(cost_of(cost, x, data[x][i]) for x in KEYS if result.masks[x][i])
+        for i in range(len(data["a"]))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("sets", [[KEYS], SETS], ids=["one set", "three sets"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_each_record_loses_its_cheapest_values(seed, sets, whole):
+    data = small(seed, 30)
+    cost = costs(data, seed, whole=whole)
+    keys = sets if len(sets) > 1 else KEYS
+    result = protect(data, keys, k=4, cost=cost, rounds=1)
+    spent, lost = spent_by_record(result, data, cost), 0
+    assert max(spent) < NEVER
+    for i, one in enumerate(spent):
+        least = least_of_record(data, i, sets, 4, cost)
+        if least is not None:
+            assert one == least, i
+            lost += least > 0
+    assert lost >= 3
+    assert result.certificate.cost == pytest.approx(math.fsum(spent), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("sets", [[KEYS[:3]], SETS], ids=["one set", "three sets"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_restore_costs_the_least_of_all(seed, sets, whole):
+    data = small(seed, 6)
+    cost = costs(data, seed, whole=whole, never=seed % 2)
+    cost = {key: cost[key] for key in {x for one in sets for x in one}}
+    keys = sets if len(sets) > 1 else sets[0]
+    by_record = protect(data, keys, k=2, cost=cost)
+    if not by_record.safe:
+        return
+    own = np.zeros((6, 4), bool)
+    for i, key in enumerate(KEYS):
+        own[:, i] = by_record.masks.get(key, False)
+    result = protect(data, keys, k=2, cost=cost, plan="restore")
+    places = np.argwhere(own)
+    assert len(places) <= 14
+    plans = np.zeros((1 << len(places), 6, 4), bool)
+    prices = np.zeros(len(plans))
+    for bit, (i, x) in enumerate(places.tolist()):
+        taken = np.arange(len(plans)) >> bit & 1 == 1
+        plans[taken, i, x] = True
+        prices[taken] += cost_of(cost, KEYS[x], data[KEYS[x]][i])
+    least = prices[is_safe(data, plans, sets, 2)].min()
+    found = result.certificate
+    assert result.safe
+    assert found.cost == pytest.approx(least, rel=1e-12)
+    assert found.lower_bound <= least * (1 + 1e-12)
+
+
+def test_bounds_of_a_survey_hold_by_category():
+    data, keys = survey(700)
+    for settings in (
+        {"protect_shares": True},
+        {"cost": {"MARSTAT": {"1": 5.0, "2": 500.0}}},
+        {"protect_shares": ["AGE"], "cost": "entropy"},
+    ):
+        by_record = protect(data, keys, k=3, **settings)
+        result = protect(data, keys, k=3, plan="restore", **settings)
+        found = result.certificate
+        assert result.safe
+        assert 0 < found.lower_bound <= found.cost < by_record.certificate.cost
+        assert sum(result.suppressed.values()) < sum(by_record.suppressed.values())
+
+
+def survey(n, seed=1):
+    drawn = simulate.microdata(n, np.random.default_rng(seed))
+    keys = ["AGE", "MARSTAT", "SEX"]
+    return {key: np.asarray(drawn[key])[:n].astype(str) for key in keys}, keys
+
+
+def test_the_cost_of_shares_by_hand():
+    data, keys = survey(500)
+    data["SEX"][:3] = "9"
+    result = protect(data, keys, k=3, protect_shares=["AGE", "SEX"])
+    spent = 0
+    for key in keys:
+        _, at, n = np.unique(data[key], return_inverse=True, return_counts=True)
+        price = 100 + np.rint(10_000 / n) if key != "MARSTAT" else 0 * n + 100
+        spent += price[at][result.masks[key]].sum()
+    assert result.certificate.cost == spent == result.certificate.lower_bound
+
+
+def test_shares_of_rare_categories_stay():
+    rng = np.random.default_rng(5)
+    n = 4_000
+    data = {
+        # by entropy, the rare categories of "job" are the first to go
+        "job": rng.choice(4, n, p=[0.97, 0.01, 0.01, 0.01]),
+        "region": rng.choice(9, n),
+        "age": rng.choice(70, n),
+    }
+    losses = {}
+    for shares in (False, True):
+        result = protect(data, list(data), k=3, protect_shares=shares)
+        assert result.safe
+        lost = result.compare().largest_loss
+        losses[shares] = lost.lost, sum(result.suppressed.values())
+    assert losses[False][0] > 0.5
+    assert losses[True][0] < 0.12
+    assert losses[True][1] < 1.02 * losses[False][1]
+
+
+def test_no_order_matters_to_protected_shares():
+    data, keys = survey(400)
+    one = protect(data, keys, k=3, protect_shares=True, plan="restore")
+    order = np.random.default_rng(2).permutation(len(data["SEX"]))
+    turned = {key: data[key][order] for key in keys[::-1]}
+    other = protect(turned, keys[::-1], k=3, protect_shares=True, plan="restore")
+    assert one.suppressed == {key: other.suppressed[key] for key in keys}
+    assert one.certificate == other.certificate
+
+
+def test_an_engine_and_parts_of_the_costs_plan_alike(monkeypatch):
+    data, keys = survey(600)
+    settings = {"k": 3, "protect_shares": True}
+    memory = protect(data, keys, **settings)
+    lazy = protect(pl.LazyFrame(data), keys, **settings)
+    assert lazy.suppressed == memory.suppressed
+    assert lazy.certificate == memory.certificate
+    # few costs at once
+    monkeypatch.setattr(plan_record, "_MOST_SUMS", 1 << 5)
+    parts = protect(data, keys, **settings)
+    assert all(np.array_equal(parts.masks[key], memory.masks[key]) for key in keys)
+
+
+def test_categories_are_those_after_recoding():
+    data = {"age": [15, 16, 17, 31, 32, 45], "sex": list("ffmmfm")}
+    groups = {"age": Recoding.intervals([30], ["young", "old"], closed="left")}
+    settings = {"k": 2, "recodings": groups}
+    cost = {"age": {"young": 500}, "sex": 60}
+    result = protect(data, ["age", "sex"], cost=cost, **settings)
+    # the young lose their sex, the old their age at the cost of 50
+    assert result.masks["sex"].tolist() == [False, False, True, False, False, False]
+    assert result.masks["age"].tolist() == [False, False, False, False, True, False]
+    assert result.certificate.cost == 110
+    with pytest.raises(ValueError, match=r"'15' is not a category .* old, young"):
+        protect(data, ["age", "sex"], cost={"age": {15: 1}}, **settings)
+
+
+def test_numbers_name_their_categories():
+    data = {"a": [1.0, 1.0, 2.5, 2.5, None], "b": [1, 1, 1, 2, 2]}
+    for given in ({1: 7.0}, {1.0: 7.0}, {"1": 7.0}):
+        result = protect(data, ["a", "b"], k=2, cost={"a": given})
+        assert result.settings.cost == {"a": {"1": 7.0}}
+
+
+def test_household_keys_cost_what_all_members_lose():
+    # Household 1 of two members, the region "x" of which costs little but for both.
+    data = {
+        "home": [1, 1, 2, 3, 4, 5],
+        "region": list("xxyyyy"),
+        "job": list("pqqqqq"),
+    }
+    settings = {"k": 2, "household": "home", "household_keys": ["region"]}
+    cost = {"region": {"x": 30}, "job": 50}
+    dear = protect(data, ["region", "job"], cost=cost, **settings)
+    assert dear.masks["job"].tolist() == [True, True, False, False, False, False]
+    cheap = protect(
+        data, ["region", "job"], cost={"region": {"x": 20}, "job": 50}, **settings
+    )
+    assert cheap.masks["region"].tolist() == [True, True, False, False, False, False]
+
+
+def test_a_category_that_is_never_blanked_keeps_related_keys():
+    data = {"land": list("aabbcc"), "born": list("aabbcd"), "sex": list("fmfmfm")}
+    keys, related = ["land", "born", "sex"], {"land": ["born"]}
+    cost = {"born": {"d": NEVER}, "sex": 90}
+    result = protect(data, keys, k=2, cost=cost, related=related)
+    assert not result.masks["born"][5]
+    assert not result.masks["land"][5]
+    assert result.masks["land"].any()
+    # and with several sets of keys
+    result = protect(
+        data, [["land", "sex"], ["born", "sex"]], k=2, cost=cost, related=related
+    )
+    assert not result.masks["born"][5]
+    assert not result.masks["land"][5]
+    assert result.masks["land"].any()
+
+
+def test_sums_are_rounded_once():
+    subsets = [s for size in (1, 2, 3) for s in combinations(range(3), size)]
+    rng = np.random.default_rng(1)
+    for rows in (rng.integers(0, 1 << 40, (50, 3)) * 1.0, rng.random((50, 3))):
+        rows[7, 1] = np.inf
+        expected = [[math.fsum(row[i] for i in s) for s in subsets] for row in rows]
+        assert _sums(rows, subsets).tolist() == expected
+
+
+def test_a_record_gives_the_same_file(folder, run):
+    data, keys = survey(500)
+    formats.write("survey.csv", data)
+    line = (
+        "protect survey.csv --keys AGE MARSTAT SEX --k 3 --protect-shares MARSTAT AGE "
+        "--cost MARSTAT[1]=20 MARSTAT[4]=never SEX=30"
+    )
+    assert run(f"{line} --output safe.csv")[0] == 0
+    record = json.loads((folder / "safe.csv.private.json").read_text())
+    assert record["settings"]["cost"] == {
+        "SEX": 30.0,
+        "MARSTAT": {"1": 20.0, "4": "never"},
+    }
+    assert record["settings"]["protect_shares"] == ["MARSTAT", "AGE"]
+    settings = Settings.from_dict(record["settings"])
+    assert settings.cost["MARSTAT"] == {"1": 20.0, "4": NEVER}
+    assert Settings.from_dict(settings.to_dict()) == settings
+    replay = "protect survey.csv --replay safe.csv.private.json --output again.csv"
+    assert run(replay)[0] == 0
+    assert (folder / "again.csv").read_bytes() == (folder / "safe.csv").read_bytes()
+    result = protect(
+        data, keys, k=3, protect_shares=["MARSTAT", "AGE"], cost=settings.cost
+    )
+    four = data["MARSTAT"] == "4"
+    assert not result.masks["MARSTAT"][four].any()
+    assert result.masks["MARSTAT"].any()
+    for value in ({"SEX": {"1": "x"}}, {"SEX": {"1": [1]}}, {"SEX": [1]}):
+        with pytest.raises(ValueError, match="an object of numbers"):
+            Settings.from_dict({**record["settings"], "cost": value})
+
+
+def test_options_name_categories(folder, run, refused):
+    formats.write(
+        "survey.csv",
+        {"a[1]": list("ppqq"), "b": ["<=5", "<=5", ">5", "x"], "c": list("uuuv")},
+    )
+    line = "protect survey.csv --keys a[1] b c --k 2 --output safe.csv --overwrite"
+
+    def costs_of(words):
+        assert run(f"{line} --cost {words}")[0] in (0, 1)
+        record = json.loads((folder / "safe.csv.private.json").read_text())
+        return record["settings"]["cost"]
+
+    assert costs_of("a[1]=7 b[<=5]=9") == {"a[1]": 7.0, "b": {"<=5": 9.0}}
+    assert costs_of("a[1][p]=7") == {"a[1]": {"p": 7.0}}
+    for words, why in (
+        ("b[<=5]=9 b[<=5]=8", "'<=5' appears twice"),
+        ("b=9 b[x]=8", "'b' appears twice"),
+        ("b[x]=dear", "'dear' is not a number"),
+        ("b[y]=8", "'y' is not a category after recoding; categories are"),
+        ("d[y]=8", "'d' is not a key"),
+        ("fewest b=1", "KEY[CATEGORY]=NUMBER"),
+    ):
+        assert why in refused(f"{line} --cost {words}")
+    assert "'d' is not a key" in refused(f"{line} --protect-shares d")
+    assert run(f"{line} --protect-shares")[0] == 0
+    record = json.loads((folder / "safe.csv.private.json").read_text())
+    assert record["settings"]["protect_shares"] == ["a[1]", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "why"),
+    [
+        ({"cost": {"a": {"1": -1}}}, ValueError, "category '1': -1.0, need a number"),
+        ({"cost": {"a": {"1": math.nan}}}, ValueError, "need a number >= 0"),
+        ({"cost": {"a": {"1": "x"}}}, TypeError, "category '1'='x': need a number"),
+        ({"protect_shares": ["z"]}, ValueError, "protect_shares: 'z' is not a key"),
+        ({"protect_shares": "a"}, TypeError, "protect_shares is a list"),
+        ({"protect_shares": 1}, TypeError, "protect_shares is a list"),
+    ],
+)
+def test_refused(given, error, why):
+    with pytest.raises(error, match=why):
+        protect(small(1, 10), KEYS, k=2, **given)
+
+
+def test_strata_have_no_shares_to_protect():
+    data = small(1, 40)
+    result = protect(data, KEYS[1:], k=2, strata=["a"], protect_shares=True)
+    assert result.settings.protect_shares == ("b", "c", "d")
+    assert not result.masks["a"].any()
+
+
+def test_households_as_rows_count_once():
+    rng = np.random.default_rng(3)
+    home = np.repeat(np.arange(150), rng.integers(1, 5, 150))
+    data = {
+        "home": home,
+        "size": np.bincount(home)[home],
+        "tenure": rng.choice(list("pqr"), 150, p=[0.9, 0.07, 0.03])[home],
+        "region": rng.choice(8, 150)[home],
+    }
+    keys = ["size", "tenure", "region"]
+    settings = {"k": 3, "household": "home", "level": "household"}
+    result = protect(data, keys, protect_shares=True, **settings)
+    first = np.unique(home, return_index=True)[1]
+    spent = 0
+    for key in keys:
+        _, at, n = np.unique(data[key][first], return_inverse=True, return_counts=True)
+        spent += (100 + np.rint(10_000 / n))[at][result.masks[key][first]].sum()
+    assert result.goals_met
+    assert result.certificate.cost == spent > 0
+
+
+@pytest.mark.parametrize("settings", [{"ties": "secret"}, {"suppression": "argus"}])
+def test_other_rules_take_the_costs_of_categories(settings):
+    data, keys = survey(600)
+    result = protect(data, keys, k=3, protect_shares=True, **settings)
+    usual = protect(data, keys, k=3, protect_shares=True)
+    assert result.goals_met
+    if "ties" in settings:
+        assert result.certificate.cost == usual.certificate.cost
+    else:
+        assert result.certificate.cost >= usual.certificate.cost
+        plain = protect(data, keys, k=3, **settings)
+        found = [one.compare() for one in (result, plain)]
+        moved = [one.mean_total_variation_of_values for one in found]
+        assert moved[0] < moved[1]

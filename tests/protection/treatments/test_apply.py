@@ -1,0 +1,122 @@
+"""Treatments of columns: what is checked first, secrets, rules in a row."""
+
+import numpy as np
+import pytest
+
+from riskcore.protection.release.secret import secret_of_seed
+from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.treatments.rules import Treatment, parsed_treatments
+
+X = np.array([140.0, 160.0, np.nan, 900.0])
+
+
+def rule(words):
+    return Treatment.of("x", words)
+
+
+def test_rules_of_a_column_apply_in_their_order():
+    # Rounded first, the limit of 155 would not be a multiple of 100.
+    treat = {("x",): (rule("top:155"), rule("round:100"))}
+    found = treated_columns({"x": X}, treat)["x"]
+    assert np.array_equal(found, [100, 200, np.nan, 200], equal_nan=True)
+
+
+def test_only_treated_columns_come_back_and_the_input_stays():
+    before = X.copy()
+    for words in ("top:5=1", "round:100", "bands:5", "microaggregate:3", "noise:10%"):
+        found = treated_columns(
+            {"x": X, "y": X}, {("x",): rule(words)}, secret=secret_of_seed(1)
+        )
+        assert list(found) == ["x"]
+        assert not np.shares_memory(found["x"], X)
+        assert np.array_equal(X, before, equal_nan=True)
+
+
+def test_random_treatments_differ_by_secret_column_and_step():
+    x = np.random.default_rng(1).normal(size=500)
+    noise = rule("noise:10%")
+
+    def drawn(seed, treat):
+        found = treated_columns({"x": x, "y": x}, treat, secret=secret_of_seed(seed))
+        return [found[name] - x for name in found]
+
+    (first,) = drawn(1, {("x",): noise})
+    assert np.array_equal(first, drawn(1, {("x",): noise})[0])
+    (second,) = drawn(2, {("x",): noise})
+    both = drawn(1, {("x",): noise, ("y",): noise})
+    assert np.array_equal(first, both[0])
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.2
+    assert abs(np.corrcoef(*both)[0, 1]) < 0.2
+    (twice,) = drawn(1, {("x",): (noise, noise)})
+    assert np.std(twice) == pytest.approx(np.sqrt(2) * np.std(first), rel=0.15)
+
+
+def test_strata_of_two_columns_are_their_combinations():
+    strata = {"A": np.array([1, 1, 2, 2] * 2), "B": np.array([5, 7, 5, 7] * 2)}
+    x = np.array([1.0, 10, 100, 1000, 3, 30, 300, 3000])
+    found = treated_columns(
+        {"x": x}, {("x",): rule("microaggregate:2:within=A+B")}, strata=strata
+    )["x"]
+    assert found.tolist() == [2, 20, 200, 2000] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"columns": {}}, "treat x: there is no such column"),
+        ({"columns": {"x": np.array([1.0, np.inf])}}, "treat x: 1 of 2 values are not"),
+        (
+            {"columns": {"x": np.array([1, 2**60])}},
+            "treat x: 1 of 2 values are not whole",
+        ),
+        ({"columns": {"x": np.ones((2, 2))}}, "treat x: need one dimension"),
+        (
+            {"secret": None},
+            "treat x=swap:50%:within=S: a random treatment needs a secret",
+        ),
+        ({"secret": "123"}, "secret: 64 hexadecimal digits needed"),
+        ({"strata": {}}, "within=S: there are no codes of this column"),
+        ({"strata": {"S": np.zeros(3, int)}}, r"different lengths: \[3, 4\]"),
+        ({"weights": np.ones(5)}, r"different lengths: \[4, 5\]"),
+        ({"weights": np.array([1, 1, -1, np.nan])}, "weights: 2 of 4 values are not"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_refused(change, message):
+    given = {
+        "columns": {"x": X},
+        "weights": np.ones(4),
+        "strata": {"S": np.zeros(4, int)},
+        "secret": secret_of_seed(1),
+    } | change
+    columns = given.pop("columns")
+    with pytest.raises(ValueError, match=message):
+        treated_columns(columns, {("x",): rule("swap:50%:within=S")}, **given)
+
+
+def test_a_stratum_is_coded():
+    with pytest.raises(TypeError, match="stratum S: need numbers, got float64"):
+        treated_columns(
+            {"x": X}, {("x",): rule("microaggregate:3:within=S")}, strata={"S": X}
+        )
+
+
+def test_no_record_is_fine():
+    empty = np.empty(0)
+    for words in (
+        "top:1%",
+        "round:2digits",
+        "bands:5=mean",
+        "microaggregate:3",
+        "swap:5%",
+        "noise:10%",
+    ):
+        found = treated_columns(
+            {"x": empty}, {("x",): rule(words)}, secret=secret_of_seed(1)
+        )
+        assert found["x"].size == 0
+
+
+def test_names_of_columns_need_not_be_text():
+    treat = parsed_treatments({5: "noise:10%"}, [5])
+    found = treated_columns({5: X}, treat, secret=secret_of_seed(1))
+    assert list(found) == [5]
