@@ -470,11 +470,6 @@ class Row:
     values: list[str]
     exact: list[str]
 
-    @property
-    def rounded(self) -> bool:
-        """Whether the values are rounded."""
-        return self.exact != self.values
-
 
 def table(stages: list[Plain], place: Place) -> list[Row]:
     """Return the rows that a place shows, for a file at one stage or several."""

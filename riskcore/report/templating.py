@@ -149,20 +149,13 @@ def _figure(item: int | float) -> str:
     return f"{item:,}" if whole else readable(float(item))
 
 
-def _three(text: str) -> Any:
-    """Return a number written with more than three digits rounded, or the text.
-
-    The number as written stands where the pointer rests.
-    """
-    from markupsafe import Markup
-
+def _three(text: str) -> str:
+    """Return a number with a decimal point rounded to three digits, or the text."""
     found = _DECIMAL.fullmatch(text)
     if found is None:
         return text
     shown = readable(float(found[1].replace(",", ""))) + found[2]
-    if len(shown) >= len(text):
-        return text
-    return Markup('<span title="{}">{}</span>').format(text, shown)
+    return shown if len(shown) < len(text) else text
 
 
 def is_number(item: Any) -> bool:

@@ -20,6 +20,7 @@ from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.page import page, protection_page, public_protection_page, write_page
 from riskcore.protection.result import SuppressedValueShows
+from riskcore.report.protection_view import Tile
 from riskcore.report.summary import summary
 from tests import needs
 from tests.report.reading import Reader, in_browser, rows_of, shuffled_microdata, survey
@@ -306,7 +307,8 @@ def test_the_page_starts_with_the_numbers_written_in_it(stages, browse):
 PRINTED = """
 dispatchEvent(new Event("beforeprint"));
 const cut = [...document.querySelectorAll(".scroll")].filter(
-  (part) => part.scrollHeight > part.clientHeight + 1 || !part.clientHeight
+  (part) => part.checkVisibility()
+).filter((part) => part.scrollHeight > part.clientHeight + 1 || !part.clientHeight
 );
 const closed = [...document.querySelectorAll("details:not([open])")]
   .filter((part) => part.checkVisibility()).length;
@@ -317,18 +319,21 @@ document.title = `${cut.length} cut, ${closed} closed, then ` +
 
 
 @needs.chromium
-def test_on_paper_all_rows_and_details_are_shown(stages, tmp_path):
+@pytest.mark.parametrize(("tiles", "closed"), [((), 9), ((Tile("a", [], []),), 12)])
+def test_on_paper_all_rows_of_what_is_printed_are_shown(
+    stages, tmp_path, tiles, closed
+):
     rules = Recoding.mapping({str(k): "x" for k in range(30)})
     facts = [("recoding of age", str(rules))]
-    text = page(stages, title="Test", facts=facts)
-    assert len(re.findall("<details[ >]", text)) == 6
+    text = page(stages, title="Test", facts=facts, tiles=tiles)
+    assert len(re.findall("<details[ >]", text)) == 12
     # A sheet of paper, in a browser that can be asked.
     text = text.replace("@media print", "@media all")
     text = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     text = text.replace("</body>", f"<script>{PRINTED}</script></body>")
     shown, _ = in_browser(text, tmp_path)
     title = re.search("<title>(.*?)</title>", shown)[1]
-    assert title == "0 cut, 0 closed, then 6"
+    assert title == f"0 cut, 0 closed, then {closed}"
 
 
 @needs.chromium
@@ -501,15 +506,17 @@ def test_leaks_are_in_the_office_page_only():
             threshold=0.05, recodings=rules, accept={"WEIGHT": "a reason"},
         )  # fmt: skip
     made = protection_page(result, title="T")
-    (said,) = (one for one in result.to_dict()["leaks"] if one["column"] == "BORN")
+    leaks = result.to_dict()["leaks"]
+    (said,) = (one for one in leaks if one["column"] == "BORN")
     assert [said["text"], said["advice"]] in rows_of(made)
-    assert "Open leaks" in made
-    assert "Accepted leaks" not in made
+    (kept,) = (one for one in leaks if one["accepted"])
+    assert [kept["text"], "a reason"] in rows_of(made)
     none = {"verdict": "None.", "leaks": [], "not_examined": ["BORN", "INCOME"]}
     other = protection_page(result, title="T", examined=none)
     assert '<p class="verdict">None.</p>' in other
     assert "Open leaks" not in other
     assert "as they have no role: BORN and INCOME." in other
+    assert "Accepted leaks" not in other
     assert "BORN" not in public_protection_page(result)
 
 

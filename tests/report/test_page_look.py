@@ -80,11 +80,6 @@ def test_all_digits_are_there_for_who_asks(made, protected):
     rate = protected.original.reidentification_rate
     title = f'<span title="{digits(rate, 2)} %">{readable(rate, 2)} %</span>'
     assert title in made
-    rows = table_of(made, "Figures with all digits")
-    (found,) = (row for row in rows if row[0] == "Re-identification rate")
-    stages = protected.original, protected.sets[0].protected
-    assert found[1:] == [f"{digits(x.reidentification_rate, 2)} %" for x in stages]
-    assert "Cells" not in {row[0] for row in rows}
 
 
 # The chart
@@ -311,7 +306,7 @@ def test_tables_are_not_cut_on_paper():
 
 
 def test_paper_has_what_was_asked_for_and_no_more(made):
-    assert ".screen, .digits { display: none; }" in _element("style.css")
+    assert ".screen { display: none; }" in _element("style.css")
     sections = re.findall(
         r'<section aria-labelledby="(\w+)-title"( class=screen)?>', made
     )
@@ -344,8 +339,7 @@ def test_what_is_wide_wraps_or_scrolls_inside(made, protected):
     # Nothing is hidden because the page is narrow, but every other mark of an axis.
     narrow = style.partition("@media (max-width: 36rem)")[2]
     assert re.findall(r"([^{}\n]*)\{[^{}]*display: none", narrow) == ["  .plot .spare "]
-    assert "overflow: hidden" not in style
-    assert "overflow-x: hidden" not in style
+    assert not re.search(r"overflow(-[xy])?: hidden", style)
     assert "text-overflow" not in style
     # Every table is in a box that scrolls, and can be reached by the keyboard.
     pages = made, public_protection_page(protected)
@@ -376,6 +370,4 @@ def test_labels_of_variables_stand_beside_their_names():
     ],
 )  # fmt: skip
 def test_numbers_in_tables_have_three_digits(text, shown):
-    made = str(_three(text))
-    assert re.sub("<.*?>", "", made) == shown
-    assert (f'title="{text}"' in made) == (shown != text)
+    assert _three(text) == shown

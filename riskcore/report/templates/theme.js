@@ -29,7 +29,7 @@
   // On paper nothing can be opened: what is printed is opened before.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open], .digits)")]
+    closed = [...document.querySelectorAll("details:not([open])")]
       .filter((part) => !part.closest(".screen"));
     for (const part of closed) part.open = true;
   });
