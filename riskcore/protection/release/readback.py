@@ -622,11 +622,31 @@ def _labelled_pieces(
     yield _Pieces(about.column_names, [about.number_rows], read, times)
 
 
+@contextmanager
+def _excel_pieces(part: Path) -> Iterator[_Pieces]:
+    """Read the only sheet of a workbook, a row at a time."""
+    from openpyxl import load_workbook  # type: ignore[import-untyped]
+
+    pyarrow = import_pyarrow()
+    with part.open("rb") as file:
+        book = load_workbook(file, read_only=True)
+        (sheet,) = book.worksheets
+        names, *rows = sheet.iter_rows(values_only=True)
+
+    def read(_: int, name: str) -> Any:
+        place = names.index(name)
+        values = [row[place] if place < len(row) else None for row in rows]
+        return pyarrow.array(values)
+
+    yield _Pieces(list(names), [len(rows)], read, lambda column, kind: column)
+
+
 _SECOND, _DAY = timedelta(seconds=1), timedelta(days=1)
 # The readers of formats with typed columns.
 _PIECES: dict[str, Callable[[Path], AbstractContextManager[_Pieces]]] = {
     "parquet": _parquet_pieces,
     "arrow": _arrow_pieces,
+    "excel": _excel_pieces,
     "spss": partial(
         _labelled_pieces, "read_sav", datetime(1582, 10, 14), _SECOND, _SECOND
     ),

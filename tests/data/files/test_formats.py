@@ -29,7 +29,7 @@ def test_unknown_files_are_refused(tmp_path):
         formats.read(tmp_path / "none.csv")
     with pytest.raises(IsADirectoryError, match="a directory"):
         formats.read(tmp_path)
-    for name in ("a.xlsx", "a", "a.rda", "a.parquet.gz"):
+    for name in ("a.xls", "a", "a.rda", "a.parquet.gz"):
         with pytest.raises(ValueError, match=r"known are \.csv"):
             formats.read(written(tmp_path, "x", name))
     with pytest.raises(FileNotFoundError, match=r"no metadata b\.rda"):
