@@ -61,10 +61,10 @@ SHA-256; the check fails if it is another file.
 
 A value equal to its limit keeps the rule: f = 5 keeps --k 5, a risk of 0.05 keeps
 --max-risk 0.05. A missing key matches any value, as in protect, unless --missing says
-otherwise; the result says how many records have missing keys. An area is a combination of values of
-the --area columns, and its population is the sum of its weights. A record whose area is
-missing is in no area; the number of such records is shown, and a file in which all
-areas are missing is refused.
+otherwise; the result says how many records have missing keys. An area is a combination
+of values of the --area columns, and its population is the sum of its weights. A record
+whose area is missing is in no area; the number of such records is shown, and a file in
+which all areas are missing is refused.
 
 --report holds what is printed, for internal use. --report-public may go with FILE as it
 is released: it lists the rules and whether they are kept, but no value that was found.

@@ -176,6 +176,7 @@ def compare(
         aligned=id is not None,
         interactions=interactions,
         labels=sources[0].labels,
+        safe_labels=sources[1].labels,
         progress=say,
     )
 

@@ -110,8 +110,8 @@ HOLES = {
 
 
 def test_missing_sensitive_values_are_refused_by_default():
+    both = {"missing_sensitive": "ignore", "missing": "refuse"}
     with pytest.raises(ValueError, match="missing key values: 'key' in 1"):
-        both = {"missing_sensitive": "ignore", "missing": "refuse"}
         diversity(HOLES, ["key"], "condition", **both)
     usual = diversity(HOLES, ["key"], "condition", missing_sensitive="ignore")
     assert usual.cells.missing == "wildcard"

@@ -69,7 +69,8 @@ def write_workbook(table: Any, file: IO[bytes], path: Path) -> None:
     if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         raise ValueError(
             f"{path}: {table.num_rows:,} records and {table.num_columns:,} columns: "
-            f"Excel has {_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}; write .csv or .parquet"
+            f"Excel has {_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}; write .csv or "
+            ".parquet"
         )
     columns, writers = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -127,20 +128,18 @@ def _cells(
 def _writer_of(kind: Any) -> Callable[[Any], str]:
     """Return the function that writes values of a type as cells."""
     types = import_pyarrow().types
-    if is_text(kind):
-        return _text
-    if types.is_null(kind):
-        return str
-    if types.is_boolean(kind):
-        return lambda value: f'<c t="b"><v>{int(value)}</v></c>'
-    if types.is_integer(kind):
-        return _whole
-    if types.is_floating(kind):
-        return _number
-    if types.is_date(kind):
-        return lambda value: _moment(value, _DATE)
-    if types.is_timestamp(kind) and kind.tz is None:
-        return lambda value: _moment(value, _TIME)
+    zoned = types.is_timestamp(kind) and kind.tz is not None
+    for fits, writer in (
+        (is_text, _text),
+        (types.is_null, str),
+        (types.is_boolean, lambda value: f'<c t="b"><v>{int(value)}</v></c>'),
+        (types.is_integer, _whole),
+        (types.is_floating, _number),
+        (types.is_date, lambda value: _moment(value, _DATE)),
+        (types.is_timestamp, lambda value: _moment(value, _TIME)),
+    ):
+        if fits(kind) and not zoned:
+            return writer
     raise TypeError(
         f"of {kind} cannot be written as Excel; write .parquet, or leave the column out"
     )

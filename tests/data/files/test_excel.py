@@ -228,7 +228,7 @@ def test_bombs_are_refused_by_size(monkeypatch):
     monkeypatch.setattr("riskcore.data.files.excel._LARGEST_PART", 1 << 22)
     path = repacked(lambda p: p.update({"xl/sharedStrings.xml": b" " * (5 << 20)}))
     assert path.stat().st_size < 1 << 15
-    with pytest.raises(ValueError, match="too large; save it as .csv"):
+    with pytest.raises(ValueError, match=r"too large; save it as \.csv"):
         read(path)
     monkeypatch.setattr("riskcore.data.files.excel._MOST_PARTS", 3)
     with pytest.raises(ValueError, match="too large"):
@@ -392,7 +392,7 @@ def test_a_damaged_safe_workbook_is_seen(monkeypatch):
 def test_the_command(run, refused):
     formats.write("survey.xlsx", survey())
     line = "assess survey.xlsx --keys sex age --weight w"
-    status, out, err = run(f"{line} --output risks.xlsx")
+    status, _, err = run(f"{line} --output risks.xlsx")
     assert (status, err) == (0, "")
     risks = read("risks.xlsx")
     assert len(risks["individual_risk"]) == 60
