@@ -70,10 +70,10 @@ class NumberedCategories:
             found[one] = number
         texts = {code_text(found[one]): str(one) for one in named}
         olds = _merged(recoding, labels, missing)
-        for one, number in known.items():
-            text = _label(recoding, one, olds.get(code_text(number), {}))
+        for one, code in known.items():
+            text = _label(recoding, one, olds.get(code_text(code), {}))
             if text:
-                texts[code_text(number)] = text
+                texts[code_text(code)] = text
         return cls({**found, **known}, texts)
 
 

@@ -255,7 +255,7 @@ REFUSED = {
     "table: parts": ([*TABLE, "--f", "1:2:3:log:5", "--p", "0.1"], "START:STOP"),
     "table: log from 0": ([*TABLE, "--f", "0:9:3:log", "--p", "0.1"], "log"),
     "table: pairs": ([*TABLE, "--f", "1:3", "--p", ".1", ".2", "--paired"], "not pair"),
-    "table: output": ([*GRID, "--output", "t.xlsx"], "t.xlsx"),
+    "table: output": ([*GRID, "--output", "t.xls"], "t.xls"),
     "table: 1-": ([*TABLE, "--f", "1", "--p", "1-"], "'1-' is not a number"),
     "table: 1-1e999": ([*TABLE, "--f", "1", "--p", "1-1e999"], "'1-1e999'"),
     # reproduce

@@ -86,8 +86,8 @@ def read(
     ``.arrow`` Arrow's IPC file format, ``.sav`` and ``.zsav`` SPSS, ``.dta`` Stata,
     ``.sas7bdat`` and ``.xpt`` SAS, ``.xlsx`` Excel; ``.asc``, ``.dat``, ``.saf`` and
     any other file with a suffix that no format knows and with an ``.rda`` of the same
-    name next to it is mu-Argus. A folder, or a pattern such as ``survey/*.parquet``, stands for all its
-    Parquet files, which are read as one.
+    name next to it is mu-Argus. A folder, or a pattern such as ``survey/*.parquet``,
+    stands for all its Parquet files, which are read as one.
 
     Columns of a CSV file are text, except for ``numeric`` ones; with ``text`` so are
     all of a mu-Argus file, also those declared numeric: "118.30" stays "118.30".
