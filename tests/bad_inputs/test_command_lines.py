@@ -105,7 +105,10 @@ REFUSED = {
     "threshold words": ([*ASSESS, "--threshold", "one"], "'one' is not a number"),
     "rate above": ([*ASSESS, "--rate", "1.0000001"], "is not in [0, 1]"),
     "alpha above": ([*ASSESS, "--missing", "wildcard", "--alpha", "2"], "[0, 1]"),
-    "alpha without wildcard": ([*ASSESS, "--alpha", "0.5"], "needs --missing wildcard"),
+    "alpha without wildcard": (
+        [*ASSESS, "--alpha", "0.5", "--missing", "argus"],
+        "needs --missing wildcard",
+    ),
     "unsafe negative": ([*ASSESS, "--unsafe", "-1"], "'-1' is not a whole number"),
     "unsafe fraction": ([*ASSESS, "--unsafe", "1.5"], "'1.5' is not a whole number"),
     "unsafe Arabic": ([*ASSESS, "--unsafe", "٣"], "is not a whole number"),

@@ -21,7 +21,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Header, Writing, distinct
-from riskcore.data.files.excel_writer import write_workbook
+from riskcore.data.files.excel_writer import letters_of, write_workbook
 from riskcore.data.files.intake import Intake
 
 # Sizes that no workbook of Excel has: 2^20 rows of some 200 columns, and its texts.
@@ -61,7 +61,12 @@ class ExcelFile(ArrowFormat):
     @cached_property
     def sheet(self) -> str:
         """The name of the sheet that is read."""
-        names = _sheet_names(self.path)
+        name = self._chosen(_sheet_names(self.path))
+        _refuse_merged(self.path, name)
+        return name
+
+    def _chosen(self, names: list[str]) -> str:
+        """Return the sheet that is asked for, or the first with a warning."""
         asked = self.reading.sheet
         if asked is None:
             if len(names) > 1:
@@ -188,7 +193,6 @@ def _refuse_definitions(
 
 def _rows(path: Path, sheet: str) -> Iterator[list[Any]]:
     """Yield the cells of each row of a sheet, up to its last one."""
-    _refuse_merged(path, sheet)
     with _opened(path) as book:
         found = book[sheet]
         found.reset_dimensions()  # a file may state any
@@ -310,16 +314,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
-
-
-def letters_of(number: int) -> str:
-    """Return the letters of a column, from 1.
-
-    >>> letters_of(1), letters_of(27), letters_of(16384)
-    ('A', 'AA', 'XFD')
-    """
-    letters = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters

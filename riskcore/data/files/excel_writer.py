@@ -84,7 +84,10 @@ def write_workbook(table: Any, file: IO[bytes], path: Path) -> None:
         for part, text in _PARTS.items():
             archive.writestr(_info(part), f"{_XML}{text}")
         with archive.open(_info("xl/worksheets/sheet1.xml"), "w") as sheet:
-            sheet.write(f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
+            # Without a stated size, openpyxl reads a sheet twice.
+            last = f"{letters_of(table.num_columns)}{table.num_rows + 1}"
+            size = f'<dimension ref="A1:{last}"/>'
+            sheet.write(f'{_XML}<worksheet xmlns="{_MAIN}">{size}<sheetData>'.encode())
             sheet.write(_row([_inline(name) for name in table.column_names]))
             for begin in range(0, table.num_rows, _ROWS):
                 cells = [
@@ -204,3 +207,16 @@ def _moment(value: date, style: int) -> str:
         )
     days = since.days if not micro else since.days + micro // 1000 / _DAY_MS
     return f'<c s="{style}"><v>{days!r}</v></c>'
+
+
+def letters_of(number: int) -> str:
+    """Return the letters of a column, from 1.
+
+    >>> letters_of(1), letters_of(27), letters_of(16384)
+    ('A', 'AA', 'XFD')
+    """
+    letters = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
