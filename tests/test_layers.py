@@ -212,7 +212,7 @@ def imports_when_loaded(tree):
 def test_every_library_is_declared():
     project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    named = ("files", "report", "plot", "labelled", "completion", "engines")
+    named = ("files", "report", "plot", "labelled", "excel", "completion", "engines")
     optional = [each for name in named for each in extras[name]]
     declared = [*project["dependencies"], *optional]
     names = {re.match(r"[\w-]+", each)[0] for each in declared}

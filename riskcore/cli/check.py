@@ -70,9 +70,9 @@ which all areas are missing is refused.
 is released: it lists the rules and whether they are kept, but no value that was found.
 
 The exit status is 0 if all rules are kept; 1 if a rule is broken or the file is not the
-one that the record names; 2 if the input is
-refused and nothing is written; 70 if riskcore has a defect; 74 if an error occurred
-after files were written; or 130 if interrupted.
+one that the record names; 2 if the input is refused and nothing is written; 70 if
+riskcore has a defect; 74 if an error occurred after files were written; or 130 if
+interrupted.
 """
 
 

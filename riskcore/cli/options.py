@@ -113,6 +113,11 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         help="how to read codes that an SPSS, Stata or SAS file declares missing: as "
         "missing (default), or as ordinary codes",
     )
+    command.add_argument(
+        "--sheet",
+        metavar="NAME",
+        help="sheet of an Excel file to read (default: the first)",
+    )
 
 
 def add_report(command: Any) -> None:
@@ -195,6 +200,7 @@ def reading(options: argparse.Namespace) -> Reading:
         missing_codes=codes,
         metadata=options.metadata,
         user_missing=options.user_missing,
+        sheet=options.sheet,
     )
 
 

@@ -52,7 +52,7 @@ def sources_of(
         found.append(Source.of(options.file, reading(options)))
     if getattr(options, "safe", None) is not None:
         # The safe file is read with the metadata beside it.
-        how = replace(reading(options), metadata=None)
+        how = replace(reading(options), metadata=None, sheet=None)
         found.append(Source.of(options.safe, how))
     register = getattr(options, "population", None)
     if isinstance(register, str) and Path(register).suffix:

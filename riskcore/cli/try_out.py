@@ -290,7 +290,7 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
         line += ["--keys", *one]
     if options.weight is not None:
         line += ["--weight", options.weight]
-    for name in ("metadata", "delimiter", "encoding", "decimal", "user_missing"):
+    for name in _READING:
         value, usual = getattr(options, name), _USUAL.get(name)
         if value != usual:
             line += [f"--{name.replace('_', '-')}", str(value)]
@@ -299,4 +299,12 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
     return [*line, *words, "--shuffle", "--output", output]
 
 
-_USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}
+_READING = (
+    "metadata",
+    "delimiter",
+    "encoding",
+    "decimal",
+    "user_missing",
+    "sheet",
+)
+_USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing", "sheet": None}

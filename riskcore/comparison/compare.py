@@ -172,7 +172,7 @@ def compare(
     arguments.column_name("weight", weight)
     arguments.column_name("id", id)
     if safe_reading is None and reading is not None and isinstance(safe, PATHS):
-        safe_reading = replace(reading, metadata=None)  # the safe file has its own
+        safe_reading = replace(reading, metadata=None, sheet=None)  # it has its own
     sources = Source.of(original, reading), Source.of(safe, safe_reading)
     rules = _rules(recodings, sources[0])
     weight = sources[0].weight if weight is None else weight
@@ -210,6 +210,7 @@ def compare(
         aligned=id is not None,
         interactions=interactions,
         labels=sources[0].labels,
+        safe_labels=sources[1].labels,
         progress=say,
     )
     say("repeating models and tables")

@@ -84,6 +84,7 @@ def compare_files(
     aligned: bool = False,
     interactions: bool = False,
     labels: Labels | None = None,
+    safe_labels: Labels | None = None,
     progress: Lines = silent,
 ) -> Comparison:
     """Compare two coded files, see `compare`; rows correspond if they are aligned."""
@@ -94,7 +95,7 @@ def compare_files(
         for name in dict.fromkeys([*keys, *strata]):
             recoding = (recodings or {}).get(name)
             columns = before.coded.columns[name], after.coded.columns[name]
-            shared[name] = SharedColumn.of(*columns, recoding, labels)
+            shared[name] = SharedColumn.of(*columns, recoding, labels, safe_labels)
     of_keys = [shared[name] for name in keys]
     tables = (
         _table(before, [one.before for one in of_keys], of_keys),

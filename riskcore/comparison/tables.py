@@ -19,7 +19,7 @@ from riskcore.comparison.category_order import in_order
 from riskcore.comparison.measures import Floats, Ints, fsum
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.count import count
-from riskcore.data.files.labels import Labels
+from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.recode import Recoding, recoded_columns
 
 Codes = NDArray[Any]
@@ -56,6 +56,7 @@ class SharedColumn:
         safe: CodedColumn,
         recoding: Recoding | None,
         labels: Labels | None = None,
+        safe_labels: Labels | None = None,
     ) -> SharedColumn:
         """Code both by the categories of the recoded original, then by new ones."""
         name = original.name
@@ -65,6 +66,8 @@ class SharedColumn:
             groups = recoded_columns({name: groups}, {name: recoding})[name]
         after_labels = tuple(map(plain_value, safe.labels))
         present = [group for group in groups if group is not None]
+        if safe_labels is not None and recoding is not None:
+            after_labels = _as_categories(present, after_labels, name, safe_labels)
         reason = _apart(present, after_labels, recoding is not None)
         categories = in_order(dict.fromkeys([*present, *after_labels]))
         code = {one: i for i, one in enumerate(categories)}
@@ -87,6 +90,21 @@ class SharedColumn:
             recoding is not None,
             reason,
         )
+
+
+def _as_categories(
+    groups: Sequence[Any], safe: tuple[Any, ...], name: Any, labels: Labels
+) -> tuple[Any, ...]:
+    """Return codes of a labelled safe file as categories of the recoded original.
+
+    There a category that is text became a number, whose label is the category.
+    """
+    if not any(isinstance(one, str) for one in groups):
+        return safe
+    if any(isinstance(one, str) for one in safe):
+        return safe
+    known, texts = labels.values.get(str(name), {}), map(code_text, safe)
+    return tuple(text if text in groups else known.get(text, text) for text in texts)
 
 
 def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:

@@ -462,8 +462,8 @@ def test_files_are_replaced_only_if_told(tmp_path):
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, map_table):
-    with pytest.raises(ValueError, match=r"e\.xlsx: can write \.csv"):
-        accuracy.write(tmp_path / "e.xlsx", map_table)
+    with pytest.raises(ValueError, match=r"e\.xls: can write \.csv"):
+        accuracy.write(tmp_path / "e.xls", map_table)
     with pytest.raises(FileNotFoundError, match="no such directory"):
         accuracy.write(tmp_path / "no" / "e.png", map_table)
     n = np.arange(1, 12)

@@ -105,7 +105,10 @@ REFUSED = {
     "threshold words": ([*ASSESS, "--threshold", "one"], "'one' is not a number"),
     "rate above": ([*ASSESS, "--rate", "1.0000001"], "is not in [0, 1]"),
     "alpha above": ([*ASSESS, "--missing", "wildcard", "--alpha", "2"], "[0, 1]"),
-    "alpha without wildcard": ([*ASSESS, "--alpha", "0.5"], "needs --missing wildcard"),
+    "alpha without wildcard": (
+        [*ASSESS, "--alpha", "0.5", "--missing", "argus"],
+        "needs --missing wildcard",
+    ),
     "unsafe negative": ([*ASSESS, "--unsafe", "-1"], "'-1' is not a whole number"),
     "unsafe fraction": ([*ASSESS, "--unsafe", "1.5"], "'1.5' is not a whole number"),
     "unsafe Arabic": ([*ASSESS, "--unsafe", "٣"], "is not a whole number"),
@@ -273,7 +276,7 @@ REFUSED = {
     "table: parts": ([*TABLE, "--f", "1:2:3:log:5", "--p", "0.1"], "START:STOP"),
     "table: log from 0": ([*TABLE, "--f", "0:9:3:log", "--p", "0.1"], "log"),
     "table: pairs": ([*TABLE, "--f", "1:3", "--p", ".1", ".2", "--paired"], "not pair"),
-    "table: output": ([*GRID, "--output", "t.xlsx"], "t.xlsx"),
+    "table: output": ([*GRID, "--output", "t.xls"], "t.xls"),
     "table: 1-": ([*TABLE, "--f", "1", "--p", "1-"], "'1-' is not a number"),
     "table: 1-1e999": ([*TABLE, "--f", "1", "--p", "1-1e999"], "'1-1e999'"),
     # reproduce

@@ -451,7 +451,7 @@ PLACES = {
                          "a device or pipe, not a file"),
     "null": ("/dev/null", None, "a device or pipe, not a file"),
     "no suffix": ("s", lambda path: path.write_text("a\n1\n"), "unknown kind of file"),
-    "suffix of a spreadsheet": ("s.xlsx", lambda path: path.write_text("a\n1\n"),
+    "suffix of a spreadsheet": ("s.xls", lambda path: path.write_text("a\n1\n"),
                                 "unknown kind of file; save it as a known"),
     "only a suffix": (".csv", lambda path: path.write_text("a\n1\n"), "unknown kind"),
     "empty name": ("", None, "a directory"),

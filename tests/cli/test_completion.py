@@ -42,7 +42,7 @@ def test_commands_options_and_choices(offered):
     assert offered("riskcore pro") == ["protect"]
     assert "--household" in offered("riskcore assess survey.csv --h")
     choices = offered("riskcore assess survey.csv --missing ")
-    assert choices == ["refuse", "category", "wildcard", "argus"]
+    assert choices == ["wildcard", "argus", "category", "refuse"]
 
 
 def test_columns_of_the_file(offered):

@@ -102,7 +102,7 @@ def import_pyarrow(module: str = "") -> Any:
         return sys.modules.get(name) or _imported(name)
     except ImportError:
         raise ImportError(
-            "CSV, Parquet and Arrow files need pyarrow: pip install pyarrow"
+            "CSV, Parquet, Arrow and Excel files need pyarrow: pip install pyarrow"
         ) from None
 
 

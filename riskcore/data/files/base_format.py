@@ -114,6 +114,7 @@ class FileFormat(ABC):
     # written keeps its type. Otherwise all is text.
     typed: ClassVar[bool] = False
     labelled: ClassVar[bool] = False  # whether files have labels and user-missing codes
+    sheets: ClassVar[bool] = False  # whether files have sheets, of which one is read
     # Whether a file is written field by field from its source, in the order of the
     # source, and not from the columns alone.
     beside_source: ClassVar[bool] = False
@@ -174,10 +175,14 @@ class FileFormat(ABC):
             raise ValueError(
                 f"{self.path}: a {self.title} file; only a CSV has a {what}"
             )
-        self.refuse_user_missing()
+        self.refuse_foreign()
 
-    def refuse_user_missing(self) -> None:
-        """Refuse to read user-missing codes of a format that has none."""
+    def refuse_foreign(self) -> None:
+        """Refuse user-missing codes and sheets of a format that has none."""
+        if self.reading.sheet is not None and not self.sheets:
+            raise ValueError(
+                f"{self.path}: a {self.title} file; only Excel files have sheets"
+            )
         if self.reading.user_missing != "missing" and not self.labelled:
             raise ValueError(
                 f"{self.path}: a {self.title} file; only files of SPSS, Stata and SAS "

@@ -132,7 +132,7 @@ class CsvFile(ArrowFormat):
 
     def check_reading(self) -> None:
         """Refuse user-missing codes; all other options apply to CSV files."""
-        self.refuse_user_missing()
+        self.refuse_foreign()
 
     def format(self) -> Format:
         """Return delimiter, encoding and missing codes."""

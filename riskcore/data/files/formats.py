@@ -1,4 +1,4 @@
-"""Files of microdata, by suffix: CSV, Parquet, Arrow, SPSS, Stata, SAS, mu-Argus.
+"""Files of microdata by suffix: CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel, mu-Argus.
 
 ``read`` takes only the columns asked for and leaves codes as they are written: "01"
 stays "01". ``write`` leaves a whole file or none, in the format of another if asked to.
@@ -21,6 +21,7 @@ from riskcore.data.files.base_format import (
     Writing,
 )
 from riskcore.data.files.csv import CsvFile, LineBreaksInFields
+from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.ipc import ArrowFile
 from riskcore.data.files.parquet import ParquetFile
@@ -64,6 +65,7 @@ FORMATS: tuple[type[FileFormat], ...] = (
     SpssFile,
     StataFile,
     SasFile,
+    ExcelFile,
     ArgusFile,
 )
 
@@ -82,10 +84,10 @@ def read(
     The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
     ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet, ``.feather`` and
     ``.arrow`` Arrow's IPC file format, ``.sav`` and ``.zsav`` SPSS, ``.dta`` Stata,
-    ``.sas7bdat`` and ``.xpt`` SAS; ``.asc``, ``.dat``, ``.saf`` and any other file with
-    a suffix that no format knows and with an ``.rda`` of the same name next to it is
-    mu-Argus. A folder, or a pattern such as ``survey/*.parquet``, stands for all its
-    Parquet files, which are read as one.
+    ``.sas7bdat`` and ``.xpt`` SAS, ``.xlsx`` Excel; ``.asc``, ``.dat``, ``.saf`` and
+    any other file with a suffix that no format knows and with an ``.rda`` of the same
+    name next to it is mu-Argus. A folder, or a pattern such as ``survey/*.parquet``,
+    stands for all its Parquet files, which are read as one.
 
     Columns of a CSV file are text, except for ``numeric`` ones; with ``text`` so are
     all of a mu-Argus file, also those declared numeric: "118.30" stays "118.30".

@@ -53,11 +53,13 @@ class Reading:
         With "codes" a column of numbers with extended missing values becomes text.
     metadata : path or Metadata, optional
         The metadata of a mu-Argus file; with them a file of any suffix is mu-Argus.
+    sheet : str, optional
+        The sheet of an Excel file, by default the first.
 
     Raises
     ------
     TypeError
-        If the codes are not text.
+        If the codes or the name of the sheet are not text.
     ValueError
         For an unknown encoding, a delimiter that is not one ASCII letter, or another
         decimal mark.
@@ -75,6 +77,7 @@ class Reading:
     missing_codes: Sequence[str] | Mapping[str, Sequence[str] | str] = ()
     metadata: Metadata | str | Path | None = None
     user_missing: str = "missing"
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         if not _is_text_encoding(self.encoding):
@@ -97,6 +100,8 @@ class Reading:
             raise ValueError(
                 f"user_missing={self.user_missing!r}: use 'missing' or 'codes'"
             )
+        if not isinstance(self.sheet, str | None):
+            raise TypeError(f"sheet={self.sheet!r}: give the name of a sheet as text")
         for name, codes in self._by_column().items():
             for code in (name, *codes):
                 if not isinstance(code, str):
@@ -167,6 +172,7 @@ class Reading:
             },
             "metadata": None if metadata is None else str(metadata),
             "user_missing": self.user_missing,
+            "sheet": self.sheet,
         }
 
 

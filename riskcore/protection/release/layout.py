@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
 from riskcore.data.files.formulas import refuse_names
+from riskcore.data.files.labels import Labels
 from riskcore.data.files.replace import Create
 from riskcore.data.household_rows import in_order
 from riskcore.data.recode import Recoding
+from riskcore.data.recoded_labels import NumberedCategories
 from riskcore.data.source import Source
 
 Positions: TypeAlias = NDArray[np.int64]
@@ -32,6 +34,8 @@ class Layout:
     renumbered: tuple[str, ...] = ()
     order: Positions | None = None  # positions of the records as they are written
     guard_formulas: bool = False
+    labels: Labels | None = None  # with the labels of recoded columns
+    numbered: tuple[str, ...] = ()  # recoded columns whose codes have labels
 
     @classmethod
     def of(
@@ -44,6 +48,7 @@ class Layout:
         ids: Mapping[str, Positions] | None = None,
         order: Positions | None = None,
         guard_formulas: bool = False,
+        recodings: Mapping[Any, Recoding] | None = None,
     ) -> Layout:
         """Return the layout of protected data."""
         source.check(drop)
@@ -59,15 +64,31 @@ class Layout:
         }
         if guard_formulas:
             refuse_unguardable(path, columns, source.format)
-        return cls(source, path, columns, dropped, tuple(ids), order, guard_formulas)
+        labels = None
+        named = _of_codes(path, source, columns, recodings or {})
+        if named:
+            labels = _numbered(source, columns, named)
+        return cls(
+            source,
+            path,
+            columns,
+            dropped,
+            tuple(ids),
+            order,
+            guard_formulas,
+            labels,
+            tuple(named),
+        )
 
     @property
     def format(self) -> formats.Format | None:
         """The format of the source, with formulas guarded if that is asked for."""
         like = self.source.format
-        if like is None or not self.guard_formulas:
-            return like
-        return replace(like, guard_formulas=True)
+        if like is None:
+            return None
+        if self.labels is not None:
+            like = replace(like, labels=self.labels)
+        return replace(like, guard_formulas=True) if self.guard_formulas else like
 
     @property
     def kind(self) -> type[formats.FileFormat]:
@@ -97,7 +118,7 @@ class Layout:
             columns,
             overwrite=True,
             like=self.format,
-            recodings=recodings,
+            recodings={n: r for n, r in recodings.items() if n not in self.numbered},
             create=opening,
             progress=progress,
             renumbered=self.renumbered,
@@ -117,6 +138,56 @@ class Layout:
                 "would be empty lines, which readers skip; write .parquet, or drop "
                 "fewer columns"
             )
+
+
+def _of_codes(
+    path: Path,
+    source: Source,
+    columns: Mapping[str, Any],
+    recodings: Mapping[Any, Recoding],
+) -> dict[str, Recoding]:
+    """Return the recodings of columns of numbers, for a file that has labels."""
+    if source.format is None or not formats.written_as(path, source.format).labelled:
+        return {}
+    original = Records.of(source.data)
+    return {
+        str(name): recoding
+        for name, recoding in recodings.items()
+        if str(name) in columns and _is_numeric(original.column(name))
+    }
+
+
+def _is_numeric(column: Any) -> bool:
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "iuf"
+    return bool(column.dtype.is_numeric())
+
+
+def _numbered(
+    source: Source, columns: dict[str, Any], recodings: Mapping[str, Recoding]
+) -> Labels:
+    """Return the labels of the file; number the categories of recoded columns."""
+    old = source.labels or Labels()
+    kept = source.reading.user_missing == "codes"
+    new = old.without_codes_of(recodings)
+    values, measures = dict(new.values), dict(new.measures)
+    for name, recoding in recodings.items():
+        coded = code_column(Records.of(columns), name)
+        categories = NumberedCategories.of(
+            recoding,
+            coded.labels.tolist(),
+            old.values.get(name, {}),
+            () if kept else old.missing.get(name, ()),
+        )
+        values[name] = categories.labels
+        if any(isinstance(one, str) for one in coded.labels.tolist()):
+            numbers = [categories.numbers[one] for one in coded.labels.tolist()]
+            missing = np.equal(coded.codes, len(numbers))
+            column = np.array([*numbers, 0])[coded.codes]
+            columns[name] = np.ma.MaskedArray(column, missing)
+            if measures.get(name) == "scale":
+                measures[name] = "ordinal"
+    return replace(new, values=values, measures=measures)
 
 
 def refuse_unguardable(

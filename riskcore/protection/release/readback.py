@@ -18,7 +18,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from itertools import compress, count, islice
@@ -32,6 +32,7 @@ from riskcore.data.files import formats
 from riskcore.data.files.argus.text import encoding_of
 from riskcore.data.files.arrow import array_of, import_pyarrow
 from riskcore.data.files.labelled import parser_errors
+from riskcore.data.files.labels import code_text
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -65,6 +66,8 @@ class Expected:
     columns: Mapping[str, Any]  # in the order of the file, records in their own order
     order: Positions | None  # positions of the records as they are written
     masks: Mapping[str, Mask]  # the values that must be missing
+    # The labels that codes of some columns must have if they occur, by code as text.
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -563,6 +566,7 @@ class _Pieces(NamedTuple):
     sizes: list[int]
     read: Callable[[int, str], Any]
     times: Callable[[Any, Any], Any] | None = None
+    labels: Mapping[str, Mapping[Any, str]] = {}  # of codes, in files that have them
 
 
 @contextmanager
@@ -619,7 +623,27 @@ def _labelled_pieces(
         values = [v if v is None else first + unit * v for v in column.to_pylist()]
         return _chunked(import_pyarrow().array(values, "timestamp[us]"))
 
-    yield _Pieces(about.column_names, [about.number_rows], read, times)
+    labels = about.variable_value_labels
+    yield _Pieces(about.column_names, [about.number_rows], read, times, labels)
+
+
+@contextmanager
+def _excel_pieces(part: Path) -> Iterator[_Pieces]:
+    """Read the only sheet of a workbook, a row at a time."""
+    from openpyxl import load_workbook  # type: ignore[import-untyped]
+
+    pyarrow = import_pyarrow()
+    with part.open("rb") as file:
+        book = load_workbook(file, read_only=True)
+        (sheet,) = book.worksheets
+        names, *rows = sheet.iter_rows(values_only=True)
+
+    def read(_: int, name: str) -> Any:
+        place = names.index(name)
+        values = [row[place] if place < len(row) else None for row in rows]
+        return pyarrow.array(values)
+
+    yield _Pieces(list(names), [len(rows)], read, lambda column, kind: column)
 
 
 _SECOND, _DAY = timedelta(seconds=1), timedelta(days=1)
@@ -627,6 +651,7 @@ _SECOND, _DAY = timedelta(seconds=1), timedelta(days=1)
 _PIECES: dict[str, Callable[[Path], AbstractContextManager[_Pieces]]] = {
     "parquet": _parquet_pieces,
     "arrow": _arrow_pieces,
+    "excel": _excel_pieces,
     "spss": partial(
         _labelled_pieces, "read_sav", datetime(1582, 10, 14), _SECOND, _SECOND
     ),
@@ -657,6 +682,7 @@ def _typed(
         with opened as file:
             _compare_names(path, file.names, expected)
             _refuse_count(path, sum(file.sizes), expected.n)
+            _compare_labels(path, file, expected, wanted)
             begin = 0
             for i, size in enumerate(file.sizes):
                 rows = expected.rows(begin, begin + size)
@@ -684,6 +710,27 @@ def _typed(
         name: _as_numbers(column, decimal) if name == weight else _as_codes(column)
         for name, column in columns.items()
     }
+
+
+def _compare_labels(
+    path: Path, file: _Pieces, expected: Expected, wanted: Mapping[str, Any]
+) -> None:
+    """Refuse labels of codes that are not those expected, or of codes not there."""
+    for name, labels in expected.labels.items():
+        codes = import_pyarrow("compute").unique(_chunked(wanted[name])).to_pylist()
+        should = {
+            float(code): labels[text]
+            for code in codes
+            if code is not None and (text := code_text(code)) in labels
+        }
+        read = {float(code): text for code, text in file.labels.get(name, {}).items()}
+        # A program may cut long labels, and Stata labels whole numbers only.
+        same = set(read) <= set(should) and all(
+            should[code].startswith(text) for code, text in read.items()
+        )
+        lacking = [code for code in should if code.is_integer() and code not in read]
+        if not same or lacking:
+            raise _error(path, f"the written labels of {name!r} are not as expected")
 
 
 def _unequal(read: Any, should: Any) -> Mask:

@@ -115,6 +115,7 @@ def write(
         ids={name: _ids(result, name, secret) for name in renumbered},
         order=_random_order(result, secret, dropped) if shuffled else None,
         guard_formulas=options["guard_formulas"],
+        recodings=result.settings.recodings,
     )
     say = steps or silent
     say("looking for what the columns tell of suppressed values")
@@ -387,6 +388,9 @@ def _read_back(
             },
             order,
             {n: m for n, m in result.masks.items() if n in layout.columns},
+            {}
+            if layout.labels is None
+            else {name: layout.labels.values[name] for name in layout.numbered},
         ),
         codes,
         None if weight is None else str(weight),

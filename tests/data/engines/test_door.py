@@ -191,7 +191,7 @@ def test_what_is_refused(engine):
     with pytest.raises(TypeError, match=r"weight 'w': values of type String"):
         riskcore.assess(data, ["v"], "w")
     with pytest.raises(ValueError, match=r"missing key values: 'a' in 1 of 3 records"):
-        riskcore.assess(data, ["a"], "v")
+        riskcore.assess(data, ["a"], "v", missing="refuse")
     with pytest.raises(KeyError, match="no column 'b'"):
         riskcore.assess(data, ["b"])
     with pytest.raises(TypeError, match=r"household: .* collect the columns"):

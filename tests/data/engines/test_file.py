@@ -97,7 +97,9 @@ def test_the_command_says_the_same(both, path, command, missing):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_missing_keys_are_refused(both, path, command):
     name, *options = command
-    pair = both(name, path, "--keys", *KEYS, "--weight", "w", *options)
+    pair = both(
+        name, path, "--keys", *KEYS, "--weight", "w", "--missing", "refuse", *options
+    )
     # In memory the codes that look like missing ones are listed first.
     errors = [err.splitlines()[-1] for _, _, err in pair]
     assert "missing key values: 'region' in" in errors[0]

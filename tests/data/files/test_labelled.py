@@ -418,7 +418,7 @@ def test_files_have_no_time_of_their_own(tmp_path, name):
     assert about.creation_time == about.modification_time == datetime(1970, 1, 1)
 
 
-def test_recoded_and_renumbered_columns_lose_labels_of_codes(tmp_path):
+def test_labels_of_codes_that_mean_something_else_are_lost(tmp_path):
     frame = pd.DataFrame({"age": [30.0, 41.0, 50.0, 99.0] * 9, "hh": [1.0, 2.0] * 18})
     pyreadstat.write_sav(
         frame,
@@ -439,7 +439,7 @@ def test_recoded_and_renumbered_columns_lose_labels_of_codes(tmp_path):
     # Else 60 would be missing, and called sixty.
     assert data["age"][:4] == [30.0, 60.0, 50.0, None]
     assert about.missing_ranges == {}
-    assert about.variable_value_labels == {}
+    assert about.variable_value_labels == {"age": {30.0: "thirty"}}
     assert about.column_names_to_labels == {"age": "Age", "hh": "Household"}
 
 
@@ -636,7 +636,8 @@ def test_the_command(spss, capsys):
     assert "12 user-missing values, kept as codes" not in said
     assert "3 user-missing values, kept as codes" in said
     assert "9 (refused)" in said
-    assert main(["assess", str(spss), "--keys", "sex"]) == 2
+    line = ["assess", str(spss), "--keys", "sex", "--missing", "refuse"]
+    assert main(line) == 2
     assert "missing key values: 'sex' in 3 of 12 records" in capsys.readouterr().err
 
 

@@ -1,0 +1,184 @@
+"""Numbers and labels for the categories of a recoded column of numbers.
+
+In files of SPSS and Stata a variable of codes stays one when it is recoded: a new
+category has a number and a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from riskcore.common.words import shortened
+from riskcore.data.columns import plain_value
+from riskcore.data.files.labels import Range, code_text
+from riskcore.data.files.reading import is_number
+from riskcore.data.recode import Recoding, Rule
+
+# Longer labels are hard to read in tables; SPSS holds 120 bytes.
+_LONGEST = 60
+# A range up to here or beyond has no end: "90 thru highest".
+_ENDLESS = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedCategories:
+    """The categories of a recoded column as numbers.
+
+    Attributes
+    ----------
+    numbers : dict of category to int or float
+    labels : dict of str to str
+        The labels of the numbers, by the number as text.
+    """
+
+    numbers: dict[Any, int | float]
+    labels: dict[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        recoding: Recoding,
+        categories: Iterable[Any],
+        labels: Mapping[str, str],
+        missing: Sequence[Range] = (),
+    ) -> NumberedCategories:
+        """Return the numbers and labels of the categories that a recoding left.
+
+        ``labels`` are those of the old codes, and ``missing`` the codes declared as
+        missing, which are not given to a category unless the range has no end.
+        Categories that are numbers keep them; others are numbered in the order of the
+        rules.
+
+        >>> age = Recoding.intervals([15, 65], ["child", "adult", "old"])
+        >>> NumberedCategories.of(age, ["adult", "child"], {}).numbers
+        {'child': 1, 'adult': 2}
+        """
+        values = [plain_value(one) for one in categories]
+        numbers = {one: _number(one) for one in values}
+        known = {one: n for one, n in numbers.items() if n is not None}
+        named = [one for one in values if numbers[one] is None]
+        named.sort(key=lambda one: (_place(recoding, one), str(one)))
+        taken = set(known.values())
+        found: dict[Any, int | float] = {}
+        for one in named:
+            wanted = _bound(recoding, one) if known else None
+            start = (max(taken, default=0) if known else 0) + 1
+            number = _free(wanted, int(start), taken, missing)
+            taken.add(number)
+            found[one] = number
+        texts = {code_text(found[one]): str(one) for one in named}
+        olds = _merged(recoding, labels, missing)
+        for one, code in known.items():
+            text = _label(recoding, one, olds.get(code_text(code), {}))
+            if text:
+                texts[code_text(code)] = text
+        return cls({**found, **known}, texts)
+
+
+def _number(category: Any) -> int | float | None:
+    """Return a category as the number that it is or that its text says, or None."""
+    if isinstance(category, bool):
+        return int(category)
+    if isinstance(category, int | float):
+        return category
+    if not (isinstance(category, str) and is_number(category)):
+        return None
+    number = float(category)
+    whole = int(number) if number.is_integer() else number
+    # "01" is a name, and so is a number that a double does not hold.
+    return whole if code_text(whole) == category else None
+
+
+def _place(recoding: Recoding, category: Any) -> int:
+    """Return the place of the first rule that gives a category."""
+    rules = recoding.rules
+    return next((i for i, r in enumerate(rules) if r.to == category), len(rules))
+
+
+def _bound(recoding: Recoding, category: Any) -> int | None:
+    """Return the end of the range that became a category: 85 for "85+"."""
+    for rule in recoding.rules:
+        end = rule.high if rule.low is None else rule.low
+        if rule.to == category and not isinstance(end, str | None):
+            return int(end) if float(end).is_integer() else None
+    return None
+
+
+def _free(
+    wanted: int | None, start: int, taken: set[int | float], missing: Sequence[Range]
+) -> int:
+    """Return the number wanted, or the next one, that nothing else stands for."""
+    closed = [
+        (low, high)
+        for low, high in missing
+        if not isinstance(low, str) and high < _ENDLESS
+    ]
+
+    def is_free(number: int) -> bool:
+        return number not in taken and not _within(number, closed)
+
+    if wanted is not None and is_free(wanted):
+        return wanted
+    while not is_free(start):
+        ends = [int(high) for low, high in closed if low <= start <= high]
+        start = max([start, *ends]) + 1
+    return start
+
+
+def _within(number: float, ranges: Sequence[Range]) -> bool:
+    """Return whether a number lies in a range of numbers."""
+    return any(
+        low <= number <= high for low, high in ranges if not isinstance(low, str)
+    )
+
+
+def _merged(
+    recoding: Recoding, labels: Mapping[str, str], missing: Sequence[Range]
+) -> dict[str, dict[str, str]]:
+    """Return by new code the old codes that become it, with their labels.
+
+    Old codes are all that have a label, whether or not they occur in the file.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for old, label in labels.items():
+        number = _number(old)
+        if number is None or _within(number, missing):
+            continue
+        try:
+            (new,) = recoding.apply([number]).codes
+        except (TypeError, ValueError):  # a code that the recoding refuses
+            continue
+        if new is not None:
+            found.setdefault(code_text(new), {})[old] = label
+    return found
+
+
+def _label(recoding: Recoding, category: Any, olds: Mapping[str, str]) -> str | None:
+    """Return the label of a category that is a number: of its old codes or range."""
+    if recoding.base:
+        return None
+    if olds:
+        return shortened("; ".join(dict.fromkeys(olds.values())), _LONGEST)
+    ranges = [rule for rule in recoding.rules if rule.to == category]
+    if not ranges or all(rule.single for rule in ranges):
+        return None
+    return shortened("; ".join(map(_words, ranges)), _LONGEST)
+
+
+def _words(rule: Rule) -> str:
+    """Return a range of codes in words.
+
+    >>> _words(Rule(2, 15, 29)), _words(Rule(9, 85, None)), _words(Rule(1, None, 15))
+    ('15 to 29', '85 and more', '15 and less')
+    """
+    if rule.single:
+        return str(rule.low)
+    if rule.low is None and rule.bounds[1] == "]":
+        return f"{rule.high} and less"
+    if rule.high is None and rule.bounds[0] == "[":
+        return f"{rule.low} and more"
+    if rule.bounds == "[]":
+        return f"{rule.low} to {rule.high}"
+    return rule.interval
