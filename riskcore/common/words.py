@@ -24,7 +24,8 @@ def shortened(value: Any, longest: int) -> str:
     ('abc…', '(missing)')
     """
     label = on_one_line(value)
-    return label if len(label) <= longest else label[: longest - 1] + "…"
+    whole = value is None or len(label) <= longest
+    return label if whole else label[: longest - 1] + "…"
 
 
 def on_one_line(value: Any) -> str:

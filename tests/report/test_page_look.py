@@ -359,6 +359,13 @@ def test_labels_of_variables_stand_beside_their_names():
         "SEX Sex of the person", "AGE",
     ]  # fmt: skip
     assert "SEX Sex of the person" in table_of(text, "Cells of largest")[0]
+    leak = {"column": "AGE", "text": "all ages", "advice": "a", "accepted": None}
+    labels = Labels({"AGE": "Age in years"})
+    text = page({"original": result}, title="T", labels=labels, leaks=[leak])
+    assert table_of(text, "What the file gives away")[1] == [
+        "all ages Age in years",
+        "a",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from riskcore import check, diversity, suda
+from riskcore import check, describe, diversity, suda
 from riskcore.report.page_charts import bar_top
 from riskcore.report.sheet_charts import MOST_VALUES, part_charts, records_by_values
 from riskcore.report.sheet_page import sheet_page
@@ -51,6 +51,15 @@ def test_without_scores_no_share_is_drawn():
 
 def test_other_results_have_no_chart():
     assert part_charts(check({"a": [1, 1]}, ["a"], k=2)) == []
+
+
+def test_names_are_cut_in_the_terminal_but_not_on_the_page():
+    name = "occupation_of_the_reference_person"
+    found = describe({name: [1, 2, 2]})
+    page = sheet_page(found._sheet(), title="T")
+    assert f"<bdi>{name}</bdi>" in page
+    assert f"{name[:23]}…" in found.text()
+    assert name not in found.text()
 
 
 def test_small_shares_keep_a_scale_that_says_so():
