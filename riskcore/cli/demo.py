@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,6 +76,7 @@ def run(options: argparse.Namespace) -> None:
 
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_existing
+    from riskcore.protection.treatments.strata import SmallStrata
     from riskcore.report.templating import need_jinja
     from riskcore.simulate import survey
 
@@ -97,6 +99,8 @@ def run(options: argparse.Namespace) -> None:
     print()
     outputs = ["--output", str(safe), "--report", str(report)]
     more = ["--overwrite"] if replace else []
+    # Incomes of rare combinations are exchanged with those of others.
+    warnings.simplefilter("ignore", SmallStrata)
     _run(protect, [*file, *_PROTECTION, *outputs, *more], options)
 
 

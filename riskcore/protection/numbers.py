@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.numeric_risk import NumericRisk, numeric_risk
-from riskcore.data.columns import Records, real_numbers
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
@@ -67,9 +66,7 @@ def numbers_of(
     if treated is not None and name in treated.after:
         found = (treated.after if after else treated.before)[name]
     else:
-        numbers = result.source.numbers(name)
-        given = result.before if numbers is None else {name: numbers}
-        found = real_numbers(Records.of(given), name)
+        found = result.numbers[name]
     if after and name in result.masks:
         found = np.where(result.masks[name], np.nan, found)
     return found

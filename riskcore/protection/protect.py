@@ -304,10 +304,15 @@ def _protect(
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
-    for name in settings.with_role("numeric"):
-        _numbers_of(source, data, name)  # refuses other values before any work
+    numbers = {
+        name: _numbers_of(source, data, name) for name in settings.with_role("numeric")
+    }
+    if settings.weight is not None:
+        assert coded.weights is not None
+        numbers[settings.weight] = coded.weights
     if settings.level == "household":
         result = _protect_households(source, coded, settings, say, secret)
+        result = replace(result, numbers=numbers)
         _warn_of_what_shows(result)
         return result
     safe = _make_safe(
@@ -326,6 +331,7 @@ def _protect(
         certificate=safe.certificate,
         secret=secret,
         treated=safe.treated,
+        numbers=numbers,
     )
     _warn_of_households(result)
     warn_of_leaning(safe.certificate)

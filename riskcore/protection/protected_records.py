@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -81,6 +81,7 @@ class ProtectedRecords:
     certificate: Certificate | None = None
     secret: str | None = None
     treated: Treated | None = None
+    numbers: Mapping[Any, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def data(self) -> Any:

@@ -77,8 +77,12 @@ class Protected(ProtectedRecords):
         How close the plan is to the fewest blanks, and how many records rely on the
         blanks of others.
     secret : str or None
-        With ``ties="secret"``, the random bits that decided ties; the private record
-        keeps them.
+        With ``ties="secret"`` or random treatments, their random bits; the private
+        record keeps them.
+    treated : Treated or None
+        The treated columns before and after.
+    numbers : mapping of column name to float64 ndarray, each shape (n,)
+        The original weights, and columns with the role "numeric".
 
     Examples
     --------

@@ -87,8 +87,7 @@ def test_the_same_file_again(run, refused):
     run(f"{PROTECT} {RECODE} {options} {roles} --output safe.csv")
     record = record_of()
     assert record["settings"]["roles"] == {"CITIZENSHIP": "sensitive"}
-    assert record["leaks"]["open"] == []
-    assert record["leaks"]["accepted"]["WEIGHT"] == "nobody has them"
+    assert record["settings"]["accept"]["WEIGHT"] == "nobody has them"
     status, out, _ = run(f"{REPLAY} --output again.csv")
     assert status == 0
     assert "It is byte for byte the file of the record." in out
@@ -290,6 +289,7 @@ def test_a_record_knows_how_the_file_was_read(run):
         "encoding": "cp1252",
         "delimiter": None,
         "decimal": ".",
+        "sheet": None,
         "user_missing": "missing",
         "sheet": None,
         "missing_codes": {"": ["NA", ""]},
