@@ -20,8 +20,9 @@ assess it and protect it. This shows what riskcore does, on data about nobody. T
 file, the private record of its protection and a report for the browser are written
 beside the survey file.
 
-The exit status is 0; 2 if a file exists already or cannot be written; 74 if an error
-occurred after files were written; or 130 if interrupted.
+The exit status is 0; 1 if the file is not safe, as a very small one may be; 2 if a file
+exists already or cannot be written; 74 if an error occurred after files were written;
+or 130 if interrupted.
 """
 
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT", "EDUCATION")
@@ -32,7 +33,7 @@ _ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
 _PROTECTION = (
     "--household-keys", "REGION", "--cost", "REGION=never",
     "--recode", "REGION=truncate:2", "AGE=from:15,30,45,60,75",
-    "--treat", f"INCOME=swap:99%:within={'+'.join(_DEMO_KEYS)}", "INCOME=round:500",
+    "--treat", f"INCOME=swap:99%:within={'+'.join(_DEMO_KEYS)}", "INCOME=round:1000",
     "WEIGHT=share-weights:1:within=REGION", "WEIGHT=round:0.01",
     "--drop", "HOUSEHOLD", "PERSON", "HHSIZE", "CITIZENSHIP",
     "--threshold", "0.5%", "--household-threshold", "1%", "--shuffle",
@@ -70,7 +71,7 @@ def add(commands: Any) -> None:
     add_quiet(demo)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int:
     """Run the command."""
     import numpy as np
 
@@ -101,14 +102,14 @@ def run(options: argparse.Namespace) -> None:
     more = ["--overwrite"] if replace else []
     # Incomes of rare combinations are exchanged with those of others.
     warnings.simplefilter("ignore", SmallStrata)
-    _run(protect, [*file, *_PROTECTION, *outputs, *more], options)
+    return _run(protect, [*file, *_PROTECTION, *outputs, *more], options)
 
 
-def _run(command: ModuleType, words: list[str], options: argparse.Namespace) -> None:
+def _run(command: ModuleType, words: list[str], options: argparse.Namespace) -> int:
     """Show a command line and run it."""
     parser = command.add(argparse.ArgumentParser().add_subparsers())
     name = command.__name__.rpartition(".")[2]
     print(f"$ riskcore {name} {' '.join(words)}\n")
     parsed = parser.parse_args([*words, *(["--quiet"] if options.quiet else [])])
     parsed.words = [name, *words]
-    command.run(parsed)
+    return command.run(parsed) or 0
