@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from riskcore.assessment.reported_figures import FIGURES
 from riskcore.common.html import all_digits, readable
 from riskcore.protection.facts import treatment_facts
 from riskcore.protection.result import Protected
@@ -27,6 +28,9 @@ class Tile(NamedTuple):
     notes: list[str]
 
 
+_NAMES = {one.name: one.names.get("page", "") for one in FIGURES}
+
+
 def tiles_of(protected: Protected, one: KeySet) -> list[Tile]:
     """Return unsafe records, the cost in values, and expected re-identifications."""
     found = one.comparison()
@@ -40,11 +44,11 @@ def tiles_of(protected: Protected, one: KeySet) -> list[Tile]:
         Tile(
             f"Unsafe {unit}s",
             [both("unsafe_records")],
-            [f"of {protected.n:,}, before \u2192 after"],
+            [f"of {one.protected.cells.n:,}, before \u2192 after"],
         ),
         _cost(protected),
         Tile(
-            "Expected re-identifications",
+            _NAMES["expected_reidentifications"],
             [both("expected_reidentifications")],
             ["before \u2192 after"],
         ),

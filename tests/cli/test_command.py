@@ -617,10 +617,11 @@ def test_usage_without_a_command(run):
 
 @pytest.fixture
 def known_secret(monkeypatch):
-    """Let all orders be the same."""
-    monkeypatch.setattr(
-        "riskcore.protection.release.writing.new_secret", lambda: "5" * 64
-    )
+    """Let all orders and random treatments be the same."""
+    for module in ("release.writing", "protect"):
+        monkeypatch.setattr(
+            f"riskcore.protection.{module}.new_secret", lambda: "5" * 64
+        )
 
 
 @pytest.mark.usefixtures("known_secret")

@@ -291,7 +291,6 @@ def test_a_record_knows_how_the_file_was_read(run):
         "decimal": ".",
         "sheet": None,
         "user_missing": "missing",
-        "sheet": None,
         "missing_codes": {"": ["NA", ""]},
     }
     status, out, _ = run("protect s.csv --replay t.csv.private.json --output u.csv")
