@@ -606,8 +606,8 @@ def test_members_that_lack(record):
     assert {path[-1] for path in read} <= {
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
-        "padded", "missing_codes", "codelist", "source", "bounds", "line", "user_missing",
-        "born", "*", "words", "base", "tails",
+        "padded", "missing_codes", "codelist", "source", "bounds", "line",
+        "user_missing", "born", "*", "words", "base", "tails",
     }  # fmt: skip
 
 
