@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.result import Assessment
 from riskcore.common.settings import Setting, complete, takes
+from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
@@ -37,7 +38,12 @@ from riskcore.report.listed_settings import (
 )
 from riskcore.report.office_charts import chart_views
 from riskcore.report.page_charts import bar_top
-from riskcore.report.protection_view import Tile, tiles_of, treatments_view
+from riskcore.report.protection_view import (
+    Tile,
+    numbers_view,
+    tiles_of,
+    treatments_view,
+)
 from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
@@ -73,6 +79,7 @@ class PageSettings(TypedDict, total=False):
     not_examined: Annotated[Sequence[str], _NO_ROWS]
     tiles: Annotated[Sequence[Tile], _NO_ROWS]
     treated: Annotated[Mapping[str, Any] | None, _OPTIONAL]
+    numbers: Annotated[Sequence[Part], _NO_ROWS]
     utility: Annotated[Comparison | str | None, _OPTIONAL]
     labels: Annotated[Labels | None, _OPTIONAL]
     provenance: Annotated[Provenance | None, _OPTIONAL]
@@ -95,7 +102,9 @@ def write_page(
         HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, k, leaks, not_examined, tiles, treated, utility, labels, provenance
+    verdict, unsafe, k, leaks, not_examined, tiles, treated, numbers, utility, labels
+        As in `page`.
+    provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -168,6 +177,8 @@ def page(
         them all other sections are folded.
     treated : mapping, optional
         The treated columns, from `riskcore.report.protection_view.treatments_view`.
+    numbers : sequence of Part, optional
+        The risk from numbers, from `riskcore.report.protection_view.numbers_view`.
     utility : Comparison or str, optional
         The cost of the protection, or why it is unknown, for a section of the page.
     labels : Labels, optional
@@ -247,6 +258,7 @@ def page(
         not_examined=not_examined_text(given["not_examined"]),
         tiles=given["tiles"],
         treated=given["treated"],
+        numbers=given["numbers"],
         said=labels.variables if labels else {},
         riskiest=_riskiest(riskiest, labels) if riskiest else None,
         facts=[(name, str(x)) for name, x in [*provenance.facts(), *given["facts"]]],
@@ -381,6 +393,10 @@ def protection_page(
         not_examined=examined["not_examined"],
         tiles=tiles_of(protected, one),
         treated=treatments_view(protected),
+        numbers=numbers_view(
+            examined.get("numeric"),
+            [str(name) for each in protected.settings.altered for name in each],
+        ),
         utility=utility,
         labels=protected.labels,
         sets=sets_view(protected, keys),

@@ -23,6 +23,7 @@ from riskcore.protection.leaks.examination import not_examined_text
 from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
+from riskcore.report.protection_view import numbers_view
 
 # With more sets of keys, each has a line instead of a table.
 _MOST_TABLES = 6
@@ -172,8 +173,13 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
     if record["treated"] is not None:
         yield from _treated(record["treated"], record["records"])
-    if record["numeric"] is not None:
-        yield from _numbers(record["numeric"]["protected"], record["treated"])
+    altered = [
+        name
+        for one in (record["treated"] or {"rules": []})["rules"]
+        for name in one["columns"]
+        if one["alters"]
+    ]
+    yield from numbers_view(record["numeric"], altered)
     if settings["plan"] != "record":
         yield Part("Plan of the file", certificate_facts(record["plan"]))
     if len(rounds) > 1:
@@ -205,18 +211,6 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
         subsequent_indent=indent + "  ",
         break_on_hyphens=False,
     )
-
-
-def _numbers(risk: dict[str, Any], treated: dict[str, Any] | None) -> Iterator[Part]:
-    """Yield the risk from numbers; altered numbers are not known exactly."""
-    altered = {
-        name
-        for one in (treated or {"rules": []})["rules"]
-        for name in one["columns"]
-        if one["alters"]
-    }
-    parts = list(numeric_parts(risk))
-    yield from parts[altered.issuperset(risk["columns"]) :]
 
 
 def _treated(treated: dict[str, Any], records: int) -> Iterator[Part]:
