@@ -3,11 +3,11 @@
     python -m bench.whole_job              # all files that are there, about an hour
     python -m bench.whole_job ses adult    # these alone; the page stays
 
-Each tool gets the same file, keys and recodings. riskcore is used by its command, with a
-role for every column, until the verdict is "Safe"; "to 1 %" goes on until the
-attack of `bench.relink` finds few records by keys and numbers, too. sdcMicro is used by
-its own calls with their defaults. Then both files meet the same attack, the same tables
-and the same regression.
+Each tool gets the same file, keys and recodings. riskcore is used by its command, with
+a role for every column, until the verdict is "Safe"; "to 1 %" goes on until the attack
+of `bench.relink` finds few records by keys and numbers, too. sdcMicro is used by its
+own calls with their defaults. Then both files meet the same attack, the same tables and
+the same regression.
 
 RISKCORE_SDCMICRO names a copy of sdcMicro's repository, RISKCORE_POPULATIONS a folder
 with adult.csv, and RISKCORE_SURVEYS one with ses.RData and eusilc.RData of the R
@@ -257,9 +257,10 @@ def command_line(job, rules, output):
         "--cost": job.cost,
         "--treat": rules,
     }
-    words = [word for name, given in options.items() if given for word in (name, *given)]
-    file = ["protect", str(FOLDER / job.file), *words]
-    return [*file, "--k", "3", "--shuffle", "--output", output, "--overwrite", "--quiet"]
+    words = ["protect", str(FOLDER / job.file), "--k", "3", "--shuffle", "--quiet"]
+    for name, given in options.items():
+        words += [name, *given] if given else []
+    return [*words, "--output", output]
 
 
 def by_riskcore(job, rules):
@@ -367,7 +368,7 @@ def same(before, after):
 
 
 def found(job, released):
-    """Return the shares found beyond chance: by numbers, by keys too, by equal values."""
+    """Return the shares found beyond chance, by what the intruder knows."""
     names = [name for name in (*job.keys, *job.numbers) if name in released.after]
     before, after = released.before[names], released.after[names]
     rows = np.arange(len(after))
