@@ -19,7 +19,8 @@ _BUILD = HERE.parent / "build" / "sdcmicro"
 # In the order in which they need each other.
 _FILES = (
     "RcppExports.R", "0classes.r", "aux_functions.r", "freqCalc.r", "indivRisk.R",
-    "measure_risk.R", "localSuppression.R", "suda2.R",
+    "measure_risk.R", "localSuppression.R", "suda2.R", "dRisk.R", "dRiskRMD.R",
+    "dUtility.R", "methods.r", "mdav.R", "microaggregation.R", "addNoise.r", "pram.R",
 )  # fmt: skip
 _PRELUDE = """\
 suppressMessages({{library(Rcpp); library(data.table); library(methods)}})

@@ -1,0 +1,495 @@
+"""Take surveys through the whole job: riskcore and sdcMicro side by side.
+
+    python -m bench.whole_job              # all files that are there, about an hour
+    python -m bench.whole_job ses adult    # these alone; the page stays
+
+Each tool gets the same file, keys and recodings. riskcore is used by its command, with
+a role for every column, until the verdict is "Safe"; "to 1 %" goes on until the attack
+of `bench.relink` finds few records by keys and numbers, too. sdcMicro is used by its
+own calls with their defaults. Then both files meet the same attack, the same tables and
+the same regression.
+
+RISKCORE_SDCMICRO names a copy of sdcMicro's repository, RISKCORE_POPULATIONS a folder
+with adult.csv, and RISKCORE_SURVEYS one with ses.RData and eusilc.RData of the R
+package laeken, ghanaS.RData of simPop, and "Employee data.sav" of savReaderWriter. A
+file that is not there is left out. Nothing of them is part of the project.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas
+
+import riskcore
+from bench import _sdcmicro as peer
+from bench import relink
+from bench._common import HERE, origin, replace, table
+from riskcore.cli.words import recoding
+from riskcore.protection.release.record import read_record
+
+PAGE = HERE.parent / "notes" / "guide.md"
+FOLDER = HERE.parent / "build" / "whole_job"
+AGES = "from:15,30,45,60"
+
+
+class Job(NamedTuple):
+    """A file, and what an office decides about it."""
+
+    name: str
+    file: str  # in FOLDER
+    keys: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+    weight: str = ""
+    household: str = ""  # for sdcMicro; riskcore drops it
+    recode: dict[str, str] = {}  # noqa: RUF012
+    roles: dict[str, str] = {}  # noqa: RUF012
+    drop: tuple[str, ...] = ()
+    model: str = ""
+    pram: str = ""
+    safe: tuple[str, ...] = ()  # rules until the verdict is "Safe"
+    strict: tuple[str, ...] = ()  # rules until few are found by keys and numbers
+    cost: tuple[str, ...] = ()  # keys that other columns would show
+
+
+def swapped(numbers, rule, times):
+    """Return rules that swap each number several times."""
+    return tuple(f"{name}={rule}" for _ in range(times) for name in numbers)
+
+
+def jobs():
+    """Return the jobs in the order of the table."""
+    amounts = ("expend", "income", "savings")
+    yield Job(
+        "testdata",
+        "testdata.csv",
+        ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex", "age"),
+        amounts,
+        weight="sampling_weight",
+        household="ori_hid",
+        recode={"age": AGES},
+        roles={"hhcivil": "sensitive"},
+        drop=("ori_hid", "household_weights"),
+        model="income ~ sex + age + hhcivil",
+        pram="hhcivil",
+        safe=swapped(amounts, "swap:50%", 1),
+        strict=swapped(amounts, "swap:50%", 8),
+    )
+    incomes = ("py010n", "py090n", "py100n", "eqIncome")
+    yield Job(
+        "eusilc",
+        "eusilc.csv",
+        ("db040", "hsize", "age", "rb090", "pl030", "pb220a"),
+        incomes,
+        weight="rb050",
+        household="db030",
+        recode={"age": "from:16,30,45,60,75", "hsize": "top:5"},
+        drop=(
+            "db030", "rb030", "db090", "eqSS", "py050n", "py110n", "py120n", "py130n",
+            "py140n", "hy040n", "hy050n", "hy070n", "hy080n", "hy090n", "hy110n",
+            "hy130n", "hy145n",
+        ),
+        model="py010n ~ rb090 + age + pl030",
+        safe=("+".join(incomes) + "=microaggregate:150",),
+        strict=swapped(incomes, "swap:50%:within=rb090", 8),
+        cost=("hsize=never", "db040=never", "age=500", "pl030=500"),
+    )  # fmt: skip
+    earned = ("earnings", "earningsHour", "hoursPaid")
+    yield Job(
+        "ses",
+        "ses.csv",
+        ("location", "NACE1", "size", "sex", "age", "education", "occupation"),
+        earned,
+        weight="weights",
+        roles=dict.fromkeys(
+            ("contract", "fullPart", "lengthService", "economicFinanc", "payAgreement"),
+            "sensitive",
+        ),
+        recode={"occupation": "truncate:1"},
+        drop=(
+            "IDunit", "weightsEmployers", "weightsEmployees", "weeks", "overtimeHours",
+            "shareNormalHours", "holiday", "notPaid", "earningsOvertime",
+            "paymentsShiftWork", "earningsMonth",
+        ),
+        model="earningsHour ~ sex + age + education",
+        pram="contract",
+        safe=("+".join(earned) + "=microaggregate:150", "weights=share-weights:5"),
+        strict=(
+            *swapped(earned, "swap:50%:within=sex+education", 8),
+            "weights=share-weights:5",
+        ),
+        cost=("size=never", "location=never", "NACE1=500"),
+    )  # fmt: skip
+    sales = ("RESREVENUE", "RESSALES", "TOTREVENUE", "TOTSALES")
+    yield Job(
+        "EIA",
+        "EIA.csv",
+        ("STATE",),
+        sales,
+        roles={"MONTH": "sensitive", "YEAR": "harmless"},
+        drop=(
+            "UTILITYID", "UTILNAME", "COMREVENUE", "COMSALES", "INDREVENUE", "INDSALES",
+            "OTHREVENUE", "OTHRSALES",
+        ),
+        model="RESREVENUE ~ RESSALES",
+        pram="MONTH",
+        safe=("+".join(sales) + "=microaggregate:100",),
+        strict=swapped(sales, "swap:50%", 4),
+    )  # fmt: skip
+    yield Job(
+        "adult",
+        "adult.csv",
+        ("sex", "age", "race", "marital-status", "education", "workclass",
+         "occupation"),
+        recode={"age": "from:25,35,45,55,65"},
+        roles={"salary-class": "sensitive"},
+        drop=("native-country",),
+        model="salary-class ~ sex + race + education",
+        pram="salary-class",
+    )  # fmt: skip
+    yield Job(
+        "ghana, Stata",
+        "ghana.dta",
+        ("region", "sex", "age", "relate", "ethnic", "religion", "occupation"),
+        ("income",),
+        weight="weight",
+        household="hhid",
+        recode={"age": AGES},
+        roles={"highest_degree": "sensitive"},
+        drop=("hhid", "clust", "hsize", "nation"),
+        model="income ~ sex + age + region",
+        pram="highest_degree",
+        safe=("income=microaggregate:100",),
+        strict=swapped(("income",), "swap:50%:within=region+sex", 3),
+        cost=("region=never", "sex=never"),
+    )
+    pay = ("SALARY", "SALBEGIN", "PREVEXP")
+    yield Job(
+        "employee, SPSS",
+        "employee.sav",
+        ("GENDER", "EDUC", "JOBCAT", "MINORITY"),
+        pay,
+        recode={"EDUC": "from:12,15,16,17"},
+        roles={"JOBTIME": "sensitive"},
+        drop=("ID", "BDATE"),
+        model="SALARY ~ GENDER + EDUC",
+        pram="JOBTIME",
+        safe=swapped(pay, "swap:40%", 1),
+        strict=swapped(pay, "swap:50%", 8),
+        cost=("JOBCAT=never",),
+    )
+
+
+IN_R = """\
+from <- function(file) as.data.frame(get(load(file.path("{folder}", file))))
+to <- function(data, file) write.csv(data, file, row.names = FALSE, na = "")
+if (file.exists("{folder}/eusilc.RData")) to(from("eusilc.RData"), "eusilc.csv")
+if (file.exists("{folder}/ses.RData")) {{
+  data <- from("ses.RData")
+  data$IDunit <- trimws(as.character(data$IDunit))
+  to(data, "ses.csv")
+}}
+if (file.exists("{folder}/ghanaS.RData"))
+  foreign::write.dta(from("ghanaS.RData"), "ghana.dta", convert.factors = "labels")
+"""
+
+
+def prepare():
+    """Write the files that are there into FOLDER."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    surveys, populations = (
+        os.environ.get(f"RISKCORE_{name}") for name in ("SURVEYS", "POPULATIONS")
+    )
+    if not (FOLDER / "testdata.csv").exists():
+        for name in ("testdata", "EIA"):
+            peer.table(name).to_csv(FOLDER / f"{name}.csv", index=False)
+    if surveys and not (FOLDER / "ses.csv").exists():
+        program = IN_R.format(folder=surveys)
+        subprocess.run(["Rscript", "-e", program], cwd=FOLDER, check=True)
+        spss = Path(surveys) / "Employee data.sav"
+        if spss.exists():
+            (FOLDER / "employee.sav").write_bytes(spss.read_bytes())
+    if populations:
+        adult = (Path(populations) / "adult.csv").read_bytes()
+        (FOLDER / "adult.csv").write_bytes(adult)
+
+
+class Released(NamedTuple):
+    """A released file beside its original, row by row the same records."""
+
+    before: pandas.DataFrame  # with the recodings
+    after: pandas.DataFrame
+    steps: int
+    seconds: float
+    says: str
+
+    @classmethod
+    def of(cls, before, after, *rest):
+        """Return both files with their numbers as numbers."""
+        frames = [
+            pandas.DataFrame({name: plain(frame[name]) for name in after})
+            for frame in (before.reset_index(drop=True), after)
+        ]
+        return cls(*frames, *rest)
+
+
+def plain(column):
+    """Return a column as numbers if it has no other values, otherwise as text."""
+    found = relink.numbers(column)
+    return column.astype("string") if found is None else found
+
+
+def command_line(job, rules, output):
+    """Return the words of the command that protects a file."""
+    roles = job.roles | dict.fromkeys(job.numbers, "numeric")
+    options = {
+        "--keys": job.keys,
+        "--weight": [job.weight] if job.weight else [],
+        "--recode": [f"{name}={rule}" for name, rule in job.recode.items()],
+        "--role": [f"{name}={role}" for name, role in roles.items()],
+        "--drop": job.drop,
+        "--cost": job.cost,
+        "--treat": rules,
+    }
+    words = ["protect", str(FOLDER / job.file), "--k", "3", "--shuffle", "--quiet"]
+    for name, given in options.items():
+        words += [name, *given] if given else []
+    return [*words, "--output", output]
+
+
+def by_riskcore(job, rules):
+    """Return what riskcore releases, None with a printed reason if it refuses."""
+    python = [sys.executable, "-m", "riskcore"]
+    with tempfile.TemporaryDirectory() as folder:
+        output = str(Path(folder) / f"safe{Path(job.file).suffix}")
+        start = time.perf_counter()
+        look = [*python, "describe", str(FOLDER / job.file), "--quiet"]
+        subprocess.run(look, capture_output=True, check=True)
+        words = command_line(job, rules, output)
+        done = subprocess.run(
+            [*python, *words], capture_output=True, text=True, check=False
+        )
+        seconds = time.perf_counter() - start
+        if done.returncode:
+            text = done.stdout.partition("\n  records ")[0] or done.stderr
+            print(" ".join(words), text, sep="\n", file=sys.stderr)
+            return None
+        record = read_record(f"{output}.private.json")
+        before = relink.frame_of(FOLDER / job.file)
+        rows = relink.rows_of(before, record)
+        before = recoded(before, job, record.settings.recodings).iloc[rows]
+        after = relink.frame_of(output)
+    verdict = next(one for one in done.stdout.splitlines() if "with the keys" in one)
+    says = verdict.strip().partition(" with")[0]
+    return Released.of(before, after, 2, seconds, says)
+
+
+def recoded(frame, job, recodings):
+    """Return a frame with the recodings of a job."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return riskcore.recode(frame, recodings) if job.recode else frame
+
+
+BY_SDCMICRO = """\
+data <- as.data.frame(fread("data.csv", na.strings = ""))
+keys <- c({keys})
+for (name in c(keys, {pram})) data[[name]] <- factor(data[[name]])
+set.seed(1)
+work <- function() {{
+  sdc <- createSdcObj(data, keyVars = keys, {roles})
+  sdc <- localSuppression(sdc, k = 3)
+  {steps}
+  print(sdc)
+  sdc
+}}
+sdc <- timed("work", work())
+tell("risk", if (length(sdc@risk$numeric)) unlist(sdc@risk$numeric) else NaN)
+write.csv(extractManipData(sdc), "{output}", row.names = FALSE, na = "")
+"""
+
+
+def by_sdcmicro(job, before, noise):
+    """Return what sdcMicro releases of a recoded frame, by noise or in groups."""
+    steps = []
+    if job.numbers:
+        call = "addNoise(sdc)" if noise else "microaggregation(sdc, aggr = 3)"
+        steps.append(call)
+    if noise and job.pram:
+        steps.append("pram(sdc)")
+    roles = {
+        "numVars": job.numbers,
+        "pramVars": [job.pram] if "pram(sdc)" in steps else [],
+        "weightVar": [job.weight] if job.weight else [],
+        "hhId": [job.household] if job.household else [],
+    }
+    said = [f"{name} = c({quoted(given)})" for name, given in roles.items() if given]
+    used = {*job.keys, *job.numbers, *job.roles, job.weight, job.household}
+    frame = before[[name for name in before if name in used]]
+    names = {name: f"v{at}" for at, name in enumerate(frame)}
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "safe.csv"
+        program = BY_SDCMICRO.format(
+            keys=quoted(job.keys),
+            pram=quoted(roles["pramVars"]) or "NULL",
+            roles=", ".join(said),
+            steps="\n  ".join(f"sdc <- {call}" for call in steps),
+            output=output,
+        )
+        for name, short in names.items():
+            program = program.replace(f'"{name}"', f'"{short}"')
+        told = peer.run(program, data=frame.rename(columns=names))
+        after = pandas.read_csv(output, dtype=None).set_axis(list(frame), axis=1)
+    (risk,) = told["risk"]
+    says = "" if np.isnan(risk) else f"dRisk {100 * risk:.2f} %"
+    # createSdcObj, recodings, localSuppression, the others, extractManipData, write.
+    count = 4 + len(job.recode) + len(steps)
+    return Released.of(frame, after, count, told["work.seconds"][0], says)
+
+
+def quoted(names):
+    """Return names as strings of R."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def same(before, after):
+    """Return where two columns have the same value, missing ones included."""
+    pair = relink.numbers(before), relink.numbers(after)
+    if pair[0] is not None and pair[1] is not None:
+        return np.isclose(*pair, rtol=1e-12, atol=0, equal_nan=True)
+    old, new = relink.coded(before, after)
+    return old == new
+
+
+def found(job, released):
+    """Return the shares found beyond chance, by what the intruder knows."""
+    names = [name for name in (*job.keys, *job.numbers) if name in released.after]
+    before, after = released.before[names], released.after[names]
+    rows = np.arange(len(after))
+    categories, amounts = relink.columns_of(before, after)
+    amounts = {name: amounts[name] for name in amounts if name in job.numbers}
+    known = {name: categories[name] for name in job.keys if name in categories}
+    if not amounts:
+        return "", "", ""
+    shares = []
+    for case in (({}, amounts), (known, amounts)):
+        right, chance = relink.linked(*case, rows)
+        shares.append(right.mean() - chance.mean())
+    numbers = list(job.numbers)
+    shares.append(
+        relink.equal_values(before[numbers], after[numbers], rows)[1] - 1 / len(rows)
+    )
+    return [f"{100 * share:.2f} %" for share in shares]
+
+
+def moved(job, released):
+    """Return the largest change of a weighted share of a category of a key."""
+    most = 0.0
+    for name in job.keys:
+        pair = (released.before, released.after)
+        codes = relink.coded(*(frame[name] for frame in pair))
+        size, shares = max(one.max() for one in codes) + 2, []
+        for frame, code in zip(pair, codes, strict=True):
+            weights = frame[job.weight].to_numpy(float) if job.weight else None
+            sums = np.bincount(code + 1, weights, minlength=size)
+            shares.append(sums[1:] / sums.sum())
+        most = max(most, np.abs(shares[0] - shares[1]).max())
+    return most
+
+
+def regression(job, released):
+    """Return the verdict on a regression, and its largest change in standard errors."""
+    frames = [released.before, released.after]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcome = riskcore.compare(
+            *frames, list(job.keys), job.weight or None, models=[job.model]
+        )
+    (model,) = outcome.models
+    moves = [abs(one.difference) for one in model.slopes if one.difference is not None]
+    return f"{model.status}, {max(moves, default=float('nan')):.1f} s.e."
+
+
+def row(job, tool, released):
+    """Return a row of the table."""
+    names = list(released.after)
+    before, after = released.before, released.after
+    blanks = sum(int((after[n].isna() & before[n].notna()).sum()) for n in names)
+    equal = {n: same(before[n], after[n]) | after[n].isna().to_numpy() for n in names}
+    altered = sum(int((~one).sum()) for one in equal.values())
+    return [
+        job.name,
+        tool,
+        released.says,
+        str(released.steps),
+        f"{released.seconds:.1f}",
+        f"{blanks:,}",
+        f"{altered:,}",
+        *found(job, released),
+        f"{100 * moved(job, released):.2f}",
+        regression(job, released),
+    ]
+
+
+def rows_of(job):
+    """Return the rows of a job."""
+    rows = []
+
+    def add(tool, released):
+        if released is not None:
+            rows.append(row(job, tool, released))
+            print(f"| {' | '.join(rows[-1])} |", flush=True)
+
+    add("riskcore", by_riskcore(job, job.safe))
+    if job.strict:
+        add("riskcore, to 1 %", by_riskcore(job, job.strict))
+    frame = relink.frame_of(FOLDER / job.file)
+    frame = recoded(frame, job, recodings_of(job))
+    name = "localSuppression" + (", microaggregation" if job.numbers else "")
+    add(f"sdcMicro: {name}", by_sdcmicro(job, frame, noise=False))
+    parts = ["localSuppression", *["addNoise"] * bool(job.numbers)]
+    parts += ["pram"] * bool(job.pram)
+    add(f"sdcMicro: {', '.join(parts)}", by_sdcmicro(job, frame, noise=True))
+    return rows
+
+
+def recodings_of(job):
+    """Return the recodings of a job, from its rules in words."""
+    given = (recoding(f"{name}={rule}") for name, rule in job.recode.items())
+    return dict(given)
+
+
+HEADER = [
+    "file", "tool", "it says", "steps", "seconds", "blanks", "altered", "by numbers",
+    "by keys and numbers", "by equal values", "tables", "regression",
+]  # fmt: skip
+
+
+def main():
+    chosen = sys.argv[1:]
+    reason = peer.lacking()
+    if reason:
+        print(f"The table stays: {reason}")
+        return
+    prepare()
+    rows = []
+    for job in jobs():
+        if chosen and job.name.partition(",")[0] not in chosen:
+            continue
+        if (FOLDER / job.file).exists():
+            rows += rows_of(job)
+        else:
+            print(f"{job.name} is left out: {FOLDER / job.file} is not there")
+    if not chosen:
+        about = f"{origin('numpy')}, sdcMicro {peer.version()}."
+        replace(PAGE, "whole_job", f"{about}\n\n{table(HEADER, rows, texts=3)}")
+
+
+if __name__ == "__main__":
+    main()
