@@ -21,7 +21,7 @@ from riskcore.cli.options import (
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.results import print_files, print_json, write_files
 from riskcore.cli.settings import add_settings, arguments_of
-from riskcore.cli.terminal import Progress
+from riskcore.cli.terminal import Progress, tell
 from riskcore.cli.words import fraction, whole
 from riskcore.common.version import __version__
 
@@ -217,7 +217,9 @@ def _not_examined(
         found = describe(
             source, options.keys, weight, options.household, progress=progress
         )
-    except KeyError:  # the metadata declare a column that the file lacks
+    except (KeyError, ValueError) as error:
+        # Such as a letter that is not UTF-8, or a column that only the metadata have.
+        tell(f"warning: the columns without a role were not looked at: {error}")
         return []
     return [one.to_dict() for one in found.columns if one.role is None]
 

@@ -81,12 +81,14 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
 
 
 def _weight_remarks(result: ProtectedRecords) -> list[str]:
-    """Return what is doubtful in the original weights; nothing on an engine."""
+    """Return what is doubtful in the original weights."""
     weight, fraction = result.settings.weight, result.settings.sampling_fraction
-    if result.on_engine is not None:
-        return []
     if weight is None:
         return weight_remarks(None, fraction)
+    if result.on_engine is not None:
+        weighed = result.on_engine.engine.weigh(weight)
+        total = result.sets[0].original.cells.totals.population
+        return weight_remarks(WeightFigures.on_engine(weighed, total), fraction)
     weights = numbers_of(result, weight)
     return weight_remarks(WeightFigures.of(weights, math.fsum(weights)), fraction)
 
