@@ -331,11 +331,12 @@ def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
     assert "missing values" in out
     assert "mar 1" in " ".join(out.split())
     assert "1 quoted fields have line breaks" in err
-    assert main(["protect", path, *options, "--threshold", "0.9", "--json"]) == 0
+    goals = ["--threshold", "0.9", "--accept", "*=a test", "--json"]
+    assert main(["protect", path, *options, *goals]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["missing_values"] == {"mar": 1}
     assert figures["intake"]["lines_within_fields"] == 1
-    assert main(["assess", path, *options]) == 2
+    assert main(["assess", path, *options, "--missing", "refuse"]) == 2
     assert "'mar' in 1 of 3 records; missing='category' (--missing category)" in (
         capsys.readouterr().err
     )
