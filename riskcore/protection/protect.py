@@ -325,6 +325,7 @@ def _treated(
     assessments: Sequence[Assessment],
     settings: Settings,
     secret: str | None,
+    units: Units | None = None,
 ) -> Treated:
     """Return the treated columns of recoded data; ``assessments`` are of them."""
 
@@ -347,6 +348,7 @@ def _treated(
         household=coded.households,
         risk=risk,
         secret=secret if settings.is_random else None,
+        units=units,
     )
 
 
@@ -392,7 +394,7 @@ def _protect_households(
     treated = None
     if settings.treat:
         # Keys and weights of households are not treated: their risks need not be known.
-        treated = _treated(source, data, coded, [], settings, secret)
+        treated = _treated(source, data, coded, [], settings, secret, units)
         data = without_notes(with_columns(data, treated.columns))
     present_in = {name: present(data, name, coded) for name in settings.suppressible}
     masks = units.spread(safe.masks, present_in, settings)

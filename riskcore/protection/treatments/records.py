@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.recode import column_like
 from riskcore.data.unsigned import Codes
 from riskcore.protection.treatments.apply import treated_columns
@@ -88,12 +89,15 @@ def treat_records(
     decimal: str = ".",
     weights: Floats | None = None,
     weight: Hashable | None = None,
+    units: HouseholdRows | None = None,
     **given: Any,
 ) -> Treated:
     """Return the treated columns of data.
 
     ``numbers_of`` returns a column of the data as numbers, ``decimal`` is the decimal
-    mark of numbers in text; ``given`` goes to `treated_columns`.
+    mark of numbers in text. With ``units`` columns that all members of a household
+    share are treated with one row for each household. ``given`` goes to
+    `treated_columns`.
     """
     records = Records.of(data)
     names = [name for columns in rules for name in columns]
@@ -115,14 +119,12 @@ def treat_records(
         for name in names
     }
     told: dict[str, dict[str, Any]] = {}
-    after = treated_columns(
-        before,
-        rules,
-        weights=weights,
-        strata=strata,
-        tell=told.__setitem__,
-        **given,
-    )
+    given |= {"weights": weights, "tell": told.__setitem__}
+    shared = _shared(before, rules, strata, units)
+    apart = {names: each for names, each in rules.items() if names not in shared}
+    after = treated_columns(before, apart, strata=strata, **given)
+    if units is not None:
+        after |= _by_household(before, shared, strata, units, given)
     columns = {}
     for name in names:
         values, codes = _table(after[name])
@@ -135,6 +137,49 @@ def treat_records(
         own = data[name] if isinstance(data, Mapping) else None
         columns[name] = column_like(records, name, [*table, None], column, own)
     return Treated(columns, before, after, categorical, told, weights, weight)
+
+
+def _shared(
+    before: Mapping[Any, Floats],
+    rules: Rules,
+    strata: Mapping[Hashable, Codes],
+    units: HouseholdRows | None,
+) -> Rules:
+    """Return the rules of columns and strata that all members of households share."""
+    if units is None:
+        return {}
+    # Comparable codes: nan differs from itself.
+    columns = {name: np.nan_to_num(one, nan=np.inf) for name, one in before.items()}
+    alike = {name for name, one in columns.items() if not units.differing(one)}
+    within = {name for name, one in strata.items() if not units.differing(one)}
+    return {
+        names: each
+        for names, each in rules.items()
+        if alike.issuperset(names)
+        and all(within.issuperset(getattr(rule, "within", ())) for rule in each)
+    }
+
+
+def _by_household(
+    before: Mapping[Any, Floats],
+    rules: Rules,
+    strata: Mapping[Hashable, Codes],
+    units: HouseholdRows,
+    given: Mapping[str, Any],
+) -> dict[Any, Floats]:
+    """Return columns that are treated with one row for each household."""
+    arrays = ("weights", "household", "risk")
+    rows = {
+        name: one[units.first] if name in arrays and one is not None else one
+        for name, one in given.items()
+    }
+    treated = treated_columns(
+        {name: one[units.first] for name, one in before.items()},
+        rules,
+        strata={name: one[units.first] for name, one in strata.items()},
+        **rows,
+    )
+    return {name: one[units.of] for name, one in treated.items()}
 
 
 def _codes(column: CodedColumn) -> Floats:
