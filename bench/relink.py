@@ -50,7 +50,10 @@ FILES = {
     "notes/tutorials/first_protected_file.md": [("survey-safe.csv", "survey.csv")],
     "notes/tutorials/case_study_suf.md": [("suf.dta", "prepared.dta", "homes.dta")],
     "notes/tutorials/case_study_puf.md": [
-        ("puf.dta", "prepared.dta", "homes.dta", "base.dta")
+        (
+            "puf.dta",
+            *("prepared.dta", "homes.dta", "base.dta", "base-homes.dta", "persons.dta"),
+        )
     ],
 }
 # Inputs that a program of the page made from the output of a pass.
