@@ -142,7 +142,7 @@ def treat_records(
 def _shared(
     before: Mapping[Any, Floats],
     rules: Rules,
-    strata: Mapping[Hashable, Codes],
+    strata: Mapping[Any, Codes],
     units: HouseholdRows | None,
 ) -> Rules:
     """Return the rules of columns and strata that all members of households share."""
@@ -163,7 +163,7 @@ def _shared(
 def _by_household(
     before: Mapping[Any, Floats],
     rules: Rules,
-    strata: Mapping[Hashable, Codes],
+    strata: Mapping[Any, Codes],
     units: HouseholdRows,
     given: Mapping[str, Any],
 ) -> dict[Any, Floats]:
