@@ -1,7 +1,7 @@
 """Attack released files: how many records find their original again?
 
     python -m bench.relink ORIGINAL SAFE RECORD ...    three paths for each file
-    python -m bench.relink                             the files of the demo
+    python -m bench.relink                             the files of README and tutorials
 
 The intruder has the whole original, a stronger case than any real one, and knows the
 rules of recoding. He links a released record to the originals that agree in the columns
@@ -11,29 +11,53 @@ probability 1/m. Chance is a random pick among those that agree in the categorie
 
 A column that is text or has at most 50 values is a category, any other a number. This
 attack is written apart from `riskcore.numeric_risk`, on pandas and SciPy.
+
+Where a file shows who lives together, households are attacked as well: by the columns
+that members share, and by the keys of all members together.
 """
 
+import contextlib
 import itertools
 import sys
 import tempfile
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
 import riskcore
-from bench._common import command, table
-from riskcore import cli
+from bench._common import HERE, origin, replace, table
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.files import formats
 from riskcore.protection.release.record import read_record
 from riskcore.protection.release.secret import random_order
+from tests.test_docs import Folder, blocks
 
 CATEGORIES = 50
 # Sets of columns that are tried: each, each pair, each triple, and all.
 MOST = 3
+# The safe files of each page, and the inputs of the passes that made them.
+FILES = {
+    "README.md": [
+        ("riskcore-demo-safe.csv", "riskcore-demo.csv"),
+        ("survey-safe.csv", "riskcore-demo.csv"),
+    ],
+    "notes/tutorials/first_protected_file.md": [("survey-safe.csv", "survey.csv")],
+    "notes/tutorials/case_study_suf.md": [("suf.dta", "prepared.dta", "homes.dta")],
+    "notes/tutorials/case_study_puf.md": [
+        (
+            "puf.dta",
+            *("prepared.dta", "homes.dta", "base.dta", "base-homes.dta", "persons.dta"),
+        )
+    ],
+}
+# Inputs that a program of the page made from the output of a pass.
+PASSES = {"base.dta": "suf.dta"}
 
 
 def frame_of(path):
@@ -42,8 +66,49 @@ def frame_of(path):
     return data.to_pandas() if hasattr(data, "to_pandas") else pandas.DataFrame(data)
 
 
-def rows_of(original, record):
-    """Return the row of the original of each released record."""
+class Released(NamedTuple):
+    """A released file and how it was made."""
+
+    original: Path
+    safe: Path
+    passes: tuple  # input and record of each protection, one after the other
+
+    def records(self):
+        """Return the record of each pass."""
+        return [read_record(record) for _, record in self.passes]
+
+    def rows(self):
+        """Return the row of the original of each released record."""
+        rows = None
+        for (source, _), record in zip(self.passes, self.records(), strict=True):
+            order = order_of(frame_of(source), record)
+            rows = order if rows is None else rows[order]
+        return rows
+
+    def frames(self):
+        """Return the original in the categories of the safe file, and the safe file."""
+        before, after = frame_of(self.original), frame_of(self.safe)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for record in self.records():
+                rules = record.settings.recodings.items()
+                rules = {name: rule for name, rule in rules if name in before}
+                before = riskcore.recode(before, rules)
+        return before, after
+
+    def known(self):
+        """Return the key variables of all passes."""
+        names = (record.settings.variables for record in self.records())
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(names)))
+
+    def household(self):
+        """Return the column of household ids, None without one."""
+        found = [record.settings.household for record in self.records()]
+        return next((name for name in found if name is not None), None)
+
+
+def order_of(original, record):
+    """Return the row of its input of each record of a protection."""
     n = len(original)
     if not record.shuffled:
         return np.arange(n)
@@ -61,9 +126,16 @@ def numbers(column):
 
 def coded(before, after):
     """Return the codes of two columns in common categories, -1 for missing."""
-    as_text = [column.astype("string") for column in (before, after)]
+    as_text = [as_labels(column) for column in (before, after)]
     labels = pandas.Index(pandas.concat(as_text).dropna().unique())
     return [labels.get_indexer(column) for column in as_text]
+
+
+def as_labels(column):
+    """Return the text of each value; whole numbers have no decimals."""
+    if pandas.api.types.is_float_dtype(column):
+        column = column.map(lambda x: f"{x:.15g}", na_action="ignore")
+    return column.astype("string")
 
 
 def columns_of(before, after):
@@ -171,46 +243,140 @@ def equal_values(before, after, rows):
     return f"equal {best}", certain, 1 / len(rows), certain
 
 
-def rows_of_file(original, safe, record):
+def composition(before, after, original, released, keys):
+    """Return right links by the keys of all members, and by the size alone.
+
+    ``original`` and ``released`` are the households of records, and the released
+    household h is the original household h. A blank matches anything, and members may
+    be matched in any order.
+    """
+    codes = [coded(before[name], after[name]) for name in keys]
+    old = np.array([pair[0] for pair in codes]).T
+    new = np.array([pair[1] for pair in codes]).T
+    mine = members_of(original), members_of(released)
+    sizes = np.array([len(one) for one in mine[0]])
+    right, chance = np.zeros(len(sizes)), np.zeros(len(sizes))
+    for size in np.unique(sizes):
+        homes = np.flatnonzero(sizes == size)
+        people = np.array([old[mine[0][home]] for home in homes])
+        for at, home in enumerate(homes):
+            alike = compatible(people, new[mine[1][home]])
+            found = alike.any(1).all(1) & alike.any(2).all(1)
+            assert found[at]
+            right[home] = 1 / sum(map(matches, alike[found]))
+            chance[home] = 1 / len(homes)
+    return right, chance
+
+
+def members_of(household):
+    """Return the records of each household."""
+    order = np.argsort(household, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(household))[:-1])
+
+
+def compatible(people, released):
+    """Return whether members may be the same, shape (households, size, size)."""
+    alike = np.ones((len(people), people.shape[1], len(released)), bool)
+    for k in range(people.shape[2]):
+        known = released[:, k]
+        alike &= (people[:, :, k, None] == known) | (known < 0)
+    return alike
+
+
+def matches(alike):
+    """Return whether each released member has a member of its own."""
+    return bool((maximum_bipartite_matching(csr_matrix(alike)) >= 0).all())
+
+
+def household_attacks(before, after, rows, keys, household):
+    """Yield the attacks on households whose members stand together."""
+    original = pandas.factorize(before[household])[0]
+    released = original[rows]
+    first = np.unique(original, return_index=True)[1]
+    mine = np.unique(released, return_index=True)[1]
+    rest = after.drop(columns=household)
+    shared = [name for name in rest if rest[name].groupby(released).nunique().max() < 2]
+    homes = rest[shared].iloc[mine], before[shared].iloc[first]
+    theirs = [name for name in keys if name in shared]
+    whole = np.arange(len(first))
+    for name, *shares in attacks(homes[1], homes[0], whole, theirs):
+        yield f"households: {name}", *shares
+    right, chance = composition(before, after, original, released, keys)
+    yield (
+        "households: keys of all members",
+        right.mean(),
+        chance.mean(),
+        (right == 1).mean(),
+    )
+
+
+def rows_of_file(released, label=""):
     """Return a row of the table for each attack on a file."""
-    record = read_record(record)
-    before = frame_of(original)
-    rows = rows_of(before, record)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rules = {k: v for k, v in record.settings.recodings.items() if k in before}
-        before = riskcore.recode(before, rules)
-    after = frame_of(safe)
-    household = record.settings.household
-    after = after.drop(columns=[household] if household in after else [])
-    keys = [name for name in record.settings.variables if name in after]
+    (before, after), rows = released.frames(), released.rows()
+    household = released.household()
+    keys = [name for name in released.known() if name in after]
+    rest = after.drop(columns=[household] if household in after else [])
+    found = list(attacks(before, rest, rows, keys))
+    if household in after:
+        found += household_attacks(before, after, rows, keys, household)
     return [
-        (Path(safe).name, name, *(f"{100 * share:.3f} %" for share in shares))
-        for name, *shares in attacks(before, after, rows, keys)
+        (
+            label or released.safe.name,
+            name,
+            *(f"{100 * share:.2f} %" for share in (right, chance)),
+            f"{100 * (right - chance):.2f} %",
+            f"{100 * certain:.2f} %",
+        )
+        for name, right, chance, certain in found
     ]
 
 
-def demo():
-    """Return the files of the demo, made in a folder of its own."""
-    folder = Path(tempfile.mkdtemp())
-    file = folder / "survey.csv"
-    assert cli.main(["demo", "--file", str(file), "--quiet"]) == 0
-    safe = folder / "survey-safe.csv"
-    return [file, safe, Path(f"{safe}.private.json")]
+def of_page(page, safe, *sources):
+    """Return a file of a page, whose blocks were run here; each source is an input."""
+    outputs = [*sources[1:], safe]
+    # A program of the page may stand between two passes.
+    records = [Path(f"{PASSES.get(name, name)}.private.json") for name in outputs]
+    passes = tuple(zip(map(Path, sources), records, strict=True))
+    return f"[{safe}]({page})", Released(Path(sources[0]), Path(safe), passes)
+
+
+def files_of_pages():
+    """Return rows for each file that README and the tutorials write."""
+    rows = []
+    for page, files in FILES.items():
+        folder = Folder(page)
+        with contextlib.chdir(tempfile.mkdtemp()):
+            for block in blocks(page):
+                folder.run(block)
+            folder.finish()
+            link = page.removeprefix("notes/") if "/" in page else f"../{page}"
+            for safe, *sources in files:
+                label, released = of_page(link, safe, *sources)
+                rows += main_rows(rows_of_file(released, label))
+    return rows
+
+
+def main_rows(rows):
+    """Return the rows for a page: of single numbers only the worst."""
+    single = [row for row in rows if row[1].endswith(" alone")]
+    single += [row for row in rows if " keys and " in f" {row[1]}"]
+    single = [row for row in single if not row[1].endswith("keys and numbers")]
+    worst = max(single, key=lambda row: float(row[4].split()[0]), default=None)
+    return [row for row in rows if row not in single or row is worst]
 
 
 if __name__ == "__main__":
-    paths = sys.argv[1:] or demo()
+    paths = [Path(path).resolve() for path in sys.argv[1:]]
     if len(paths) % 3:
         sys.exit("give ORIGINAL SAFE RECORD for each file")
-    lines = []
-    for start in range(0, len(paths), 3):
-        lines += rows_of_file(*paths[start : start + 3])
-    head = [
-        "file",
-        "known to the intruder",
-        "right links",
-        "by chance",
-        "certain links",
-    ]
-    print(f"`{command()}`\n\n{table(head, lines, 2)}")
+    head = ["file", "known to the intruder", "right", "by chance", "beyond", "certain"]
+    if paths:
+        lines = []
+        for start in range(0, len(paths), 3):
+            original, safe, record = paths[start : start + 3]
+            lines += rows_of_file(Released(original, safe, ((original, record),)))
+        print(table(head, lines, 2))
+    else:
+        text = f"{origin('numpy', 'scipy')}\n\n{table(head, files_of_pages(), 2)}"
+        print(text)
+        replace(HERE.parent / "notes" / "attacks.md", "relink", text)
