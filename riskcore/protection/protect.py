@@ -373,6 +373,7 @@ def _treated(
         weights=coded.weights,
         weight=settings.weight,
         household=coded.households,
+        by_household=settings.level == "household",
         risk=risk,
         secret=secret if settings.is_random else None,
     )

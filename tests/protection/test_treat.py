@@ -112,8 +112,8 @@ def test_what_was_altered_is_said_also_in_public(tmp_path):
 def test_values_that_members_share_are_treated_once_a_household():
     data = file()
     result = riskcore.protect(
-        data, KEYS, "w", "hh", k=2, treat={"rent": "noise:30%", "income": "noise:30%"},
-        accept=ACCEPT,
+        data, ["area"], "w", "hh", k=2, level="household", accept=ACCEPT,
+        treat={"rent": "noise:30%", "income": "noise:30%"},
     )  # fmt: skip
     rent = np.asarray(result.data["rent"]).reshape(-1, 2)
     assert (rent[:, 0] == rent[:, 1]).all()

@@ -89,18 +89,20 @@ def treat_records(
     weights: Floats | None = None,
     weight: Hashable | None = None,
     household: NDArray[np.int64] | None = None,
+    by_household: bool = False,
     risk: Floats | None = None,
     secret: str | None = None,
 ) -> Treated:
     """Return the treated columns of data.
 
     ``numbers_of`` returns a column of the data as numbers, ``decimal`` is the decimal
-    mark of numbers in text; the other arguments go to `treated_columns`. Columns in
-    which the members of each household agree are treated once for each household.
+    mark of numbers in text; the other arguments go to `treated_columns`. With
+    ``by_household``, rules that alter values apply once for each household where its
+    members agree; other rules give equal values for equal values anyway.
     """
     file = _File.of(Records.of(data), rules, numbers_of, decimal)
     told: dict[str, dict[str, Any]] = {}
-    of_persons, of_households = file.by_unit(rules, household)
+    of_persons, of_households = file.by_unit(rules, household if by_household else None)
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
         first = np.unique(household, return_index=True)[1]
@@ -180,7 +182,8 @@ class _File:
         shared = {
             names: each
             for names, each in rules.items()
-            if not any(rule.by_risk or rule.last for rule in each)
+            if any(rule.alters for rule in each)
+            and not any(rule.by_risk or rule.last for rule in each)
             and all(
                 np.array_equal(one, one[first][household], equal_nan=True)
                 for one in (
