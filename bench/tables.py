@@ -122,6 +122,7 @@ SECTIONS = (
     Section("guide", "notes/guide.md", "guide"),
     Section("guide", "notes/guide.md", "guide_times", measured=True),
     Section("guide", "notes/guide.md", "guide_peer", measured=True),
+    Section("whole_job", "notes/guide.md", "whole_job", measured=True),
     Section("calibration", "notes/calibration.md"),
     # It has rows of a file that is not part of the project.
     Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),

@@ -1,6 +1,6 @@
 """Take surveys through the whole job: riskcore and sdcMicro side by side.
 
-    python -m bench.whole_job              # all files that are there, about an hour
+    python -m bench.whole_job              # all files that are there, some 30 minutes
     python -m bench.whole_job ses adult    # these alone; the page stays
 
 Each tool gets the same file, keys and recodings. riskcore is used by its command, with
@@ -466,8 +466,8 @@ def recodings_of(job):
 
 
 HEADER = [
-    "file", "tool", "it says", "steps", "seconds", "blanks", "altered", "by numbers",
-    "by keys and numbers", "by equal values", "tables", "regression",
+    "file", "tool", "it says", "steps", "seconds", "blanks", "altered", "numbers",
+    "keys and numbers", "equal values", "tables", "regression",
 ]  # fmt: skip
 
 

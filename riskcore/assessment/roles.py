@@ -66,7 +66,8 @@ _KEY = _words(
     "sex gender age birth yearbirth birthyear region area province district county "
     "canton state municipality country citizenship nationality marital marstat "
     "education educ school occupation profession job industry employment ethnic "
-    "ethnicity race language urban rural urbrur size relation religion hhsize "
+    "ethnicity race language urban rural urbrur size relation religion hhsize hsize "
+    "relat relate nation degree "
     "geschlecht alter kanton gemeinde bildung beruf sexe naissance pays metier"
 )
 _SENSITIVE = _words(
@@ -100,10 +101,10 @@ def own_values(column: ColumnProfile) -> str:
 def propose(column: ColumnProfile) -> Proposal:
     """Return the role that a column seems to have, and why."""
     words = words_of(column)
+    if words & _WEIGHT and column.is_number and column.distinct and _positive(column):
+        return Proposal("weight", "its name")
     if column.distinct <= 1:
         return Proposal("harmless", "one value for all records")
-    if words & _WEIGHT and column.is_number and _positive(column):
-        return Proposal("weight", "its name")
     return _identifier(column, words) or _variable(column, words)
 
 

@@ -230,7 +230,7 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.protection.leaks.examination import Examination
     from riskcore.protection.protect import protect
     from riskcore.protection.release.record import read_record
-    from riskcore.protection.result import UnsafeError
+    from riskcore.protection.result import UnsafeError, examination_of
     from riskcore.report import text
 
     _refuse_idle(options)
@@ -246,7 +246,14 @@ def run(options: argparse.Namespace) -> int:
     result = protect(source, settings, secret=secret, progress=progress)
     writes = options.output is not None and (result.goals_met or options.allow_unsafe)
     # If a file is written, its writer examines it.
-    figures = facts_of(result, Examination() if writes else result.examination)
+    examined = (
+        Examination()
+        if writes
+        else examination_of(
+            result, dropped=means["drop"], shuffled=means["shuffle"] is not False
+        )
+    )
+    figures = facts_of(result, examined)
     pages = _pages(result, reports, options, progress)
     public = _public_page(result, options)
     record, reports_written = None, True
@@ -272,7 +279,7 @@ def run(options: argparse.Namespace) -> int:
             else:  # only found on reading back: the reports tell of another file
                 reports, reports_written = [], False
     else:
-        _write_pages(pages, public, source, options)
+        _write_pages(pages, public, source, options, figures)
     progress.done()
     if record is not None:
         figures |= record["examined"]

@@ -161,15 +161,7 @@ class Protected(ProtectedRecords):
         with new household ids and the records in their order. For data in memory, the
         order of the old ids counts.
         """
-        new_ids = writing.columns_renumbered(self.source, self.settings)
-        shown = self.shown
-        if self.source.path is not None:  # new ids tell only who belongs together
-            shown = tuple(
-                one
-                for one in shown
-                if one.column not in new_ids or one.rule in ("equal", "code")
-            )
-        return examine(self, shown, self.numeric, renumbered=new_ids)
+        return examination_of(self)
 
     @cached_property
     def numeric(self) -> NumericRisks | None:
@@ -502,3 +494,28 @@ class Protected(ProtectedRecords):
             f"<Protected: {counted(self.n, 'record')}, {word}; "
             f"suppressed: {values or 'nothing'}>"
         )
+
+
+def examination_of(
+    result: Protected, *, dropped: Iterable[Hashable] = (), shuffled: bool = False
+) -> Examination:
+    """Examine a file that is not written, without the columns that it would drop."""
+    left_out = frozenset(dropped)
+    new_ids = writing.columns_renumbered(
+        result.source, result.settings, drop=map(str, left_out)
+    )
+    shown = [one for one in result.shown if one.column not in left_out]
+    if result.source.path is not None:  # new ids tell only who belongs together
+        shown = [
+            one
+            for one in shown
+            if one.column not in new_ids or one.rule in ("equal", "code")
+        ]
+    return examine(
+        result,
+        shown,
+        result.numeric,
+        dropped=left_out,
+        renumbered=new_ids,
+        shuffled=shuffled,
+    )

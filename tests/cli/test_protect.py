@@ -39,6 +39,24 @@ def record_of(name="safe.csv"):
     return json.loads(Path(f"{name}.private.json").read_text())
 
 
+def test_dropped_columns_are_no_leaks_of_a_file_that_cannot_be_made_safe(run):
+    data = formats.read("survey.csv").to_pydict()
+    formats.write(
+        "named.csv", {**data, "NAME": [f"n{i}" for i, _ in enumerate(data["SEX"])]}
+    )
+    never = "--k 3 --cost REGION=never SEX=never AGE=never MARSTAT=never"
+    unsafe = f"protect named.csv {ROLES} {never} --output safe.csv --shuffle"
+    status, out, _ = run(unsafe)
+    assert status == 1
+    assert "no key is left to blank" in " ".join(out.split())
+    assert "'NAME': " in out
+    status, out, _ = run(f"{unsafe} --drop NAME --report page.html")
+    assert status == 1
+    assert "no key is left to blank" in " ".join(out.split())
+    assert "NAME" not in out
+    assert "NAME" not in Path("page.html").read_text().partition("Leaks")[2][:2000]
+
+
 def test_the_whole_path(run):
     # The file is in the order of the regions, and so are its households.
     shows = [

@@ -251,7 +251,8 @@ def enter(kind: Kind) -> Kind:
 def _class_of(kind: str) -> type[Treatment]:
     """Return the class of a kind of treatment."""
     if kind not in KINDS:
-        raise arguments.not_one_of("kind", kind, sorted(KINDS))
+        known = ", ".join(sorted(KINDS))
+        raise ValueError(f"{kind!r} is not a rule; use {known}")
     return KINDS[kind]
 
 

@@ -47,8 +47,8 @@ def test_every_kind_is_tried_here():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("topp:5", "kind='topp': use"),
-        ("", "kind='': use"),
+        ("topp:5", "'topp' is not a rule; use bands"),
+        ("", "'' is not a rule; use"),
         ("top", "'' is not a limit such as 50000, 1% or 5n"),
         ("top:1_000", "'1_000' is not a limit"),
         ("top:inf", "'inf' is not a limit"),
@@ -132,7 +132,8 @@ def test_only_words_are_a_rule(given):
     ],
 )  # fmt: skip
 def test_json_that_is_no_rule_is_refused(plain):
-    with pytest.raises(ValueError, match=r"kind=|need|give one|breaks|give a base"):
+    said = r"is not a rule|need|give one|breaks|give a base"
+    with pytest.raises(ValueError, match=said):
         Treatment.from_dict(plain)
 
 
@@ -199,7 +200,7 @@ def test_rules_of_a_list_keep_their_order():
         ({"a": "noise:10%:correlated"}, "this rule takes at least 2 columns"),
         ({"a": "round:10", "a+b": "microaggregate:3"}, "a stands in two keys"),
         ({"a+a": "microaggregate:3"}, "a stands in two keys"),
-        ({"a": ["round:10", "rund:10"]}, "kind='rund'"),
+        ({"a": ["round:10", "rund:10"]}, "'rund' is not a rule"),
     ],
 )
 def test_treatments_that_do_not_fit_the_file_are_refused(treat, message):
