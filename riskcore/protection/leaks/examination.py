@@ -221,23 +221,26 @@ def _of_numbers(risk: NumericRisk, settings: Settings) -> Iterator[Leak]:
         said.append(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
-    nearest = max(
-        (one for one in risk.linkages if one.known == "numbers"),
-        key=lambda one: one.beyond_chance,
-    )
-    if nearest.beyond_chance > UNIQUE_SHARE:
-        said.append(
-            f"{100 * nearest.rate:.3g} % of the records are found by these numbers "
-            f"alone ({nearest.measure}; {100 * nearest.chance_rate:.2g} % by chance)"
-        )
+    for known, by in _LINKS.items():
+        ways = [one for one in risk.linkages if one.known == known]
+        nearest = max(ways, key=lambda one: one.beyond_chance)
+        if nearest.beyond_chance > UNIQUE_SHARE:
+            said.append(
+                f"{100 * nearest.rate:.3g} % of the records are found by {by} "
+                f"({100 * nearest.chance_rate:.2g} % by chance)"
+            )
     if said:
         mend = accepted if all(reasons) else None
         yield Leak(column, "numbers", f"{text}: {'; '.join(said)}", _NUMBERS, mend)
 
 
+_LINKS = {
+    "numbers": "these numbers alone",
+    "keys and numbers": "the keys and these numbers",
+}
 _NUMBERS = (
-    "make the numbers coarser, swap or group them, or drop them; or accept this with a "
-    "reason"
+    "swap them within the keys, make them much coarser, or drop them; or accept this "
+    "with a reason"
 )
 
 
