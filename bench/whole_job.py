@@ -288,7 +288,7 @@ def by_riskcore(job, rules, accepted=()):
             return None
         record = read_record(f"{output}.private.json")
         before = relink.frame_of(FOLDER / job.file)
-        rows = relink.rows_of(before, record)
+        rows = relink.order_of(before, record)
         before = recoded(before, job, record.settings.recodings).iloc[rows]
         after = relink.frame_of(output)
     verdict = next(one for one in done.stdout.splitlines() if "with the keys" in one)
