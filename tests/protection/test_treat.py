@@ -210,3 +210,26 @@ def test_an_open_leak_stops_the_file(tmp_path):
         result.write(tmp_path / "s.parquet")
     assert {one["column"] for one in caught.value.figures["leaks"]} >= {"income"}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta"])
+def test_labels_say_which_values_were_altered(tmp_path, suffix):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    data = pandas.DataFrame(file())
+    write = getattr(pyreadstat, f"write_{suffix}")
+    long = (
+        "Income of the person from all sources, before taxes, in the last twelve months"
+    )
+    write(
+        data, tmp_path / f"s.{suffix}", column_labels={"income": long, "rent": "Rent"}
+    )
+    result = riskcore.protect(
+        tmp_path / f"s.{suffix}", KEYS, "w", k=3, accept=ACCEPT,
+        treat={"income": "noise:20%", "rent": "round:100"},
+    )  # fmt: skip
+    result.write(tmp_path / f"t.{suffix}")
+    _, about = getattr(pyreadstat, f"read_{suffix}")(tmp_path / f"t.{suffix}")
+    labels = about.column_names_to_labels
+    assert labels["income"].startswith("Income of the person")
+    assert labels["income"].endswith(" [values altered]")
+    assert labels["rent"] == "Rent"

@@ -20,6 +20,9 @@ from riskcore.data.recode import Recoding
 from riskcore.data.recoded_labels import NumberedCategories
 from riskcore.data.source import Source
 
+# What the label of a variable says of altered values; Stata holds 80 letters.
+_ALTERED, _LONGEST = " [values altered]", 80
+
 Positions: TypeAlias = NDArray[np.int64]
 
 
@@ -36,6 +39,7 @@ class Layout:
     guard_formulas: bool = False
     labels: Labels | None = None  # with the labels of recoded columns
     numbered: tuple[str, ...] = ()  # recoded columns whose codes have labels
+    altered: tuple[str, ...] = ()  # columns whose labels say that values are altered
 
     @classmethod
     def of(
@@ -49,6 +53,7 @@ class Layout:
         order: Positions | None = None,
         guard_formulas: bool = False,
         recodings: Mapping[Any, Recoding] | None = None,
+        altered: Iterable[Any] = (),
     ) -> Layout:
         """Return the layout of protected data."""
         source.check(drop)
@@ -78,6 +83,7 @@ class Layout:
             guard_formulas,
             labels,
             tuple(named),
+            tuple(str(name) for name in altered if str(name) in columns),
         )
 
     @property
@@ -86,8 +92,9 @@ class Layout:
         like = self.source.format
         if like is None:
             return None
-        if self.labels is not None:
-            like = replace(like, labels=self.labels)
+        labels = like.labels if self.labels is None else self.labels
+        if labels is not None:
+            like = replace(like, labels=_with_altered(labels, self.altered))
         return replace(like, guard_formulas=True) if self.guard_formulas else like
 
     @property
@@ -188,6 +195,13 @@ def _numbered(
             if measures.get(name) == "scale":
                 measures[name] = "ordinal"
     return replace(new, values=values, measures=measures)
+
+
+def _with_altered(labels: Labels, names: Iterable[str]) -> Labels:
+    """Return labels that say which variables have altered values."""
+    room = _LONGEST - len(_ALTERED)
+    said = {name: labels.variables.get(name, name)[:room] + _ALTERED for name in names}
+    return replace(labels, variables={**labels.variables, **said})
 
 
 def refuse_unguardable(

@@ -116,6 +116,7 @@ def write(
         order=_random_order(result, secret, dropped) if shuffled else None,
         guard_formulas=options["guard_formulas"],
         recodings=result.settings.recodings,
+        altered=[name for each in result.settings.altered for name in each],
     )
     say = steps or silent
     say("looking for what the columns tell of suppressed values")
