@@ -82,7 +82,7 @@ def test_a_reader_that_leaves():
 def test_the_work_ends_without_a_reader(folder, run, monkeypatch, no_reader):
     with stream(no_reader, unbuffered=True) as broken:  # the first line fails
         monkeypatch.setattr(sys, "stdout", broken)
-        assert run("demo --file e.csv --records 1000 --quiet")[0] == 0
+        assert run("demo --file e.csv --records 6000 --quiet")[0] == 0
     assert (folder / "e-safe.csv").exists()
 
 
