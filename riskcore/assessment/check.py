@@ -60,6 +60,8 @@ _NAMES = {
 _SIDES = "<<<<>><"
 
 
+# What the verdict says of a file that was written although it was not safe.
+_UNSAFE = " The record says that it was written unsafe, or with open leaks."
 _SAME = {
     True: "The file is the one that the record names.",
     False: "The file is NOT the one that the record names: it was changed or replaced.",
@@ -131,6 +133,9 @@ class Checked(OnASheet):
         What was counted.
     notes : tuple of str
         For each set of keys, how many records have missing keys, which match any value.
+    recorded_safe : bool or None
+        Whether the record says that the file was safe when it was written, with no leak
+        open; None without a record.
 
     Examples
     --------
@@ -153,6 +158,7 @@ class Checked(OnASheet):
     same_file: bool | None = None
     level: Level = "record"
     notes: tuple[str, ...] = ()
+    recorded_safe: bool | None = None
 
     @property
     def broken(self) -> tuple[Rule, ...]:
@@ -161,8 +167,9 @@ class Checked(OnASheet):
 
     @property
     def passed(self) -> bool:
-        """Whether all rules are kept, and the file is not another than recorded."""
-        return not self.broken and self.same_file is not False
+        """Whether all rules are kept, by the safe file that a record names."""
+        other = self.same_file is False or self.recorded_safe is False
+        return not self.broken and not other
 
     @property
     def notes_and_verdict(self) -> tuple[str, ...]:
@@ -179,7 +186,8 @@ class Checked(OnASheet):
             found = f"{count} of {rules} broken"
         same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
         word = "Passed" if self.passed else "FAILED"
-        return f"{word}: {found} ({checked} checked).{same}"
+        unsafe = _UNSAFE if self.recorded_safe is False else ""
+        return f"{word}: {found} ({checked} checked).{same}{unsafe}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON.
@@ -187,8 +195,8 @@ class Checked(OnASheet):
         Returns
         -------
         dict
-            "passed", "records", "level", "same_file", "notes" and "rules", a list with
-            a dict of the attributes of each `Rule`.
+            "passed", "records", "level", "same_file", "recorded_safe", "notes" and
+            "rules", a list with a dict of the attributes of each `Rule`.
 
         Examples
         --------
@@ -208,6 +216,7 @@ class Checked(OnASheet):
             "records": self.records,
             "level": self.level,
             "same_file": self.same_file,
+            "recorded_safe": self.recorded_safe,
             "notes": list(self.notes),
             "rules": rules,
         }
@@ -375,7 +384,8 @@ def check(
     seen = _Seen.of(source, request)
     rules = [*_rules(seen, request, say)]
     notes = tuple(_note(n, keys, request.goals) for keys, n in seen.incomplete.items())
-    return Checked(seen.records, tuple(rules), same, request.how["level"], notes)
+    safe = None if request.recorded is None else request.recorded.safe
+    return Checked(seen.records, tuple(rules), same, request.how["level"], notes, safe)
 
 
 def _note(count: int, keys: tuple[Hashable, ...], goals: KeyGoals) -> str:

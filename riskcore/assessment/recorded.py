@@ -66,6 +66,8 @@ class Recorded:
         How the original file was read.
     sha256 : str
         The digest of the safe file.
+    safe : bool
+        Whether the file was written as safe.
     """
 
     path: Path
@@ -80,6 +82,7 @@ class Recorded:
     population: str
     reading: dict[str, Any]
     sha256: str
+    safe: bool
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Recorded:
@@ -116,6 +119,7 @@ class Recorded:
             how={name: plain[name] for name in _HOW},
             reading=member(source, "reading", dict, "input"),
             sha256=hex_digits(output, "sha256", "output") or "",
+            safe=member(content, "safe", bool),
         )
 
     @property

@@ -169,7 +169,7 @@ def check_roles_given(
             known = ", ".join(map(repr, GIVEN_ROLES))
             raise ValueError(
                 f"roles: {role!r} of column {name!r} is not a role that can be given; "
-                f"give {known}, or name the column by keys=, weight= or household="
+                f"give {known}, or name it as a key, the weight or the household"
             )
         if name in taken:
             raise ValueError(

@@ -275,7 +275,9 @@ def run(options: argparse.Namespace) -> int:
         except UnsafeError as error:
             figures |= error.figures
             if figures["goals_met"]:
-                _write_pages(pages, public, source, options, error.figures)
+                # There is nothing to publish.
+                _write_pages(pages, {}, source, options, error.figures)
+                reports_written = False
             else:  # only found on reading back: the reports tell of another file
                 reports, reports_written = [], False
     else:

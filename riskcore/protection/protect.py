@@ -62,6 +62,9 @@ from riskcore.protection.suppression.rounds import (
 )
 from riskcore.protection.treatments.records import Treated, treat_records
 
+# Whole numbers up to here are doubles.
+_LARGEST = 1 << 53
+
 
 class HouseholdKeyDiffers(UserWarning):
     """A key declared equal within households differs within some of them."""
@@ -294,11 +297,15 @@ def _protect(
                 f"plan={settings.plan!r}: this plan needs single records, but "
                 f"{engine.name} holds them; collect the data, or use plan='record'"
             )
-        if settings.treat:
-            raise TypeError(
-                f"treat: treatments need single records, but {engine.name} holds "
-                "them; collect the data first"
-            )
+        for what, asked in (
+            ("treat: treatments", settings.treat),
+            ("roles: columns known as numbers", settings.with_role("numeric")),
+        ):
+            if asked:
+                raise TypeError(
+                    f"{what} need single records, but {engine.name} holds them; "
+                    "collect the data first"
+                )
         return _protect_on_engine(source, engine, settings, say, secret)
     if source.path is not None:
         say(f"reading {source.path}")
@@ -349,7 +356,13 @@ def _numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64
     """Return a column of the data as numbers, nan for missing."""
     numbers = source.numbers(name)
     given = data if numbers is None else {name: numbers}
-    return real_numbers(Records.of(given), name)
+    found = real_numbers(Records.of(given), name)
+    if np.nanmax(np.abs(found), initial=0.0) >= _LARGEST:
+        raise ValueError(
+            f"column {name!r}: numbers of {_LARGEST:,} (2^53) and more would lose "
+            "digits here; drop the column, or give it another role"
+        )
+    return found
 
 
 def _treated(

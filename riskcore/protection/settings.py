@@ -334,6 +334,12 @@ class Settings:
             "a key or the weight of the households; treat it in a pass over "
             "persons": of_rows,
         }
+        for names, rules in self.treat.items():
+            if self.weight in names and any(rule.categorical for rule in rules):
+                raise ValueError(
+                    f"treat: {self.weight!r} is the weight, not a category; use "
+                    "share-weights or round-weights"
+                )
         for name in self.treated:
             for what, columns in parts.items():
                 if name in columns:

@@ -70,9 +70,14 @@ def _altered(result: ProtectedRecords, *, public: bool) -> str:
 def _claims_nothing(result: ProtectedRecords) -> str:
     """Return which columns an intruder is taken to know, for publication."""
     known = [str(name) for name in result.settings.with_role("numeric")]
-    more = f" and, to some precision, {listed(known)}" if known else ""
+    more = (
+        f"He may know {listed(known)}, too, to some precision, which these risks do "
+        "not count. "
+        if known
+        else ""
+    )
     return (
-        f"The intruder is taken to know these keys{more}; nothing is claimed about "
+        f"The intruder is taken to know these keys. {more}Nothing is claimed about "
         "other columns."
     )
 

@@ -70,9 +70,14 @@ def public_verdict(protected: Protected) -> str:
     if len(protected.sets) > MANY:
         known = f"any of {len(protected.sets)} sets of keys"
     numeric = [printable(str(n)) for n in protected.settings.with_role("numeric")]
-    more = f" and, to some precision, {listed(numeric)}" if numeric else ""
+    more = (
+        f" He may know {listed(numeric)}, too, to some precision: these risks do not "
+        "count that."
+        if numeric
+        else ""
+    )
     return (
-        f"To an intruder who knows {known}{more}, {listed(said)}. Nothing is claimed "
+        f"To an intruder who knows {known}, {listed(said)}.{more} Nothing is claimed "
         "about other columns."
     )
 

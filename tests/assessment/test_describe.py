@@ -223,7 +223,7 @@ def test_data_on_an_engine(name):
     ("options", "error", "message"),
     [
         ({"roles": {"pay": "secret"}}, ValueError, "'secret' of column 'pay' is not a"),
-        ({"roles": {"pay": "weight"}}, ValueError, "name the column by keys=, weight="),
+        ({"roles": {"pay": "weight"}}, ValueError, "name it as a key, the weight"),
         ({"roles": {"sex": "harmless"}, "keys": ["sex"]}, ValueError, "is key already"),
         ({"roles": {"w": "numeric"}, "weight": "w"}, ValueError, "is weight already"),
         ({"roles": {"nil": "numeric"}}, KeyError, "no column 'nil'"),

@@ -233,3 +233,65 @@ def test_labels_say_which_values_were_altered(tmp_path, suffix):
     assert labels["income"].startswith("Income of the person")
     assert labels["income"].endswith(" [values altered]")
     assert labels["rent"] == "Rent"
+
+
+def test_a_copy_gives_altered_values_back():
+    data = file()
+    data["area2"] = np.where(data["area"] == "a", 1, 2)
+    del data["hh"]
+    treat = {"area": "pram:0.6"}
+    roles = dict.fromkeys(["rent", "income", "area2"], "harmless")
+    result = riskcore.protect(data, ["sex"], "w", k=3, treat=treat, roles=roles)
+    (leak,) = result.examination.open
+    assert (leak.column, leak.kind) == ("area2", "reveals")
+    assert "gives back the values of 'area'" in leak.text
+    roles["area2"] = "identifier"
+    assert riskcore.protect(data, ["sex"], "w", k=3, treat=treat, roles=roles).safe
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"treat": {"w": "pram:0.5"}}, "is the weight, not a category"),
+        ({"treat": {"w": "round:1000"}}, "weights would be 0"),
+        ({"treat": {"income": []}}, "there is no rule"),
+        ({"roles": {"big": "numeric"}}, "would lose digits"),
+        ({"treat": {"big": "top:1%"}}, "would lose digits"),
+    ],
+)
+def test_what_would_be_wrong_is_refused(settings, message):
+    data = {**file(), "big": (1 << 62) + np.arange(400)}
+    with pytest.raises(ValueError, match=message):
+        riskcore.protect(data, KEYS, "w", k=3, **settings)
+
+
+def test_numbers_on_an_engine_are_refused():
+    frame = polars.DataFrame(file()).lazy()
+    with pytest.raises(TypeError, match="columns known as numbers need single records"):
+        riskcore.protect(frame, KEYS, "w", k=3, roles={"income": "numeric"})
+
+
+def test_the_public_claim_is_about_the_keys(tmp_path):
+    result = riskcore.protect(
+        file(), KEYS, "w", threshold=0.5, accept=ACCEPT, roles={"income": "numeric"}
+    )
+    said = "He may know income, too, to some precision, which these risks do not count"
+    assert said in result._public_verdict
+    page = riskcore.page.public_protection_page(result)
+    assert "To an intruder who knows area x sex, no record has a risk" in page
+    assert "these risks do not count that" in page
+
+
+def test_a_file_that_was_written_with_open_leaks_fails_a_check(tmp_path):
+    path = tmp_path / "survey.parquet"
+    formats.write(path, file())
+    result = riskcore.protect(path, KEYS, "w", k=2)
+    assert not result.safe
+    result.write(tmp_path / "un.parquet", allow_unsafe=True)
+    found = riskcore.check(
+        tmp_path / "un.parquet", record=tmp_path / "un.parquet.private.json"
+    )
+    assert not found.broken
+    assert found.recorded_safe is False
+    assert not found.passed
+    assert "written unsafe, or with open leaks" in found.verdict

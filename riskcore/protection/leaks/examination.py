@@ -20,6 +20,8 @@ from riskcore.assessment.roles import (
     singles_out,
 )
 from riskcore.common.words import listed, printable
+from riskcore.data.columns import Records
+from riskcore.data.derived import derived
 from riskcore.data.profile import ColumnProfile
 from riskcore.protection.leaks.composition import records_by_composition
 from riskcore.protection.leaks.disclosure import Shown
@@ -139,6 +141,7 @@ def examine(
         found += _by_composition(result)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(numeric.protected, settings)
+    found += _copies(result, gone)
     found += [
         Leak(
             one.column,
@@ -231,7 +234,10 @@ def _of_numbers(risk: NumericRisk, settings: Settings) -> Iterator[Leak]:
             )
     if said:
         mend = accepted if all(reasons) else None
-        yield Leak(column, "numbers", f"{text}: {'; '.join(said)}", _NUMBERS, mend)
+        advice = _NUMBERS
+        if len(names) > 1:
+            advice = advice.replace("accept this", "accept each of them")
+        yield Leak(column, "numbers", f"{text}: {'; '.join(said)}", advice, mend)
 
 
 _LINKS = {
@@ -261,6 +267,33 @@ _COMPOSITION = (
     "drop the household ids, which also shuffles members apart; make the keys coarser; "
     "or accept this with a reason, such as a contract with the users"
 )
+
+
+def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield the columns of the file that give the altered values of others back."""
+    treated, settings = result.treated, result.settings
+    altered = [name for names in settings.altered for name in names]
+    if treated is None or not altered:
+        return
+    written = {
+        name: column
+        for name, column in Records.of(result.rows).columns.items()
+        if str(name) not in gone and name not in treated.after
+    }
+    for name in altered:
+        if str(name) in gone:
+            continue
+        both = {**written, name: treated.before[name]}
+        for one in derived(both, pairs=False):
+            if one.column == name:
+                (source,) = one.of
+                text = (
+                    f"{printable(str(source))!r}: it gives back the values of "
+                    f"{printable(str(name))!r} that were altered"
+                )
+                advice = "treat both in the same way, or drop one of them"
+                accepted = settings.accepted(source)
+                yield Leak(source, "reveals", text, advice, accepted)
 
 
 def _kept_ids(household: Hashable, accepted: str | None) -> Leak:

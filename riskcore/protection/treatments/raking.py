@@ -378,8 +378,11 @@ def _checked_total(row: Any) -> tuple[str, str, float]:
 
 def _rows_of_file(path: Path) -> list[list[str]]:
     """Return the lines of a file of totals, without its header."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [[one.strip() for one in row] for row in csv.reader(file) if row]
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [[one.strip() for one in row] for row in csv.reader(file) if row]
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a CSV file in UTF-8") from None
     if len(rows) < 2:
         raise ValueError(
             f"{path}: need a header, such as column,category,total, and a line for "

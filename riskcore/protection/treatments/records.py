@@ -76,7 +76,14 @@ class Treated:
         keys = [name for name in self.columns if name in coded.columns]
         coded = coded.with_columns({name: code_column(records, name) for name in keys})
         if self.weight in self.after:
-            return replace(coded, weights=self.after[self.weight])
+            weights = self.after[self.weight]
+            bad = int(np.count_nonzero(~(weights > 0)))
+            if bad:
+                raise ValueError(
+                    f"treat {self.weight}: {bad:,} weights would be 0, negative or "
+                    "missing; use round-weights, share-weights or a smaller base"
+                )
+            return replace(coded, weights=weights)
         return coded
 
 

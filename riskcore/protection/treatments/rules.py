@@ -298,6 +298,8 @@ def parsed_treatments(
         names = _names(key, known)
         label = joined(names)
         each = rules if isinstance(rules, list | tuple) else [rules]
+        if not each:
+            raise ValueError(f"treat {label}: there is no rule; leave the column out")
         found[names] = tuple(Treatment.of(label, rule) for rule in each)
     check_treatments(found, known)
     return found
