@@ -20,8 +20,8 @@ from riskcore.assessment.roles import (
     singles_out,
 )
 from riskcore.common.words import listed, printable
-from riskcore.data.columns import Records
-from riskcore.data.derived import derived
+from riskcore.data.columns import Records, code_keys
+from riskcore.data.derived import derived_of_coded
 from riskcore.data.profile import ColumnProfile
 from riskcore.protection.leaks.composition import records_by_composition
 from riskcore.protection.leaks.disclosure import Shown
@@ -283,9 +283,10 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
     for name in altered:
         if str(name) in gone:
             continue
-        both = {**written, name: treated.before[name]}
-        for one in derived(both, pairs=False):
-            if one.column == name:
+        records = Records.of({**written, name: treated.before[name]})
+        coded = {one.name: one for one in code_keys(records, [*records.columns])}
+        for one in derived_of_coded(coded, result.household_of, pairs=False):
+            if one.column == name and one.kind != "household count":
                 (source,) = one.of
                 text = (
                     f"{printable(str(source))!r}: it gives back the values of "
