@@ -156,7 +156,7 @@ class Description(OnASheet):
         >>> import riskcore
         >>> found = riskcore.describe({"age": [31, 47, 31, 52]}).to_dict()
         >>> found["columns"][0]["own_value"], found["columns"][0]["proposed_role"]
-        (2, 'numeric')
+        (2, 'key')
         """
         return {
             "records": self.records,

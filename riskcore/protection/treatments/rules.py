@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -27,6 +28,21 @@ Kind = TypeVar("Kind", bound="type[Treatment]")
 
 # The treatments by the word with which their rules begin.
 KINDS: dict[str, type[Treatment]] = {}
+
+# The modules that enter their kinds there. They are named, not imported above: the
+# compiled code of their kernels must not depend on all that they import.
+_MODULES = (
+    "bands",
+    "microaggregation",
+    "noise",
+    "pram",
+    "raking",
+    "rank_swap",
+    "rounding",
+    "swap_areas",
+    "tails",
+    "weights",
+)
 
 # A mean of fewer values tells too much of each.
 FEWEST = 3
@@ -250,6 +266,8 @@ def enter(kind: Kind) -> Kind:
 
 def _class_of(kind: str) -> type[Treatment]:
     """Return the class of a kind of treatment."""
+    for module in _MODULES:
+        import_module(f"{__package__}.{module}")
     if kind not in KINDS:
         known = ", ".join(sorted(KINDS))
         raise ValueError(f"{kind!r} is not a rule; use {known}")

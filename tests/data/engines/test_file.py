@@ -72,8 +72,15 @@ def both(run, monkeypatch):
 
 
 def same(pair):
-    """Return what a command did, in memory and in batches the same."""
+    """Return what a command did, in memory and in batches the same.
+
+    In batches the columns without a role are not read.
+    """
     whole, parts = pair
+    if '"not_examined"' in whole[1]:
+        figures = json.loads(whole[1])
+        assert figures.pop("not_examined")
+        whole = (whole[0], json.dumps(figures, indent=2) + "\n", whole[2])
     assert parts == whole
     return parts
 
