@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import riskcore.protection.treatments
 from riskcore.protection.treatments.rules import (
     KINDS,
     Treatment,
@@ -15,8 +14,6 @@ from riskcore.protection.treatments.rules import (
     shown_percent,
     uniform,
 )
-
-assert riskcore.protection.treatments.tails
 
 RULES = [
     "top:50000", "top:1%", "top:5n", "top:1%=mean", "top:2.5%=999", "top:-3.5=0",
