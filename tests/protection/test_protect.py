@@ -473,9 +473,7 @@ def test_few_records_without_keys_are_not_counted_in_public(
     assert record["examined"]["verdict"] == result.verdict
     told = json.loads((tmp_path / "p.json").read_text())
     for verdict in (record["verdict"], told["verdict"]):
-        said = (
-            f"; but {public} lost all keys. The intruder is taken to know these keys;"
-        )
+        said = f"; but {public} lost all keys. The intruder is taken to know these keys"
         assert said in verdict
 
 
