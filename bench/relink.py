@@ -337,7 +337,8 @@ def of_page(page, safe, *sources):
     # A program of the page may stand between two passes.
     records = [Path(f"{PASSES.get(name, name)}.private.json") for name in outputs]
     passes = tuple(zip(map(Path, sources), records, strict=True))
-    return f"[{safe}]({page})", Released(Path(sources[0]), Path(safe), passes)
+    label = f"[{safe}]({page})" if page else f"{safe} of the README"
+    return label, Released(Path(sources[0]), Path(safe), passes)
 
 
 def files_of_pages():
@@ -349,7 +350,7 @@ def files_of_pages():
             for block in blocks(page):
                 folder.run(block)
             folder.finish()
-            link = page.removeprefix("notes/") if "/" in page else f"../{page}"
+            link = page.removeprefix("notes/") if "/" in page else None
             for safe, *sources in files:
                 label, released = of_page(link, safe, *sources)
                 rows += main_rows(rows_of_file(released, label))
