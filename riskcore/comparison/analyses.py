@@ -177,12 +177,12 @@ class ModelComparison:
 
     @property
     def changed(self) -> tuple[Coefficient, ...]:
-        """The slopes of which the sign or the significance changes."""
+        """The slopes whose sign or significance changes."""
         return tuple(one for one in self.slopes if one.change)
 
     @property
     def disjoint(self) -> tuple[Coefficient, ...]:
-        """The other slopes of which the intervals are disjoint."""
+        """The other slopes whose intervals are disjoint."""
         return tuple(one for one in self.slopes if one.disjoint and not one.change)
 
     @property

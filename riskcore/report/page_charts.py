@@ -104,7 +104,7 @@ def column_plot(
     title: str,
     description: str,
 ) -> str:
-    """Return columns of records, of which the first ones are marked as unsafe."""
+    """Return columns of records; the first ones are marked as unsafe."""
     width, marks = 100 / len(counts), _count_marks(max(counts))
     parts = [_count_mark(value, marks[-1]) for value in marks]
     for k, (label, count) in enumerate(zip(labels, counts, strict=True)):

@@ -492,7 +492,7 @@ def test_quantiles_and_multiples_are_recorded_and_replayed(run):
     again = "protect incomes.csv --replay safe.csv.private.json --output again.csv"
     assert run(again)[0] == 0
     assert Path("again.csv").read_bytes() == Path("safe.csv").read_bytes()
-    # A record with a quantile that was not found is no record.
+    # A record whose quantile was not found is refused.
     record = record_of()
     tail = {"side": "top", "percent": "99%", "label": None}
     record["settings"]["recodings"]["income"] = {"tails": [tail]}

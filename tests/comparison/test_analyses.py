@@ -20,7 +20,7 @@ def test_overlap_of_intervals():
     assert overlap((0, 1), (0, 0)) is None
     one = Coefficient("x", 1.0, 0.5, 1.5, 0.25)
     assert one.interval_after == (1.5 - Z * 0.25, 1.5 + Z * 0.25)
-    # The second lies in the first but for 0.5 - 0.25 Z/... of its upper half.
+    # The second lies in the first except for 0.5 - 0.25 Z/... of its upper half.
     common = min(1 + 0.5 * Z, 1.5 + 0.25 * Z) - max(1 - 0.5 * Z, 1.5 - 0.25 * Z)
     assert one.overlap == pytest.approx((common / (Z * 1) + common / (Z * 0.5)) / 2)
     assert one.difference == 1.0

@@ -93,7 +93,7 @@ GROUPS = Recoding.intervals([15, 30, 65], closed="left")
             None,
             {"1": "15 and less", "2": "(15, 30]", "3": "(30, inf)"},
         ),
-        # Rounded numbers are no categories; a number in other words is a name.
+        # Rounded numbers are not categories; a number in other words is a name.
         (Recoding.rounding(10), [10, 20], {"11": "eleven"}, (), None, {}),
         (
             Recoding.mapping({1: "01", 2: "1e3"}),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import polars
 import pyarrow
+import pyreadstat
 import pytest
 
 import riskcore
@@ -214,7 +215,6 @@ def test_an_open_leak_stops_the_file(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["sav", "dta"])
 def test_labels_say_which_values_were_altered(tmp_path, suffix):
-    pyreadstat = pytest.importorskip("pyreadstat")
     data = pandas.DataFrame(file())
     write = getattr(pyreadstat, f"write_{suffix}")
     long = (

@@ -114,7 +114,7 @@ class FileFormat(ABC):
     # written keeps its type. Otherwise all is text.
     typed: ClassVar[bool] = False
     labelled: ClassVar[bool] = False  # whether files have labels and user-missing codes
-    sheets: ClassVar[bool] = False  # whether files have sheets, of which one is read
+    sheets: ClassVar[bool] = False  # whether one sheet of a file is read
     # Whether a file is written field by field from its source, in the order of the
     # source, and not from the columns alone.
     beside_source: ClassVar[bool] = False

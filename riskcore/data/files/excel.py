@@ -38,7 +38,7 @@ class SheetsLeftOut(UserWarning):
 
 
 class ExcelFile(ArrowFormat):
-    """A workbook of Excel, of which one sheet is read."""
+    """A workbook of Excel; one sheet is read."""
 
     kind = "excel"
     title = "Excel"

@@ -56,7 +56,7 @@ def _alone(codes: list[NDArray[np.signedinteger]], household: Integers) -> int:
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashes of numbers, of which sums are as good as distinct."""
+    """Return hashes of numbers whose sums are as good as distinct."""
     mixed = numbers * _STEP + _STEP
     for shift, factor in ((np.uint64(30), _MIX[0]), (np.uint64(27), _MIX[1])):
         mixed = (mixed ^ (mixed >> shift)) * factor

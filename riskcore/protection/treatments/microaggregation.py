@@ -66,6 +66,7 @@ class Microaggregation(Treatment):
     within: Names = ()
 
     kind = "microaggregate"
+    alters = True
 
     def __post_init__(self) -> None:
         checked_whole("k", self.k, 2)
@@ -75,11 +76,6 @@ class Microaggregation(Treatment):
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
         return 1, math.inf
-
-    @property
-    def alters(self) -> bool:
-        """A value does not tell the mean of its group."""
-        return True
 
     @classmethod
     def parsed(cls, words: str) -> Self:

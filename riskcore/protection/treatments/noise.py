@@ -48,6 +48,8 @@ class Noise(Treatment):
     correlated: bool = False
 
     kind = "noise"
+    alters = True
+    random = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", checked_share("share", self.share, _MOST))
@@ -58,16 +60,6 @@ class Noise(Treatment):
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
         return (2, math.inf) if self.correlated else (1, 1)
-
-    @property
-    def alters(self) -> bool:
-        """Noise does not follow from a value."""
-        return True
-
-    @property
-    def random(self) -> bool:
-        """Noise is drawn."""
-        return True
 
     @classmethod
     def parsed(cls, words: str) -> Self:

@@ -58,6 +58,8 @@ class PostRandomization(Treatment):
     within: Names = ()
 
     kind = "pram"
+    alters = True
+    random = True
     categorical = True
 
     def __post_init__(self) -> None:
@@ -68,16 +70,6 @@ class PostRandomization(Treatment):
         if not isinstance(self.invariant, bool):
             raise ValueError("invariant: need true or false")
         checked_names(self.within)
-
-    @property
-    def alters(self) -> bool:
-        """A record may get any category."""
-        return True
-
-    @property
-    def random(self) -> bool:
-        """Categories are drawn."""
-        return True
 
     @classmethod
     def parsed(cls, words: str) -> Self:

@@ -52,20 +52,12 @@ class RankSwap(Treatment):
     within: Names = ()
 
     kind = "swap"
+    alters = True
+    random = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", checked_share("share", self.share))
         checked_names(self.within)
-
-    @property
-    def alters(self) -> bool:
-        """A record gets the value of another."""
-        return True
-
-    @property
-    def random(self) -> bool:
-        """Partners are drawn."""
-        return True
 
     @classmethod
     def parsed(cls, words: str) -> Self:

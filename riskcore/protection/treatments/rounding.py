@@ -30,7 +30,7 @@ from riskcore.protection.treatments.rules import (
 _MOST = 22
 _POWERS = np.array([float(f"1e{power}") for power in range(_MOST + 1)])
 _SIZES = np.array([float(f"1e{power}") for power in range(-_MOST, _MOST + 1)])
-# A quotient this close to a whole number, relatively, is one, but for its rounding.
+# A quotient this close to a whole number, relatively, is taken as that number.
 _CLOSE = 2.0**-50
 
 

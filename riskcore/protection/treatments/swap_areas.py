@@ -50,6 +50,8 @@ class AreaSwap(Treatment):
     within: Names = ()
 
     kind = "swap-areas"
+    alters = True
+    random = True
     columns = (1, math.inf)
     categorical = True
     by_risk = True
@@ -57,16 +59,6 @@ class AreaSwap(Treatment):
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", checked_share("share", self.share))
         checked_names(self.within)
-
-    @property
-    def alters(self) -> bool:
-        """A household gets the area of another."""
-        return True
-
-    @property
-    def random(self) -> bool:
-        """Households are drawn."""
-        return True
 
     @classmethod
     def parsed(cls, words: str) -> Self:

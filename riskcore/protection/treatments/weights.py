@@ -48,6 +48,8 @@ class WeightRounding(Treatment):
     within: Names = ()
 
     kind = "round-weights"
+    alters = True
+    random = True
 
     def __post_init__(self) -> None:
         base = checked_number("base", self.base)
@@ -55,16 +57,6 @@ class WeightRounding(Treatment):
             raise ValueError(f"base={shown_number(base)}: need a number above 0")
         object.__setattr__(self, "base", base)
         checked_names(self.within)
-
-    @property
-    def alters(self) -> bool:
-        """A multiple that is not the nearest may be taken."""
-        return True
-
-    @property
-    def random(self) -> bool:
-        """The multiple above or below is drawn."""
-        return True
 
     @classmethod
     def parsed(cls, words: str) -> Self:

@@ -131,7 +131,7 @@ def unique_columns(result):
 
 
 def without_role(result):
-    """Return the columns that nobody gave a role, but for keys."""
+    """Return the columns without a role, except the keys."""
     found = result.examination
     leaking = [one.column for one in found.leaks if one.column is not None]
     return {*found.not_examined, *leaking} - {*result.settings.suppressible}

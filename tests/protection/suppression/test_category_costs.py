@@ -245,7 +245,7 @@ def test_numbers_name_their_categories():
 
 
 def test_household_keys_cost_what_all_members_lose():
-    # Household 1 of two members, the region "x" of which costs little but for both.
+    # Household 1 of two members, whose region "x" costs little except for both.
     data = {
         "home": [1, 1, 2, 3, 4, 5],
         "region": list("xxyyyy"),
