@@ -88,13 +88,15 @@ class Released(NamedTuple):
     def frames(self):
         """Return the original in the categories of the safe file, and the safe file."""
         before, after = frame_of(self.original), frame_of(self.safe)
+        recoded = set()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for record in self.records():
                 rules = record.settings.recodings.items()
                 rules = {name: rule for name, rule in rules if name in before}
                 before = riskcore.recode(before, rules)
-        return before, after
+                recoded |= set(rules)
+        return before, in_words(before, after, self.safe, recoded)
 
     def known(self):
         """Return the key variables of all passes."""
@@ -105,6 +107,36 @@ class Released(NamedTuple):
         """Return the column of household ids, None without one."""
         found = [record.settings.household for record in self.records()]
         return next((name for name in found if name is not None), None)
+
+
+def in_words(before, after, path, recoded):
+    """Return a safe file with the labels of recoded columns whose categories are words.
+
+    Files of SPSS and Stata have a number and a label for a category such as "< 15".
+    """
+    labels = labels_of(path)
+    shown = {
+        name: as_labels(after[name]).replace(labels[name])
+        for name in recoded
+        if name in after and name in labels and numbers(before[name]) is None
+    }
+    return after.assign(**shown)
+
+
+def labels_of(path):
+    """Return the labels of codes by column, those of SPSS and Stata files."""
+    import pyreadstat
+
+    readers = {".sav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta}
+    if Path(path).suffix not in readers:
+        return {}
+    _, found = readers[Path(path).suffix](str(path), metadataonly=True)
+    return {
+        name: dict(
+            zip(as_labels(pandas.Series([*labels])), labels.values(), strict=True)
+        )
+        for name, labels in found.variable_value_labels.items()
+    }
 
 
 def order_of(original, record):

@@ -3,11 +3,13 @@
     python -m bench.whole_job              # all files that are there, some 30 minutes
     python -m bench.whole_job ses adult    # these alone; the page stays
 
-Each tool gets the same file, keys and recodings. riskcore is used by its command, with
-a role for every column, until the verdict is "Safe": once with the links by numbers
-within the keys accepted, and once without ("to 1 %"). sdcMicro is used by its own calls
-with their defaults. Then both files meet the same attack, the same tables and the same
-regression.
+Each tool gets the same file, keys, recodings and goals. "Numbers": k = 3, and at most
+1 % of the records are found by their numbers. "Links": nor are they by keys and
+numbers. riskcore is used by its command, with a role for every column, until the
+verdict is "Safe"; for "numbers" the links within the keys are accepted. A swap that
+failed by chance is drawn again. sdcMicro is used by its own calls, with the same
+treatments, and once more as it comes. Then all files meet the same attack, the same
+tables and the same regression.
 
 RISKCORE_SDCMICRO names a copy of sdcMicro's repository, RISKCORE_POPULATIONS a folder
 with adult.csv, and RISKCORE_SURVEYS one with ses.RData and eusilc.RData of the R
@@ -16,10 +18,10 @@ file that is not there is left out. Nothing of them is part of the project.
 """
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +39,7 @@ from riskcore.protection.release.record import read_record
 PAGE = HERE.parent / "notes" / "guide.md"
 FOLDER = HERE.parent / "build" / "whole_job"
 AGES = "from:15,30,45,60"
+DRAWS = 3
 
 
 class Job(NamedTuple):
@@ -47,14 +50,13 @@ class Job(NamedTuple):
     keys: tuple[str, ...]
     numbers: tuple[str, ...] = ()
     weight: str = ""
-    household: str = ""  # for sdcMicro; riskcore drops it
     recode: dict[str, str] = {}  # noqa: RUF012
     roles: dict[str, str] = {}  # noqa: RUF012
     drop: tuple[str, ...] = ()
     model: str = ""
     pram: str = ""
-    safe: tuple[str, ...] = ()  # rules until the verdict is "Safe"
-    strict: tuple[str, ...] = ()  # rules until few are found by keys and numbers
+    hidden: tuple[str, ...] = ()  # rules until few are found by their numbers
+    unlinked: tuple[str, ...] = ()  # rules until few are by keys and numbers, too
     cost: tuple[str, ...] = ()  # keys that other columns would show
 
 
@@ -72,14 +74,13 @@ def jobs():
         ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex", "age"),
         amounts,
         weight="sampling_weight",
-        household="ori_hid",
         recode={"age": AGES},
         roles={"hhcivil": "sensitive"},
         drop=("ori_hid", "household_weights"),
         model="income ~ sex + age + hhcivil",
         pram="hhcivil",
-        safe=swapped(amounts, "swap:50%", 1),
-        strict=swapped(amounts, "swap:50%", 8),
+        hidden=swapped(amounts, "swap:50%", 1),
+        unlinked=swapped(amounts, "swap:50%", 8),
     )
     incomes = ("py010n", "py090n", "py100n", "eqIncome")
     yield Job(
@@ -88,7 +89,6 @@ def jobs():
         ("db040", "hsize", "age", "rb090", "pl030", "pb220a"),
         incomes,
         weight="rb050",
-        household="db030",
         recode={"age": "from:16,30,45,60,75", "hsize": "top:5"},
         drop=(
             "db030", "rb030", "db090", "eqSS", "py050n", "py110n", "py120n", "py130n",
@@ -96,8 +96,8 @@ def jobs():
             "hy130n", "hy145n",
         ),
         model="py010n ~ rb090 + age + pl030",
-        safe=("+".join(incomes) + "=microaggregate:150",),
-        strict=swapped(incomes, "swap:50%:within=rb090", 8),
+        hidden=("+".join(incomes) + "=microaggregate:150",),
+        unlinked=swapped(incomes, "swap:50%:within=rb090", 8),
         cost=("hsize=never", "db040=never", "age=500", "pl030=500"),
     )  # fmt: skip
     earned = ("earnings", "earningsHour", "hoursPaid")
@@ -119,8 +119,8 @@ def jobs():
         ),
         model="earningsHour ~ sex + age + education",
         pram="contract",
-        safe=("+".join(earned) + "=microaggregate:150", "weights=share-weights:5"),
-        strict=(
+        hidden=("+".join(earned) + "=microaggregate:150", "weights=share-weights:5"),
+        unlinked=(
             *swapped(earned, "swap:50%:within=sex+education", 8),
             "weights=share-weights:5",
         ),
@@ -139,8 +139,8 @@ def jobs():
         ),
         model="RESREVENUE ~ RESSALES",
         pram="MONTH",
-        safe=("+".join(sales) + "=microaggregate:100",),
-        strict=swapped(sales, "swap:50%", 4),
+        hidden=("+".join(sales) + "=microaggregate:100",),
+        unlinked=swapped(sales, "swap:50%", 4),
     )  # fmt: skip
     yield Job(
         "adult",
@@ -159,14 +159,13 @@ def jobs():
         ("region", "sex", "age", "relate", "ethnic", "religion", "occupation"),
         ("income",),
         weight="weight",
-        household="hhid",
         recode={"age": AGES},
         roles={"highest_degree": "sensitive"},
         drop=("hhid", "clust", "hsize", "nation"),
         model="income ~ sex + age + region",
         pram="highest_degree",
-        safe=("income=microaggregate:100",),
-        strict=swapped(("income",), "swap:50%:within=region+sex", 3),
+        hidden=("income=microaggregate:100",),
+        unlinked=swapped(("income",), "swap:50%:within=region+sex", 3),
         cost=("region=never", "sex=never"),
     )
     pay = ("SALARY", "SALBEGIN", "PREVEXP")
@@ -180,8 +179,8 @@ def jobs():
         drop=("ID", "BDATE"),
         model="SALARY ~ GENDER + EDUC",
         pram="JOBTIME",
-        safe=swapped(pay, "swap:40%", 1),
-        strict=swapped(pay, "swap:50%", 8),
+        hidden=swapped(pay, "swap:40%", 1),
+        unlinked=swapped(pay, "swap:50%", 8),
         cost=("JOBCAT=never",),
     )
 
@@ -264,36 +263,50 @@ def command_line(job, rules, output):
 
 
 def by_riskcore(job, rules, accepted=()):
-    """Return what riskcore releases, None with a printed reason if it refuses.
+    """Return what riskcore releases, None if it refuses every draw.
 
     ``accepted`` are numbers whose links within the keys are accepted.
     """
     python = [sys.executable, "-m", "riskcore"]
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / f"safe{Path(job.file).suffix}")
-        start = time.perf_counter()
+        start = children_seconds()
         look = [*python, "describe", str(FOLDER / job.file), "--quiet"]
         subprocess.run(look, capture_output=True, check=True)
         words = command_line(job, rules, output)
         if accepted:
             reasons = [f"{name}=known only roughly" for name in accepted]
             words += ["--accept", *reasons]
-        done = subprocess.run(
-            [*python, *words], capture_output=True, text=True, check=False
-        )
-        seconds = time.perf_counter() - start
-        if done.returncode:
-            text = done.stdout.partition("\n  records ")[0] or done.stderr
-            print(" ".join(words), text, sep="\n", file=sys.stderr)
+        said, draws = released_by([*python, *words])
+        if said is None:
             return None
+        seconds = children_seconds() - start
         record = read_record(f"{output}.private.json")
         before = relink.frame_of(FOLDER / job.file)
         rows = relink.order_of(before, record)
         before = recoded(before, job, record.settings.recodings).iloc[rows]
         after = relink.frame_of(output)
-    verdict = next(one for one in done.stdout.splitlines() if "with the keys" in one)
+        after = relink.in_words(before, after, output, job.recode)
+    verdict = next(one for one in said.splitlines() if "with the keys" in one)
     says = verdict.strip().partition(" with")[0] + ", accepted" * bool(accepted)
-    return Released.of(before, after, 2, seconds, says)
+    return Released.of(before, after, 1 + draws, seconds, says)
+
+
+def released_by(command):
+    """Return what a command that releases says, None if it refuses, and its draws."""
+    for draws in range(1, DRAWS + 1):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if not done.returncode:
+            return done.stdout, draws
+        text = done.stdout.partition("Open leaks")[2] or done.stderr
+        print(*command[-2:], text.partition("\n  records ")[0], file=sys.stderr)
+    return None, DRAWS
+
+
+def children_seconds():
+    """Return the processor seconds of all programs run from here."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def recoded(frame, job, recodings):
@@ -307,56 +320,71 @@ BY_SDCMICRO = """\
 data <- as.data.frame(fread("data.csv", na.strings = ""))
 keys <- c({keys})
 for (name in c(keys, {pram})) data[[name]] <- factor(data[[name]])
+seconds <- function(call) sum(system.time(call)[c(1, 2, 4, 5)])
 set.seed(1)
-work <- function() {{
+first <- seconds({{
   sdc <- createSdcObj(data, keyVars = keys, {roles})
   sdc <- localSuppression(sdc, k = 3)
+}})
+suppressed <- sdc
+"""
+TREATED = """
+set.seed(1)
+sdc <- suppressed
+tell("seconds{at}", first + seconds({{
   {steps}
   print(sdc)
-  sdc
-}}
-sdc <- timed("work", work())
-tell("risk", if (length(sdc@risk$numeric)) unlist(sdc@risk$numeric) else NaN)
-write.csv(extractManipData(sdc), "{output}", row.names = FALSE, na = "")
+}}))
+tell("risk{at}", if (length(sdc@risk$numeric)) unlist(sdc@risk$numeric) else NaN)
+write.csv(extractManipData(sdc), "{folder}/{at}.csv", row.names = FALSE, na = "")
 """
 
 
-def by_sdcmicro(job, before, noise):
-    """Return what sdcMicro releases of a recoded frame, by noise or in groups."""
-    steps = []
-    if job.numbers:
-        call = "addNoise(sdc)" if noise else "microaggregation(sdc, aggr = 3)"
-        steps.append(call)
-    if noise and job.pram:
-        steps.append("pram(sdc)")
+def by_sdcmicro(job, before, treatments):
+    """Return what sdcMicro releases of a recoded frame, for each list of calls."""
     roles = {
         "numVars": job.numbers,
-        "pramVars": [job.pram] if "pram(sdc)" in steps else [],
+        "pramVars": [job.pram] if job.pram else [],
         "weightVar": [job.weight] if job.weight else [],
-        "hhId": [job.household] if job.household else [],
     }
     said = [f"{name} = c({quoted(given)})" for name, given in roles.items() if given]
-    used = {*job.keys, *job.numbers, *job.roles, job.weight, job.household}
+    used = {*job.keys, *job.numbers, *job.roles, job.weight}
     frame = before[[name for name in before if name in used]]
     names = {name: f"v{at}" for at, name in enumerate(frame)}
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "safe.csv"
         program = BY_SDCMICRO.format(
             keys=quoted(job.keys),
             pram=quoted(roles["pramVars"]) or "NULL",
             roles=", ".join(said),
-            steps="\n  ".join(f"sdc <- {call}" for call in steps),
-            output=output,
         )
         for name, short in names.items():
             program = program.replace(f'"{name}"', f'"{short}"')
+        for at, calls in enumerate(treatments):
+            steps = "\n  ".join(f"sdc <- {call}" for call in calls)
+            program += TREATED.format(at=at, steps=steps, folder=folder)
         told = peer.run(program, data=frame.rename(columns=names))
-        after = pandas.read_csv(output, dtype=None).set_axis(list(frame), axis=1)
-    (risk,) = told["risk"]
-    says = "" if np.isnan(risk) else f"dRisk {100 * risk:.2f} %"
-    # createSdcObj, recodings, localSuppression, the others, extractManipData, write.
-    count = 4 + len(job.recode) + len(steps)
-    return Released.of(frame, after, count, told["work.seconds"][0], says)
+        for at, calls in enumerate(treatments):
+            after = pandas.read_csv(Path(folder) / f"{at}.csv")
+            ((risk,), (seconds,)) = told[f"risk{at}"], told[f"seconds{at}"]
+            says = "" if np.isnan(risk) else f"dRisk {100 * risk:.2f} %"
+            # createSdcObj, recodings, localSuppression, these, extract, write.
+            count = 4 + len(job.recode) + len(calls)
+            after = after.set_axis(list(frame), axis=1)
+            yield Released.of(frame, after, count, seconds, says)
+
+
+def calls_of(rules):
+    """Return the calls of sdcMicro that treat all numbers as these rules do."""
+    names, _, rule = rules[0].partition("=")
+    method, size = rule.split(":")[:2]
+    if method == "microaggregate":
+        return [f"microaggregation(sdc, aggr = {size})"]
+    times = sum(each.startswith(f"{names}=swap") for each in rules)
+    share = size.removesuffix("%")
+    return [
+        f"rankSwap(sdc, P = {share}, TopPercent = 0, BottomPercent = 0, seed = {at})"
+        for at in range(1, times + 1)
+    ]
 
 
 def quoted(names):
@@ -383,14 +411,12 @@ def found(job, released):
     known = {name: categories[name] for name in job.keys if name in categories}
     if not amounts:
         return "", "", ""
-    shares = []
+    numbers = list(job.numbers)
+    equal = relink.equal_values(before[numbers], after[numbers], rows)[1]
+    shares = [equal - 1 / len(rows)]
     for case in (({}, amounts), (known, amounts)):
         right, chance = relink.linked(*case, rows)
         shares.append(right.mean() - chance.mean())
-    numbers = list(job.numbers)
-    shares.append(
-        relink.equal_values(before[numbers], after[numbers], rows)[1] - 1 / len(rows)
-    )
     return [f"{100 * share:.2f} %" for share in shares]
 
 
@@ -422,16 +448,17 @@ def regression(job, released):
     return f"{model.status}, {max(moves, default=float('nan')):.1f} s.e."
 
 
-def row(job, tool, released):
+def row(job, label, released):
     """Return a row of the table."""
+    if released is None:
+        return [label, f"refused {DRAWS} times", *[""] * (len(HEADER) - 2)]
     names = list(released.after)
     before, after = released.before, released.after
     blanks = sum(int((after[n].isna() & before[n].notna()).sum()) for n in names)
     equal = {n: same(before[n], after[n]) | after[n].isna().to_numpy() for n in names}
     altered = sum(int((~one).sum()) for one in equal.values())
     return [
-        job.name,
-        tool,
+        label,
         released.says,
         str(released.steps),
         f"{released.seconds:.1f}",
@@ -443,26 +470,59 @@ def row(job, tool, released):
     ]
 
 
-def rows_of(job):
-    """Return the rows of a job."""
-    rows = []
-
-    def add(tool, released):
-        if released is not None:
-            rows.append(row(job, tool, released))
-            print(f"| {' | '.join(rows[-1])} |", flush=True)
-
-    add("riskcore", by_riskcore(job, job.safe, job.numbers))
-    if job.strict:
-        add("riskcore, to 1 %", by_riskcore(job, job.strict))
+def section(job):
+    """Return the caption and the table of a job."""
     frame = relink.frame_of(FOLDER / job.file)
+    rows = [row(job, *one) for one in releases(job, frame)]
+    numbers = f"; numbers {', '.join(job.numbers)}" if job.numbers else ""
+    about = (
+        f"**{job.name}**: {len(frame):,} records; keys {', '.join(job.keys)}{numbers}."
+    )
+    goals = {"numbers": job.hidden, "links": job.unlinked}
+    for goal, rules in goals.items():
+        if rules:
+            about += f" {goal.capitalize()}: {in_short(rules)}."
+    return f"{about}\n\n{table(HEADER, rows, texts=2)}"
+
+
+def releases(job, frame):
+    """Yield a label and a release for each goal and tool."""
+    goals = {"numbers": job.hidden, "links": job.unlinked} if job.numbers else {}
+    treatments = {goal: calls_of(rules) for goal, rules in goals.items()}
+    if job.numbers:
+        treatments["groups of 3"] = ["microaggregation(sdc, aggr = 3)"]
+        treatments["noise"] = ["addNoise(sdc)"]
+    else:
+        goals = {"keys": ()}
+        treatments = {"keys": []}
+    if job.pram:
+        last = list(treatments)[-1]
+        treatments[f"{last}, pram"] = [*treatments[last], "pram(sdc)"]
     frame = recoded(frame, job, recodings_of(job))
-    name = "localSuppression" + (", microaggregation" if job.numbers else "")
-    add(f"sdcMicro: {name}", by_sdcmicro(job, frame, noise=False))
-    parts = ["localSuppression", *["addNoise"] * bool(job.numbers)]
-    parts += ["pram"] * bool(job.pram)
-    add(f"sdcMicro: {', '.join(parts)}", by_sdcmicro(job, frame, noise=True))
-    return rows
+    theirs = zip(treatments, by_sdcmicro(job, frame, treatments.values()), strict=True)
+    for goal, rules in goals.items():
+        yield (
+            f"{goal}: riskcore",
+            by_riskcore(job, rules, job.numbers if goal == "numbers" else ()),
+        )
+        yield f"{goal}: sdcMicro", next(theirs)[1]
+    for treatment, released in theirs:
+        yield f"sdcMicro, {treatment}", released
+
+
+def in_short(rules):
+    """Return rules as code, the same rule of several columns once."""
+    times = {}
+    for each in rules:
+        names, _, rule = each.partition("=")
+        rule = each if rule.startswith("share") else rule
+        times.setdefault(rule, {}).setdefault(names, 0)
+        times[rule][names] += 1
+    shown = []
+    for rule, names in times.items():
+        most = max(names.values())
+        shown.append(f"`{rule}`" + f" {most} times" * (most > 1))
+    return " and ".join(shown)
 
 
 def recodings_of(job):
@@ -472,8 +532,8 @@ def recodings_of(job):
 
 
 HEADER = [
-    "file", "tool", "it says", "steps", "seconds", "blanks", "altered", "numbers",
-    "keys and numbers", "equal values", "tables", "regression",
+    "goal: tool", "it says", "steps", "seconds", "blanks", "altered", "equal",
+    "numbers", "keys and numbers", "tables", "regression",
 ]  # fmt: skip
 
 
@@ -481,20 +541,20 @@ def main():
     chosen = sys.argv[1:]
     reason = peer.lacking()
     if reason:
-        print(f"The table stays: {reason}")
+        print(f"The tables stay: {reason}")
         return
     prepare()
-    rows = []
+    sections = [f"{origin('numpy')}, sdcMicro {peer.version()}."]
     for job in jobs():
         if chosen and job.name.partition(",")[0] not in chosen:
             continue
         if (FOLDER / job.file).exists():
-            rows += rows_of(job)
+            sections.append(section(job))
+            print(sections[-1], flush=True)
         else:
             print(f"{job.name} is left out: {FOLDER / job.file} is not there")
     if not chosen:
-        about = f"{origin('numpy')}, sdcMicro {peer.version()}."
-        replace(PAGE, "whole_job", f"{about}\n\n{table(HEADER, rows, texts=3)}")
+        replace(PAGE, "whole_job", "\n\n".join(sections))
 
 
 if __name__ == "__main__":
