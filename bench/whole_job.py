@@ -60,9 +60,9 @@ class Job(NamedTuple):
     cost: tuple[str, ...] = ()  # keys that other columns would show
 
 
-def swapped(numbers, rule, times):
-    """Return rules that swap each number several times."""
-    return tuple(f"{name}={rule}" for _ in range(times) for name in numbers)
+def each(numbers, rule):
+    """Return a rule for each of some numbers."""
+    return tuple(f"{name}={rule}" for name in numbers)
 
 
 def jobs():
@@ -79,8 +79,8 @@ def jobs():
         drop=("ori_hid", "household_weights"),
         model="income ~ sex + age + hhcivil",
         pram="hhcivil",
-        hidden=swapped(amounts, "swap:50%", 1),
-        unlinked=swapped(amounts, "swap:50%", 8),
+        hidden=each(amounts, "swap:50%"),
+        unlinked=each(amounts, "swap:99%"),
     )
     incomes = ("py010n", "py090n", "py100n", "eqIncome")
     yield Job(
@@ -97,7 +97,7 @@ def jobs():
         ),
         model="py010n ~ rb090 + age + pl030",
         hidden=("+".join(incomes) + "=microaggregate:150",),
-        unlinked=swapped(incomes, "swap:50%:within=rb090", 8),
+        unlinked=each(incomes, "swap:99%:within=rb090"),
         cost=("hsize=never", "db040=never", "age=500", "pl030=500"),
     )  # fmt: skip
     earned = ("earnings", "earningsHour", "hoursPaid")
@@ -121,7 +121,7 @@ def jobs():
         pram="contract",
         hidden=("+".join(earned) + "=microaggregate:150", "weights=share-weights:5"),
         unlinked=(
-            *swapped(earned, "swap:50%:within=sex+education", 8),
+            *each(earned, "swap:99%:within=sex+education"),
             "weights=share-weights:5",
         ),
         cost=("size=never", "location=never", "NACE1=500"),
@@ -140,7 +140,7 @@ def jobs():
         model="RESREVENUE ~ RESSALES",
         pram="MONTH",
         hidden=("+".join(sales) + "=microaggregate:100",),
-        unlinked=swapped(sales, "swap:50%", 4),
+        unlinked=each(sales, "swap:99%:within=STATE"),
     )  # fmt: skip
     yield Job(
         "adult",
@@ -165,7 +165,7 @@ def jobs():
         model="income ~ sex + age + region",
         pram="highest_degree",
         hidden=("income=microaggregate:100",),
-        unlinked=swapped(("income",), "swap:50%:within=region+sex", 3),
+        unlinked=each(("income",), "swap:99%:within=region+sex"),
         cost=("region=never", "sex=never"),
     )
     pay = ("SALARY", "SALBEGIN", "PREVEXP")
@@ -179,8 +179,8 @@ def jobs():
         drop=("ID", "BDATE"),
         model="SALARY ~ GENDER + EDUC",
         pram="JOBTIME",
-        hidden=swapped(pay, "swap:40%", 1),
-        unlinked=swapped(pay, "swap:50%", 8),
+        hidden=each(pay, "swap:40%"),
+        unlinked=each(pay, "swap:99%"),
         cost=("JOBCAT=never",),
     )
 
@@ -374,16 +374,16 @@ def by_sdcmicro(job, before, treatments):
 
 
 def calls_of(rules):
-    """Return the calls of sdcMicro that treat all numbers as these rules do."""
-    names, _, rule = rules[0].partition("=")
-    method, size = rule.split(":")[:2]
+    """Return the calls of sdcMicro that treat all numbers as these rules do.
+
+    Its P is a share, although documented as a percentage (notes/errata.md).
+    """
+    method, size = rules[0].partition("=")[2].split(":")[:2]
     if method == "microaggregate":
         return [f"microaggregation(sdc, aggr = {size})"]
-    times = sum(each.startswith(f"{names}=swap") for each in rules)
-    share = size.removesuffix("%")
+    share = float(size.removesuffix("%")) / 100
     return [
-        f"rankSwap(sdc, P = {share}, TopPercent = 0, BottomPercent = 0, seed = {at})"
-        for at in range(1, times + 1)
+        f"rankSwap(sdc, P = {share}, TopPercent = 0, BottomPercent = 0, seed = 1)",
     ]
 
 
@@ -511,18 +511,9 @@ def releases(job, frame):
 
 
 def in_short(rules):
-    """Return rules as code, the same rule of several columns once."""
-    times = {}
-    for each in rules:
-        names, _, rule = each.partition("=")
-        rule = each if rule.startswith("share") else rule
-        times.setdefault(rule, {}).setdefault(names, 0)
-        times[rule][names] += 1
-    shown = []
-    for rule, names in times.items():
-        most = max(names.values())
-        shown.append(f"`{rule}`" + f" {most} times" * (most > 1))
-    return " and ".join(shown)
+    """Return rules as code; a rule of each number stands once."""
+    shown = (one.partition("=")[2] for one in rules)
+    return " and ".join(f"`{one}`" for one in dict.fromkeys(shown))
 
 
 def recodings_of(job):
