@@ -120,6 +120,8 @@ def in_words(before, after, path, recoded):
         for name in recoded
         if name in after and name in labels and numbers(before[name]) is None
     }
+    for name, column in shown.items():
+        assert set(column.dropna()) <= set(as_labels(before[name]).dropna()), name
     return after.assign(**shown)
 
 

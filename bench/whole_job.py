@@ -3,12 +3,12 @@
     python -m bench.whole_job              # all files that are there, some 30 minutes
     python -m bench.whole_job ses adult    # these alone; the page stays
 
-Each tool gets the same file, keys, recodings and goals. "Numbers": k = 3, and at most
-1 % of the records are found by their numbers. "Links": nor are they by keys and
-numbers. riskcore is used by its command, with a role for every column, until the
-verdict is "Safe"; for "numbers" the links within the keys are accepted. A swap that
-failed by chance is drawn again. sdcMicro is used by its own calls, with the same
-treatments, and once more as it comes. Then all files meet the same attack, the same
+Each tool gets the same file, keys, recodings, treatments and goals. "Numbers": k = 3,
+and at most 1 % of the records are found by their numbers. "Keys and numbers": nor are
+they by keys and numbers together. riskcore is used by its command, with a role for
+every column, until the verdict is "Safe"; for the first goal the links within the keys
+are accepted. A swap that is refused by chance is drawn again. sdcMicro is used by its
+own calls; "defaults" are its own treatments. All files meet the same attack, the same
 tables and the same regression.
 
 RISKCORE_SDCMICRO names a copy of sdcMicro's repository, RISKCORE_POPULATIONS a folder
@@ -39,7 +39,7 @@ from riskcore.protection.release.record import read_record
 PAGE = HERE.parent / "notes" / "guide.md"
 FOLDER = HERE.parent / "build" / "whole_job"
 AGES = "from:15,30,45,60"
-DRAWS = 3
+DRAWS = 5
 
 
 class Job(NamedTuple):
@@ -80,7 +80,7 @@ def jobs():
         model="income ~ sex + age + hhcivil",
         pram="hhcivil",
         hidden=each(amounts, "swap:50%"),
-        unlinked=each(amounts, "swap:99%"),
+        unlinked=each(amounts, "swap:99%:within=sex+age"),
     )
     incomes = ("py010n", "py090n", "py100n", "eqIncome")
     yield Job(
@@ -97,7 +97,7 @@ def jobs():
         ),
         model="py010n ~ rb090 + age + pl030",
         hidden=("+".join(incomes) + "=microaggregate:150",),
-        unlinked=each(incomes, "swap:99%:within=rb090"),
+        unlinked=each(incomes, "swap:99%:within=rb090+pl030"),
         cost=("hsize=never", "db040=never", "age=500", "pl030=500"),
     )  # fmt: skip
     earned = ("earnings", "earningsHour", "hoursPaid")
@@ -165,7 +165,7 @@ def jobs():
         model="income ~ sex + age + region",
         pram="highest_degree",
         hidden=("income=microaggregate:100",),
-        unlinked=each(("income",), "swap:99%:within=region+sex"),
+        unlinked=each(("income",), "swap:99%:within=region+sex+age"),
         cost=("region=never", "sex=never"),
     )
     pay = ("SALARY", "SALBEGIN", "PREVEXP")
@@ -180,7 +180,7 @@ def jobs():
         model="SALARY ~ GENDER + EDUC",
         pram="JOBTIME",
         hidden=each(pay, "swap:40%"),
-        unlinked=each(pay, "swap:99%"),
+        unlinked=each(pay, "swap:99%:within=JOBCAT"),
         cost=("JOBCAT=never",),
     )
 
@@ -327,6 +327,15 @@ first <- seconds({{
   sdc <- localSuppression(sdc, k = 3)
 }})
 suppressed <- sdc
+swap <- function(...) rankSwap(..., TopPercent = 0, BottomPercent = 0, seed = 1)
+# Its rankSwap knows no strata.
+swap_within <- function(sdc, names, P) {{
+  numbers <- get.sdcMicroObj(sdc, "manipNumVars")
+  for (rows in split(seq_len(nrow(data)), data[names], drop = TRUE))
+    if (length(rows) > 1)
+      numbers[rows, ] <- swap(numbers[rows, , drop = FALSE], P = P)
+  dUtility(dRisk(set.sdcMicroObj(sdc, "manipNumVars", list(numbers))))
+}}
 """
 TREATED = """
 set.seed(1)
@@ -357,11 +366,11 @@ def by_sdcmicro(job, before, treatments):
             pram=quoted(roles["pramVars"]) or "NULL",
             roles=", ".join(said),
         )
-        for name, short in names.items():
-            program = program.replace(f'"{name}"', f'"{short}"')
         for at, calls in enumerate(treatments):
             steps = "\n  ".join(f"sdc <- {call}" for call in calls)
             program += TREATED.format(at=at, steps=steps, folder=folder)
+        for name, short in names.items():
+            program = program.replace(f'"{name}"', f'"{short}"')
         told = peer.run(program, data=frame.rename(columns=names))
         for at, calls in enumerate(treatments):
             after = pandas.read_csv(Path(folder) / f"{at}.csv")
@@ -378,13 +387,16 @@ def calls_of(rules):
 
     Its P is a share, although documented as a percentage (notes/errata.md).
     """
-    method, size = rules[0].partition("=")[2].split(":")[:2]
+    if not rules:
+        return []
+    method, size, *strata = rules[0].partition("=")[2].split(":")
     if method == "microaggregate":
         return [f"microaggregation(sdc, aggr = {size})"]
     share = float(size.removesuffix("%")) / 100
-    return [
-        f"rankSwap(sdc, P = {share}, TopPercent = 0, BottomPercent = 0, seed = 1)",
-    ]
+    if not strata:
+        return [f"swap(sdc, P = {share})"]
+    names = strata[0].removeprefix("within=").split("+")
+    return [f"swap_within(sdc, c({quoted(names)}), P = {share})"]
 
 
 def quoted(names):
@@ -474,40 +486,44 @@ def section(job):
     """Return the caption and the table of a job."""
     frame = relink.frame_of(FOLDER / job.file)
     rows = [row(job, *one) for one in releases(job, frame)]
-    numbers = f"; numbers {', '.join(job.numbers)}" if job.numbers else ""
-    about = (
-        f"**{job.name}**: {len(frame):,} records; keys {', '.join(job.keys)}{numbers}."
-    )
-    goals = {"numbers": job.hidden, "links": job.unlinked}
-    for goal, rules in goals.items():
-        if rules:
-            about += f" {goal.capitalize()}: {in_short(rules)}."
-    return f"{about}\n\n{table(HEADER, rows, texts=2)}"
+    about = f"**{job.name}**: {len(frame):,} records; keys {', '.join(job.keys)}"
+    about += f"; numbers {', '.join(job.numbers)}" if job.numbers else ""
+    for goal, rules in goals_of(job).items():
+        about += f". {goal.capitalize()}: {in_short(rules)}" if rules else ""
+    return f"{about}.\n\n{table(HEADER, rows, texts=2)}"
+
+
+def goals_of(job):
+    """Return the rules for each goal."""
+    if not job.numbers:
+        return {"keys": ()}
+    return {"numbers": job.hidden, "keys and numbers": job.unlinked}
 
 
 def releases(job, frame):
     """Yield a label and a release for each goal and tool."""
-    goals = {"numbers": job.hidden, "links": job.unlinked} if job.numbers else {}
-    treatments = {goal: calls_of(rules) for goal, rules in goals.items()}
-    if job.numbers:
-        treatments["groups of 3"] = ["microaggregation(sdc, aggr = 3)"]
-        treatments["noise"] = ["addNoise(sdc)"]
-    else:
-        goals = {"keys": ()}
-        treatments = {"keys": []}
-    if job.pram:
-        last = list(treatments)[-1]
-        treatments[f"{last}, pram"] = [*treatments[last], "pram(sdc)"]
+    goals = goals_of(job)
     frame = recoded(frame, job, recodings_of(job))
-    theirs = zip(treatments, by_sdcmicro(job, frame, treatments.values()), strict=True)
+    calls = [calls_of(rules) for rules in goals.values()] + [*defaults(job).values()]
+    theirs = by_sdcmicro(job, frame, calls)
     for goal, rules in goals.items():
-        yield (
-            f"{goal}: riskcore",
-            by_riskcore(job, rules, job.numbers if goal == "numbers" else ()),
-        )
-        yield f"{goal}: sdcMicro", next(theirs)[1]
-    for treatment, released in theirs:
-        yield f"sdcMicro, {treatment}", released
+        accepted = job.numbers if goal == "numbers" else ()
+        yield f"{goal}: riskcore", by_riskcore(job, rules, accepted)
+        yield f"{goal}: sdcMicro", next(theirs)
+    for name, released in zip(defaults(job), theirs, strict=True):
+        yield f"defaults: sdcMicro, {name}", released
+
+
+def defaults(job):
+    """Return treatments as sdcMicro proposes them, as calls by name."""
+    found = {}
+    if job.numbers:
+        found["groups of 3"] = ["microaggregation(sdc, aggr = 3)"]
+        found["noise"] = ["addNoise(sdc)"]
+    if job.pram:
+        calls = found.pop("noise", [])
+        found["noise, pram" if calls else "pram"] = [*calls, "pram(sdc)"]
+    return found
 
 
 def in_short(rules):
@@ -523,7 +539,7 @@ def recodings_of(job):
 
 
 HEADER = [
-    "goal: tool", "it says", "steps", "seconds", "blanks", "altered", "equal",
+    "goal: tool", "it says", "steps", "seconds", "blanks", "altered", "equal values",
     "numbers", "keys and numbers", "tables", "regression",
 ]  # fmt: skip
 
