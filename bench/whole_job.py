@@ -331,7 +331,7 @@ swap <- function(...) rankSwap(..., TopPercent = 0, BottomPercent = 0, seed = 1)
 # Its rankSwap knows no strata.
 swap_within <- function(sdc, names, P) {{
   numbers <- get.sdcMicroObj(sdc, "manipNumVars")
-  for (rows in split(seq_len(nrow(data)), data[names], drop = TRUE))
+  for (rows in split(seq_len(nrow(data)), do.call(paste, data[names])))
     if (length(rows) > 1)
       numbers[rows, ] <- swap(numbers[rows, , drop = FALSE], P = P)
   dUtility(dRisk(set.sdcMicroObj(sdc, "manipNumVars", list(numbers))))
