@@ -115,13 +115,14 @@ def in_words(before, after, path, recoded):
     Files of SPSS and Stata have a number and a label for a category such as "< 15".
     """
     labels = labels_of(path)
-    shown = {
-        name: as_labels(after[name]).replace(labels[name])
-        for name in recoded
-        if name in after and name in labels and numbers(before[name]) is None
-    }
-    for name, column in shown.items():
-        assert set(column.dropna()) <= set(as_labels(before[name]).dropna()), name
+    shown = {}
+    for name in recoded:
+        if name not in after or name not in labels or numbers(before[name]) is not None:
+            continue
+        words = set(as_labels(before[name]).dropna())
+        of_code = {code: one for code, one in labels[name].items() if one in words}
+        shown[name] = as_labels(after[name]).replace(of_code)
+        assert set(shown[name].dropna()) <= words, name
     return after.assign(**shown)
 
 

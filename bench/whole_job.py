@@ -422,7 +422,7 @@ def found(job, released):
     amounts = {name: amounts[name] for name in amounts if name in job.numbers}
     known = {name: categories[name] for name in job.keys if name in categories}
     if not amounts:
-        return "", "", ""
+        return ["", "", ""]
     numbers = list(job.numbers)
     equal = relink.equal_values(before[numbers], after[numbers], rows)[1]
     shares = [equal - 1 / len(rows)]
@@ -460,10 +460,10 @@ def regression(job, released):
     return f"{model.status}, {max(moves, default=float('nan')):.1f} s.e."
 
 
-def row(job, label, released):
-    """Return a row of the table."""
+def column(job, label, released):
+    """Return a column of the table."""
     if released is None:
-        return [label, f"refused {DRAWS} times", *[""] * (len(HEADER) - 2)]
+        return [label, f"refused {DRAWS} times", *[""] * (len(FIGURES) - 2)]
     names = list(released.after)
     before, after = released.before, released.after
     blanks = sum(int((after[n].isna() & before[n].notna()).sum()) for n in names)
@@ -485,12 +485,18 @@ def row(job, label, released):
 def section(job):
     """Return the caption and the table of a job."""
     frame = relink.frame_of(FOLDER / job.file)
-    rows = [row(job, *one) for one in releases(job, frame)]
+    columns = [column(job, *one) for one in releases(job, frame)]
     about = f"**{job.name}**: {len(frame):,} records; keys {', '.join(job.keys)}"
     about += f"; numbers {', '.join(job.numbers)}" if job.numbers else ""
-    for goal, rules in goals_of(job).items():
-        about += f". {goal.capitalize()}: {in_short(rules)}" if rules else ""
-    return f"{about}.\n\n{table(HEADER, rows, texts=2)}"
+    treated = [f"{in_short(rules)} for {goal}" for goal, rules in goals_of(job).items()]
+    about += f". Treatment: {', '.join(treated)}" if job.numbers else ""
+    return f"{about}.\n\n{side_by_side(columns)}"
+
+
+def side_by_side(columns):
+    """Return a table with a row for each figure that there is."""
+    header, *rows = zip(FIGURES, *columns, strict=True)
+    return table(header, [row for row in rows if any(row[1:])])
 
 
 def goals_of(job):
@@ -538,9 +544,10 @@ def recodings_of(job):
     return dict(given)
 
 
-HEADER = [
-    "goal: tool", "it says", "steps", "seconds", "blanks", "altered", "equal values",
-    "numbers", "keys and numbers", "tables", "regression",
+FIGURES = [
+    "goal: tool", "it says", "steps", "seconds", "values blanked", "values altered",
+    "found by equal values", "found by numbers", "found by keys and numbers",
+    "tables, points", "regression",
 ]  # fmt: skip
 
 
