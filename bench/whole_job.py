@@ -58,6 +58,7 @@ class Job(NamedTuple):
     hidden: tuple[str, ...] = ()  # rules until few are found by their numbers
     unlinked: tuple[str, ...] = ()  # rules until few are by keys and numbers, too
     cost: tuple[str, ...] = ()  # keys that other columns would show
+    spare: tuple[str, ...] = ()  # keys that both tools shall spare
 
 
 def each(numbers, rule):
@@ -142,7 +143,7 @@ def jobs():
         hidden=("+".join(sales) + "=microaggregate:100",),
         unlinked=each(sales, "swap:99%:within=STATE"),
     )  # fmt: skip
-    yield Job(
+    adult = Job(
         "adult",
         "adult.csv",
         ("sex", "age", "race", "marital-status", "education", "workclass",
@@ -153,6 +154,9 @@ def jobs():
         model="salary-class ~ sex + race + education",
         pram="salary-class",
     )  # fmt: skip
+    yield adult
+    spare = ("sex", "race", "education")
+    yield adult._replace(name="adult, studied keys spared", spare=spare)
     yield Job(
         "ghana, Stata",
         "ghana.dta",
@@ -253,7 +257,7 @@ def command_line(job, rules, output):
         "--recode": [f"{name}={rule}" for name, rule in job.recode.items()],
         "--role": [f"{name}={role}" for name, role in roles.items()],
         "--drop": job.drop,
-        "--cost": job.cost,
+        "--cost": [*job.cost, *(f"{name}=500" for name in job.spare)],
         "--treat": rules,
     }
     words = ["protect", str(FOLDER / job.file), "--k", "3", "--shuffle", "--quiet"]
@@ -324,7 +328,7 @@ seconds <- function(call) sum(system.time(call)[c(1, 2, 4, 5)])
 set.seed(1)
 first <- seconds({{
   sdc <- createSdcObj(data, keyVars = keys, {roles})
-  sdc <- localSuppression(sdc, k = 3)
+  sdc <- localSuppression(sdc, k = 3, importance = {importance})
 }})
 suppressed <- sdc
 swap <- function(...) rankSwap(..., TopPercent = 0, BottomPercent = 0, seed = 1)
@@ -365,6 +369,7 @@ def by_sdcmicro(job, before, treatments):
             keys=quoted(job.keys),
             pram=quoted(roles["pramVars"]) or "NULL",
             roles=", ".join(said),
+            importance=importance(job),
         )
         for at, calls in enumerate(treatments):
             steps = "\n  ".join(f"sdc <- {call}" for call in calls)
@@ -380,6 +385,14 @@ def by_sdcmicro(job, before, treatments):
             count = 4 + len(job.recode) + len(calls)
             after = after.set_axis(list(frame), axis=1)
             yield Released.of(frame, after, count, seconds, says)
+
+
+def importance(job):
+    """Return the importance of each key in words of R, those to be spared first."""
+    if not job.spare:
+        return "NULL"
+    order = [*job.spare, *(name for name in job.keys if name not in job.spare)]
+    return f"c({', '.join(str(1 + order.index(name)) for name in job.keys)})"
 
 
 def calls_of(rules):
@@ -490,6 +503,7 @@ def section(job):
     about += f"; numbers {', '.join(job.numbers)}" if job.numbers else ""
     treated = [f"{in_short(rules)} for {goal}" for goal, rules in goals_of(job).items()]
     about += f". Treatment: {', '.join(treated)}" if job.numbers else ""
+    about += f". Spared: {', '.join(job.spare)}" if job.spare else ""
     return f"{about}.\n\n{side_by_side(columns)}"
 
 
