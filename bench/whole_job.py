@@ -1,6 +1,6 @@
 """Take surveys through the whole job: riskcore and sdcMicro side by side.
 
-    python -m bench.whole_job              # all files that are there, some 30 minutes
+    python -m bench.whole_job              # all files that are there, some 15 minutes
     python -m bench.whole_job ses adult    # these alone; the page stays
 
 Each tool gets the same file, keys, recodings, treatments and goals. "Numbers": k = 3,
@@ -442,7 +442,7 @@ def found(job, released):
     for case in (({}, amounts), (known, amounts)):
         right, chance = relink.linked(*case, rows)
         shares.append(right.mean() - chance.mean())
-    return [f"{100 * share:.2f} %" for share in shares]
+    return [f"{round(100 * share, 2) + 0.0:.2f} %" for share in shares]
 
 
 def moved(job, released):
