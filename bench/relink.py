@@ -55,7 +55,7 @@ FILES = {
     ],
 }
 # Inputs that a program of the page made from the output of a pass.
-PASSES = {"base.dta": "suf.dta"}
+PASSES = {"base.dta": "office.dta"}
 
 
 def frame_of(path):
