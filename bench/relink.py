@@ -12,8 +12,10 @@ probability 1/m. Chance is a random pick among those that agree in the categorie
 A column that is text or has at most 50 values is a category, any other a number. This
 attack is written apart from `riskcore.numeric_risk`, on pandas and SciPy.
 
-Where a file shows who lives together, households are attacked as well: by the columns
-that members share, and by the keys of all members together.
+Besides the columns he may know (keys, numbers, all), the few columns are shown that
+find most: with the nearest number, and with equal values. Households are attacked by equal
+values, and by the keys of all members: in a file without household ids, the members are
+among the records that agree in whatever members share, blanks included.
 """
 
 import contextlib
