@@ -13,9 +13,9 @@ A column that is text or has at most 50 values is a category, any other a number
 attack is written apart from `riskcore.numeric_risk`, on pandas and SciPy.
 
 Besides the columns he may know (keys, numbers, all), the few columns are shown that
-find most: with the nearest number, and with equal values. Households are attacked by equal
-values, and by the keys of all members: in a file without household ids, the members are
-among the records that agree in whatever members share, blanks included.
+find most: with the nearest number, and with equal values. Households are attacked by
+equal values, and by the keys of all members: in a file without household ids, the
+members are among the records that agree in whatever members share, blanks included.
 """
 
 import contextlib
