@@ -290,7 +290,7 @@ def by_riskcore(job, rules, accepted=()):
         rows = relink.order_of(before, record)
         before = recoded(before, job, record.settings.recodings).iloc[rows]
         after = relink.frame_of(output)
-        after = relink.in_words(before, after, output, job.recode)
+        after = in_words(before, after, output, job.recode)
     verdict = next(one for one in said.splitlines() if "with the keys" in one)
     says = verdict.strip().partition(" with")[0] + ", accepted" * bool(accepted)
     return Released.of(before, after, 1 + draws, seconds, says)
@@ -311,6 +311,41 @@ def children_seconds():
     """Return the processor seconds of all programs run from here."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def in_words(before, after, path, recoded):
+    """Return a safe file with the labels of recoded columns whose categories are words.
+
+    Files of SPSS and Stata have a number and a label for a category such as "< 15".
+    """
+    labels = labels_of(path)
+    shown = {}
+    for name in {*recoded} & {*after} & {*labels}:
+        if relink.numbers(before[name]) is None:
+            words = set(relink.as_labels(before[name]).dropna())
+            of_code = {code: one for code, one in labels[name].items() if one in words}
+            shown[name] = relink.as_labels(after[name]).replace(of_code)
+            assert set(shown[name].dropna()) <= words, name
+    return after.assign(**shown)
+
+
+def labels_of(path):
+    """Return the labels of codes by column, those of SPSS and Stata files."""
+    import pyreadstat
+
+    readers = {".sav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta}
+    if Path(path).suffix not in readers:
+        return {}
+    _, found = readers[Path(path).suffix](str(path), metadataonly=True)
+    return {
+        name: dict(zip(_texts(labels), labels.values(), strict=True))
+        for name, labels in found.variable_value_labels.items()
+    }
+
+
+def _texts(codes):
+    """Return codes as texts."""
+    return relink.as_labels(pandas.Series([*codes]))
 
 
 def recoded(frame, job, recodings):
