@@ -75,7 +75,7 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
         "altered": {
             str(name): int(treated.altered(name).sum()) for name in treated.after
         },
-        **treated.effects().to_dict(),
+        **treated.effects(),
         "told": treated.told,
     }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +29,9 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
-    checked_names,
     checked_whole,
     enter,
     mean_of,
-    options_of,
-    shown_strata,
-    strata_of,
     whole_of,
 )
 from riskcore.protection.treatments.strata import strata
@@ -67,30 +63,25 @@ class Microaggregation(Treatment):
 
     kind = "microaggregate"
     alters = True
+    columns = (1, math.inf)
 
-    def __post_init__(self) -> None:
-        checked_whole("k", self.k, 2)
-        checked_names(self.within)
-
-    @property
-    def columns(self) -> tuple[int, float]:
-        """The fewest and the most columns that it takes together."""
-        return 1, math.inf
+    def checked(self) -> dict[str, Any]:
+        """Return the size of the smallest group."""
+        return {"k": checked_whole("k", self.k, 2)}
 
     @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``3`` or ``3:within=REGION``."""
-        argument, options = options_of(words, ("within",))
-        return cls(whole_of(argument, "the size of a group"), strata_of(options))
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the size of the smallest group."""
+        return {"k": whole_of(argument, "the size of a group")}
 
-    def words(self) -> str:
-        """Return the words of the rule."""
-        return f"{self.k}{shown_strata(self.within)}"
+    def argument(self) -> str:
+        """Return the size of the smallest group."""
+        return str(self.k)
 
     def describe(self, public: bool) -> str:
         """Return "the mean of groups of at least 3 records"."""
-        within = f" within {', '.join(self.within)}" if self.within else ""
-        return f"the mean of groups of at least {self.k} similar records{within}"
+        groups = f"groups of at least {self.k} similar records"
+        return f"the mean of {groups}{self.in_strata()}"
 
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the means of the groups."""

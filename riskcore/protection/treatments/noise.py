@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -14,24 +13,17 @@ from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
-    Treatment,
-    checked_share,
+    ShareTreatment,
     enter,
-    flag,
     mean_of,
-    options_of,
-    percent_of,
     percent_words,
-    shown_percent,
     uniform,
 )
-
-_MOST = 10.0
 
 
 @enter
 @dataclass(frozen=True, slots=True)
-class Noise(Treatment):
+class Noise(ShareTreatment):
     """Values get normal noise; zeros, which often mean "none", stay zeros.
 
     Attributes
@@ -44,32 +36,17 @@ class Noise(Treatment):
         of the records that have all the columns, none of them 0.
     """
 
-    share: float
     correlated: bool = False
 
+    most = 10.0
     kind = "noise"
     alters = True
     random = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "share", checked_share("share", self.share, _MOST))
-        if not isinstance(self.correlated, bool):
-            raise ValueError("correlated: need true or false")
 
     @property
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
         return (2, math.inf) if self.correlated else (1, 1)
-
-    @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``10%`` or ``10%:correlated``."""
-        argument, options = options_of(words, ("correlated",))
-        return cls(percent_of(argument), flag(options, "correlated"))
-
-    def words(self) -> str:
-        """Return the words of the rule."""
-        return shown_percent(self.share) + (":correlated" if self.correlated else "")
 
     def describe(self, public: bool) -> str:
         """Return "with noise of 10 % of the standard deviation, zeros kept"."""

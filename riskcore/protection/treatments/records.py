@@ -15,7 +15,7 @@ from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.recode import column_like
 from riskcore.data.unsigned import Codes
 from riskcore.protection.treatments.apply import treated_columns
-from riskcore.protection.treatments.effects import Effects, effects
+from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import Floats, Names, Treatment
 
 Rules = Mapping[Names, Sequence[Treatment]]
@@ -55,20 +55,19 @@ class Treated:
         mask: NDArray[np.bool_] = (old != new) & ~(np.isnan(old) & np.isnan(new))
         return mask
 
-    def effects(self) -> Effects:
-        """Return what became of the columns of numbers."""
+    def effects(self) -> dict[str, Any]:
+        """Return what became of the columns of numbers, as plain data."""
+        before = {str(name): one for name, one in self.before.items()}
         after = {
             str(name): one
             for name, one in self.after.items()
             if name not in self.categorical
         }
-        before = {str(name): one for name, one in self.before.items()}
         found = effects(before, after, self.weights)
-        if self.weight is None or self.weight not in self.after:
-            return found
-        name = str(self.weight)  # weights are not weighted by themselves
-        own = effects(before, {name: after[name]}).columns
-        return replace(found, columns={**found.columns, **own})
+        if self.weight in self.after:  # weights are not weighted by themselves
+            name = str(self.weight)
+            found["columns"] |= effects(before, {name: after[name]})["columns"]
+        return found
 
     def recoded(self, coded: CodedRecords) -> CodedRecords:
         """Return coded records with the treated keys and weights."""
@@ -211,7 +210,7 @@ class _File:
             name: code_column(self.records, name).codes[rows]
             for each in rules.values()
             for rule in each
-            for name in getattr(rule, "within", ())
+            for name in rule.strata
         }
 
     def as_now(self, name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:

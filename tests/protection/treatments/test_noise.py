@@ -19,7 +19,7 @@ def treated(words, *columns, **more):
     names = tuple("abc"[: len(columns)])
     columns = dict(zip(names, (np.asarray(x, float) for x in columns), strict=True))
     rule = Treatment.of("x", words)
-    found = treated_columns(columns, {names: rule}, secret=SECRET, **more)
+    found = treated_columns(columns, {names: [rule]}, secret=SECRET, **more)
     return list(found.values())
 
 

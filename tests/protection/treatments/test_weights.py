@@ -72,11 +72,9 @@ def test_the_ends_of_a_draw():
         assert round_weights(np.array([0.3]), 0.1, drawn).tolist() == [0.3]
 
 
-def test_bases_that_are_refused():
+def test_a_base_above_a_weight_is_refused():
     with pytest.raises(ValueError, match="2 weights below 15 could become 0; the sm"):
         round_weights(np.array([10.0, 12.0, 20.0]), 15.0, numbers(4))
-    with pytest.raises(ValueError, match=r"base=0\.0: need a weight > 0"):
-        round_weights(WEIGHTS, 0.0, numbers(501))
 
 
 # Sharing
@@ -100,8 +98,6 @@ def test_classes_of_weights():
     assert weight_classes(np.array([1.0, 1, 1, 1, 2]), 2).tolist() == [0, 0, 0, 0, 1]
     assert weight_classes(np.array([1.0, 2, 2, 2]), 2).tolist() == [0, 1, 1, 1]
     assert weight_classes(np.ones(4), 3).tolist() == [0] * 4
-    with pytest.raises(ValueError, match="classes"):
-        weight_classes(WEIGHTS, 0)
 
 
 # Words
@@ -139,7 +135,7 @@ def treat(words, weights, **more):
     rule = Treatment.of("w", words)
     columns = {"w": weights}
     return treated_columns(
-        columns, {("w",): rule}, secret=secret_of_seed(5), **more
+        columns, {("w",): [rule]}, secret=secret_of_seed(5), **more
     )["w"]  # fmt: skip
 
 
