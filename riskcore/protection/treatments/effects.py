@@ -35,11 +35,11 @@ def effects(
         },
         "correlations": [
             {
-                "columns": list(pair),
-                "before": _correlation(*(before[name] for name in pair), weights),
-                "after": _correlation(*(after[name] for name in pair), weights),
+                "columns": [first, second],
+                "before": _correlation(before[first], before[second], weights),
+                "after": _correlation(after[first], after[second], weights),
             }
-            for pair in combinations(after, 2)
+            for first, second in combinations(after, 2)
         ],
     }
 

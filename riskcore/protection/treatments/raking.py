@@ -123,7 +123,8 @@ def _refuse_unequal(margins: Mapping[str, Margin]) -> None:
 
 def _sums(weights: Floats, margin: Margin) -> Floats:
     """Return the weights of each category, added in the order of the records."""
-    return np.bincount(margin.codes, weights, len(margin.totals))
+    sums = np.bincount(margin.codes, weights, len(margin.totals))
+    return np.asarray(sums, np.float64)
 
 
 def _error(weights: Floats, margins: Mapping[str, Margin]) -> float:
