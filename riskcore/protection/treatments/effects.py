@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from riskcore.comparison.measures import mean_and_variance, pearson, quantiles
+from riskcore.comparison.result import QUANTILES
 from riskcore.protection.treatments.rules import Floats
-
-SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def effects(
@@ -68,7 +67,7 @@ def _distribution(values: Floats, weight: Floats) -> dict[str, Any] | None:
     return {
         "mean": mean,
         "variance": variance,
-        "quantiles": quantiles(values, weight, SHARES),
+        "quantiles": quantiles(values, weight, QUANTILES),
         "zeros": zeros,
         "negatives": negatives,
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riskcore.comparison.cholesky import factored
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
@@ -19,6 +20,8 @@ from riskcore.protection.treatments.rules import (
     percent_words,
     uniform,
 )
+
+_ALIASED = 1e-12
 
 
 @enter
@@ -74,7 +77,7 @@ class Noise(ShareTreatment):
             return [x.copy()]
         weights = None if given.weights is None else given.weights[present]
         _, covariance = _moments(x[present][:, None], weights)
-        return [x + self.share * math.sqrt(covariance[0][0]) * deviates[0]]
+        return [x + self.share * math.sqrt(covariance[0, 0]) * deviates[0]]
 
     def _correlated(
         self, values: Sequence[Floats], deviates: Floats, given: Given
@@ -91,7 +94,8 @@ class Noise(ShareTreatment):
             )
         weights = None if given.weights is None else given.weights[full]
         mean, covariance = _moments(x[full], weights)
-        factor = _cholesky(covariance)
+        # A column that follows from those before it adds nothing.
+        factor, _ = factored(covariance, _ALIASED * covariance.diagonal())
         shrink = math.sqrt(1.0 + self.share * self.share)
         out = []
         for j, row in enumerate(factor):
@@ -109,34 +113,10 @@ def _normal(given: Given, size: int) -> Floats:
     return deviates
 
 
-def _moments(
-    x: Floats, weights: Floats | None
-) -> tuple[list[float], list[list[float]]]:
+def _moments(x: Floats, weights: Floats | None) -> tuple[list[float], Floats]:
     """Return the means and the covariances of columns, shape (n, p), n > 1."""
-    n, p = x.shape
+    n = len(x)
     mean = [mean_of(column, weights) for column in x.T]
     apart = [column - center for column, center in zip(x.T, mean, strict=True)]
-    return mean, [
-        [mean_of(apart[i] * apart[j], weights) * (n / (n - 1)) for j in range(p)]
-        for i in range(p)
-    ]
-
-
-def _cholesky(matrix: list[list[float]]) -> list[list[float]]:
-    """Return the lower factor of a covariance, in plain arithmetic for equal bits.
-
-    A column that follows from those before it adds nothing.
-    """
-    p = len(matrix)
-    factor = [[0.0] * p for _ in range(p)]
-    for i in range(p):
-        for j in range(i + 1):
-            rest = matrix[i][j]
-            for m in range(j):
-                rest -= factor[i][m] * factor[j][m]
-            if i == j:
-                small = 1e-12 * matrix[i][i]
-                factor[i][i] = math.sqrt(rest) if rest > small else 0.0
-            elif factor[j][j] > 0.0:
-                factor[i][j] = rest / factor[j][j]
-    return factor
+    products = [[mean_of(a * b, weights) for b in apart] for a in apart]
+    return mean, np.array(products) * (n / (n - 1))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.words import counted
+from riskcore.comparison.measures import sums_by
 from riskcore.data.files.labels import code_text
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -123,8 +124,7 @@ def _refuse_unequal(margins: Mapping[str, Margin]) -> None:
 
 def _sums(weights: Floats, margin: Margin) -> Floats:
     """Return the weights of each category, added in the order of the records."""
-    sums = np.bincount(margin.codes, weights, len(margin.totals))
-    return np.asarray(sums, np.float64)
+    return sums_by(margin.codes, weights, len(margin.totals))
 
 
 def _error(weights: Floats, margins: Mapping[str, Margin]) -> float:
