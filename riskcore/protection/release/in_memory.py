@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.data.blank import without_notes
 from riskcore.data.columns import (
