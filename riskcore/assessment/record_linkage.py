@@ -156,29 +156,21 @@ def scales_of(
     names: Sequence[Hashable], original: Sequence[Floats], released: Sequence[Floats]
 ) -> dict[str, Floats]:
     """Return the scales of the columns, by measure; refuse distances that overflow."""
-    reach = []
-    for name, *files in zip(names, original, released, strict=True):
-        reach.append(max(np.nanmax(np.abs(one), initial=0.0) for one in files))
-        if reach[-1] > LARGEST:
-            raise _overflow(name, f"its values reach {reach[-1]:g}")
+    reach = [
+        max(np.nanmax(np.abs(one), initial=0.0) for one in files)
+        for files in zip(original, released, strict=True)
+    ]
     scales = {}
     for measure, scale in SCALES.items():
         scales[measure] = np.array([scale(one) for one in original])
         for name, most, of_column in zip(names, reach, scales[measure], strict=True):
             if most * of_column > LARGEST:
-                raise _overflow(
-                    name,
-                    f"its values reach {most:g}, but their spread is only "
-                    f"{1.0 / of_column:g}",
+                raise ValueError(
+                    f"column {name!r}: its values reach {most:g}, but their spread is "
+                    f"only {1.0 / of_column:g}, so distances overflow; correct the "
+                    "values, or give the column in another unit"
                 )
     return scales
-
-
-def _overflow(name: Hashable, why: str) -> ValueError:
-    return ValueError(
-        f"column {name!r}: {why}, so distances overflow; correct the values, or give "
-        "the column in another unit"
-    )
 
 
 def link_records(

@@ -25,7 +25,7 @@ from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, real_numbers, with_columns
+from riskcore.data.columns import Records, exact_numbers, with_columns
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
@@ -61,9 +61,6 @@ from riskcore.protection.suppression.rounds import (
     suppress,
 )
 from riskcore.protection.treatments.records import Treated, treat_records
-
-# Whole numbers up to here are doubles.
-_LARGEST = 1 << 53
 
 
 class HouseholdKeyDiffers(UserWarning):
@@ -356,13 +353,7 @@ def _numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64
     """Return a column of the data as numbers, nan for missing."""
     numbers = source.numbers(name)
     given = data if numbers is None else {name: numbers}
-    found = real_numbers(Records.of(given), name)
-    if np.nanmax(np.abs(found), initial=0.0) >= _LARGEST:
-        raise ValueError(
-            f"column {name!r}: numbers of {_LARGEST:,} (2^53) and more would lose "
-            "digits here; drop the column, or give it another role"
-        )
-    return found
+    return exact_numbers(Records.of(given), name)
 
 
 def _treated(

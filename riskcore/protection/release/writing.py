@@ -31,6 +31,7 @@ from riskcore.protection.numbers import numeric_risks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
+from riskcore.protection.release.in_memory import columns_with_ids
 from riskcore.protection.release.layout import Layout
 from riskcore.protection.release.secret import (
     check_secret,
@@ -109,7 +110,7 @@ def write(
     shuffled = shuffle is not False
     layout = Layout.of(
         result.source,
-        result.data,
+        result.rows,
         path,
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
@@ -254,10 +255,7 @@ def columns_renumbered(
         "recoded": set(settings.recodings),
     }
     if renumber is None:
-        # Declared household numbers show as much if households are not used.
-        ids = dict.fromkeys([settings.household, source.household])
-        others = {None}.union(*parts.values())
-        return tuple(str(name) for name in ids if name not in others)
+        return tuple(map(str, columns_with_ids(source, settings, parts["left out"])))
     given = arguments.names("renumber", renumber)
     names = tuple(dict.fromkeys(str(name) for name in given))
     source.check(names)
@@ -352,7 +350,7 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
     if name == result.settings.household and units is not None:
         codes = units.astype(np.int64)
     else:
-        column = code_column(Records.of(result.data), name)
+        column = code_column(Records.of(result.rows), name)
         codes = column.codes.astype(np.int64)
         codes[codes == len(column.labels)] = -1
     declared = result.source.variables.get(name)
@@ -423,7 +421,7 @@ def _as_values(
     result: ProtectedRecords, name: str, codes: Any, order: NDArray[np.int64] | None
 ) -> Any:
     """Return the values of codes that were read, which were compared before."""
-    column = code_column(Records.of(result.data), name)
+    column = code_column(Records.of(result.rows), name)
     if not len(column.labels):  # all are blanked
         return codes
     mine = column.codes if order is None else column.codes[order]
@@ -438,7 +436,7 @@ def _in_order(
     result: ProtectedRecords, name: Hashable, order: NDArray[np.int64] | None
 ) -> Any:
     """Return a column that was left out, in the order of the written file."""
-    column = Records.of(result.data).column(name)
+    column = Records.of(result.rows).column(name)
     if name == result.settings.weight:
         numbers = result.source.numbers(name)
         if result.treated is not None and name in result.treated.after:

@@ -137,7 +137,9 @@ def treat_records(
     columns = {}
     for name, numbers in after.items():
         values, codes = _table(numbers)
-        table = [*file.values(name, values), None]
+        table = file.values(name, values)
+        if np.isnan(numbers).any():  # without it, integers stay integers
+            table.append(None)
         own = data[name] if isinstance(data, Mapping) else None
         new = replace(file.coded[name], codes=codes)
         columns[name] = column_like(file.records, name, table, new, own)
