@@ -81,8 +81,7 @@ class DescribedColumn:
         """Why it seems to have its role, and what it is of another column."""
         said = [self.proposed.reason]
         if self.derived is not None:
-            names = " and ".join(map(str, self.derived.of))
-            said.insert(0, _DERIVED[self.derived.kind].format(names))
+            said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of))
         elif self.profile.constant and self.role is None:
             said.append("the same within households")
         return "; ".join(filter(None, said))
@@ -322,10 +321,7 @@ def _derived(source: Source, household: Hashable | None) -> dict[Hashable, Deriv
     """Return what columns are of one other column, by name; nothing on an engine."""
     if source.path is None and engine_of(source.given) is not None:
         return {}
-    try:
-        found = derived(source.data, household, pairs=False)
-    except TypeError:  # values without an order, such as lists
-        return {}
+    found = derived(source.data, household)
     return {one.column: one for one in reversed(found)}
 
 

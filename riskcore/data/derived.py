@@ -11,7 +11,6 @@ import math
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -28,23 +27,21 @@ from riskcore.data.columns import (
 Kind: TypeAlias = Literal["equal", "square", "function", "household count"]
 Codes = NDArray[np.int64]
 
-# A column that agrees by chance this rarely is not listed.
-CHANCE = 1e-6
+# The log of the chance of a column that is listed, at most.
+_LEAST = math.log(1e-6)
 # Records that are looked at first: mostly they contradict.
 _FIRST = 20_000
-# Two columns determine a third only if each has at most so many values.
-_MOST_OF_PAIR = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column that other columns determine.
+    """A column that another column determines.
 
     Attributes
     ----------
-    column : column name
-    of : tuple of column names
-        The columns that determine it; the household column for a count of its members.
+    column, of : column name
+        The column, and the one that determines it; the household column for a count of
+        its members.
     kind : {"equal", "square", "function", "household count"}
         "equal": each determines the other, whatever the values are called; "square":
         its numbers are the squares; "household count": a function of the number of
@@ -52,14 +49,12 @@ class Derived:
     """
 
     column: Hashable
-    of: tuple[Hashable, ...]
+    of: Hashable
     kind: Kind
 
 
-def derived(
-    data: Any, household: Hashable | None = None, *, pairs: bool = True
-) -> tuple[Derived, ...]:
-    """Return the columns that one or two other columns determine.
+def derived(data: Any, household: Hashable | None = None) -> tuple[Derived, ...]:
+    """Return the columns that another column determines.
 
     Parameters
     ----------
@@ -67,14 +62,12 @@ def derived(
         All its columns are compared, except that the household column determines no
         other, and that columns of values without an order are left out.
     household : column name, optional
-    pairs : bool, optional
-        Whether to look for columns that two others determine together.
 
     Returns
     -------
     tuple of Derived
-        In the order of the columns; of each column first what one other determines. Of
-        two equal columns the later is listed, and nothing is listed of it again.
+        In the order of the columns. Of two equal columns the later is listed, and
+        nothing is listed of it again.
 
     Raises
     ------
@@ -85,9 +78,9 @@ def derived(
     -----
     Records in which one of the columns is missing are left out. If y did not depend on
     x, every further record with a value of x would have the y of the first by the share
-    of this y. The product of these shares is the chance that x determines y; for two
-    columns, it is taken given either of them. The commonest value of x is left out:
-    that all without an income pay no tax does not make the tax a function of income.
+    of this y. The product of these shares is the chance that x determines y. The
+    commonest value of x is left out: that all without an income pay no tax does not
+    make the tax a function of income.
     A column is listed if its chance is below 10^-6. With households only their first
     records count there, for members are alike.
 
@@ -95,7 +88,7 @@ def derived(
     --------
     >>> age = [15, 16, 31, 32] * 10
     >>> derived({"age": age, "young": [one < 30 for one in age]})
-    (Derived(column='young', of=('age',), kind='function'),)
+    (Derived(column='young', of='age', kind='function'),)
     >>> derived({"id": range(40), "age": age})
     ()
     """
@@ -103,7 +96,7 @@ def derived(
     names = [name for name in records.columns if name != household]
     groups = None if household is None else household_codes(records, household)
     columns = {one.name: one for one in _coded(records, names)}
-    return derived_of_coded(columns, groups, household, pairs=pairs)
+    return derived_of_coded(columns, groups, household)
 
 
 def _coded(records: Records, names: list[Hashable]) -> Iterator[CodedColumn]:
@@ -123,34 +116,21 @@ def related_columns(
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the columns that would give the values of keys away, by key.
 
-    Parameters
-    ----------
-    found : iterable of Derived
-        Columns that one other determines; others are left out.
-    keys : iterable of column names
-    without : container of column names
-        Columns that are not blanked, such as the weight.
+    Of each key these are the columns that determine it, and the columns that it
+    determines and that are not keys: a key that it determines is known to an intruder
+    anyhow, and counted. Columns in ``without``, such as the weight, are not blanked.
 
-    Returns
-    -------
-    dict of column name to tuple of column names
-        Of each key the columns that determine it, and the columns that it determines
-        and that are not keys: a key that it determines is known to an intruder anyhow,
-        and counted.
-
-    Examples
-    --------
-    >>> found = [Derived("decade", ("age",), "function")]
+    >>> found = [Derived("decade", "age", "function")]
     >>> related_columns(found, ["age"]), related_columns(found, ["decade"])
     ({'age': ('decade',)}, {'decade': ('age',)})
     >>> related_columns(found, ["age", "decade"])
     {'decade': ('age',)}
     """
-    single = [one for one in found if len(one.of) == 1]
-    single = [one for one in single if one.kind != "household count"]
-    alike = {one.column: one.of[0] for one in single if one.kind != "function"}
-    first = {name: alike.get(name, name) for one in single for name in _names(one)}
-    rules = {(one.of[0], one.column) for one in single if one.kind == "function"}
+    found = [one for one in found if one.kind != "household count"]
+    alike = {one.column: one.of for one in found if one.kind != "function"}
+    both = [name for one in found for name in (one.of, one.column)]
+    first = {name: alike.get(name, name) for name in both}
+    rules = {(one.of, one.column) for one in found if one.kind == "function"}
 
     def determines(x: Hashable, y: Hashable) -> bool:
         return first[x] == first[y] or (first[x], first[y]) in rules
@@ -172,31 +152,21 @@ def related_columns(
     return {key: others for key, others in related.items() if others}
 
 
-def _names(one: Derived) -> tuple[Hashable, ...]:
-    return (*one.of, one.column)
-
-
 def derived_of_coded(
     columns: Mapping[Hashable, CodedColumn],
     households: Codes | None = None,
     household: Hashable | None = None,
-    *,
-    pairs: bool = True,
 ) -> tuple[Derived, ...]:
     """Return the columns that others determine, of columns as codes; see `derived`."""
     found = [_Column.of(one) for one in columns.values() if len(one.labels) > 1]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]
-    search = _Search(found, firsts)
-    single = search.single()
-    result = [*single]
+    result = _Search(found, firsts).functions()
     if households is not None and firsts is not None:
         result += _counts(found, households, household, firsts)
-    if pairs:
-        result += search.of_pairs(single)
     place = {name: i for i, name in enumerate(columns)}
-    return tuple(sorted(result, key=lambda one: (place[one.column], len(one.of))))
+    return tuple(sorted(result, key=lambda one: place[one.column]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,7 +195,7 @@ class _Search:
         self.small = [one.codes[self.sample] for one in columns]
         self.ranked = [_ranked(one) for one in self.small]
 
-    def single(self) -> list[Derived]:
+    def functions(self) -> list[Derived]:
         """Return the columns that one other determines."""
         found: list[Derived] = []
         numbers = range(len(self.columns))
@@ -241,7 +211,7 @@ class _Search:
                 kind = "square"
             elif equal and _is_square(y, x):
                 x, y, kind = y, x, "square"
-            found.append(Derived(y.name, (x.name,), kind))
+            found.append(Derived(y.name, x.name, kind))
         return found
 
     def _one(self, i: int, j: int) -> bool:
@@ -250,62 +220,18 @@ class _Search:
         if _table(self.ranked[i], self.small[j]) is None:
             return False
         table = _table(x.codes, y.codes)
-        return table is not None and self._beyond_chance(x.codes, y, None)
+        return table is not None and self._beyond_chance(x.codes, y.codes)
 
-    def of_pairs(self, single: list[Derived]) -> list[Derived]:
-        """Return the columns that two others determine, and neither of them does."""
-        known = {(one.of[0], one.column) for one in single}
-        known |= {(y, x) for x, y in known if (x, y) in _equal(single)}
-        copies = {one.column for one in single if one.kind != "function"}
-        few = [
-            i
-            for i, one in enumerate(self.columns)
-            if len(one.labels) <= _MOST_OF_PAIR and one.name not in copies
-        ]
-        targets = [j for j, one in enumerate(self.columns) if one.name not in copies]
-        found = []
-        for a, b in combinations(few, 2):
-            names = self.columns[a].name, self.columns[b].name
-            small = _ranked(_both(self.small[a], self.small[b]))
-            for j in targets:
-                name = self.columns[j].name
-                if j in (a, b) or any((one, name) in known for one in names):
-                    continue
-                if _table(small, self.small[j]) is not None and self._two(a, b, j):
-                    found.append(Derived(name, names, "function"))
-        return found
-
-    def _two(self, a: int, b: int, j: int) -> bool:
-        """Return whether two columns determine column j, given either not by chance."""
-        one, other, y = self.columns[a], self.columns[b], self.columns[j]
-        both = _both(one.codes, other.codes)
-        if _table(both, y.codes) is None:
-            return False
-        return all(self._beyond_chance(both, y, x.codes) for x in (one, other))
-
-    def _beyond_chance(self, x: Codes, y: _Column, given: Codes | None) -> bool:
+    def _beyond_chance(self, x: Codes, y: Codes) -> bool:
         """Return whether x hardly determines y by chance."""
-        codes = y.codes
-        if self.firsts is not None:
-            x, codes = x[self.firsts], codes[self.firsts]
-            given = None if given is None else given[self.firsts]
-        return _log_chance(x, codes, given) < math.log(CHANCE)
-
-
-def _equal(single: list[Derived]) -> set[tuple[Hashable, Hashable]]:
-    return {(one.of[0], one.column) for one in single if one.kind == "equal"}
-
-
-def _both(one: Codes, other: Codes) -> Codes:
-    """Return the codes of two columns together."""
-    both = one * (int(other.max(initial=0)) + 1) + other
-    return np.where((one < 0) | (other < 0), -1, both)
+        rows = slice(None) if self.firsts is None else self.firsts
+        return _log_chance(x[rows], y[rows]) < _LEAST
 
 
 def _ranked(codes: Codes) -> Codes:
     """Return codes of few records as ranks of those that occur; -1 stays."""
     labels, rank = np.unique(codes, return_inverse=True)
-    return rank.reshape(-1) - int(len(labels) > 0 and labels[0] < 0)
+    return rank - int(len(labels) > 0 and labels[0] < 0)
 
 
 def _table(x: Codes, y: Codes) -> Codes | None:
@@ -319,15 +245,13 @@ def _table(x: Codes, y: Codes) -> Codes | None:
     return table if np.all((table[x] == y) | (x < 0)) else None
 
 
-def _log_chance(x: Codes, y: Codes, given: Codes | None) -> float:
+def _log_chance(x: Codes, y: Codes) -> float:
     """Return the log of the chance that x determines y, without the commonest x."""
     use = (x >= 0) & (y >= 0)
     x, y = _ranked(x[use]), _ranked(y[use])
     if not len(x):
         return 0.0
-    within = np.zeros(len(x), np.int64) if given is None else _ranked(given[use])
-    of_y = _ranked(within * (int(y.max()) + 1) + y)
-    log = np.log(np.bincount(of_y))[of_y] - np.log(np.bincount(within))[within]
+    log = (np.log(np.bincount(y)) - np.log(len(y)))[y]
     first = np.zeros(int(x.max()) + 1, np.int64)
     first[x] = np.arange(len(x))
     each = np.bincount(x, log) - log[first]
@@ -366,12 +290,10 @@ def _counts(
 ) -> list[Derived]:
     """Return the columns that the number of records of the household determines."""
     _, of = np.unique(households, return_inverse=True)
-    of = of.reshape(-1)
     size = np.bincount(of)[of]
-    limit = math.log(CHANCE)
     return [
-        Derived(one.name, (household,), "household count")
+        Derived(one.name, household, "household count")
         for one in columns
         if _table(size, one.codes) is not None
-        and _log_chance(size[firsts], one.codes[firsts], None) < limit
+        and _log_chance(size[firsts], one.codes[firsts]) < _LEAST
     ]

@@ -36,7 +36,8 @@ from riskcore.data.cells import check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.recode import Recoding, code_text, rule_file, with_bounds
+from riskcore.data.files.labels import code_text
+from riskcore.data.recode import Recoding, rule_file, with_bounds
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
     ANY,
@@ -800,7 +801,7 @@ def _derived(
         raise engine.refuse_single(f"related={DERIVED!r}")
     roles = [role for role in (weight, household) if role is not None]
     source.check([*names, *roles])
-    found = derived(source.data, household, pairs=False)
+    found = derived(source.data, household)
     return related_columns(found, names, roles)
 
 

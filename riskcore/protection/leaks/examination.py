@@ -285,16 +285,15 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
             continue
         records = Records.of({**written, name: treated.before[name]})
         coded = {one.name: one for one in code_keys(records, [*records.columns])}
-        for one in derived_of_coded(coded, result.household_of, pairs=False):
+        for one in derived_of_coded(coded, result.household_of):
             if one.column == name and one.kind != "household count":
-                (source,) = one.of
                 text = (
-                    f"{printable(str(source))!r}: it gives back the values of "
+                    f"{printable(str(one.of))!r}: it gives back the values of "
                     f"{printable(str(name))!r} that were altered"
                 )
                 advice = "treat both in the same way, or drop one of them"
-                accepted = settings.accepted(source)
-                yield Leak(source, "reveals", text, advice, accepted)
+                accepted = settings.accepted(one.of)
+                yield Leak(one.of, "reveals", text, advice, accepted)
 
 
 def _kept_ids(household: Hashable, accepted: str | None) -> Leak:
