@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.data.kd_tree import build_trees, nodes_of
 from riskcore.protection.treatments.microaggregation_kernels import (
-    fill_tree,
     join_groups,
     mdav_steps,
     optimal_groups,
@@ -150,12 +150,14 @@ def mdav(points: Floats, k: int) -> Integers:
     """
     n, p = points.shape
     group = np.full(n, -1, np.int64)
-    levels = (-(-n // _LEAF) - 1).bit_length()
-    nodes = (2 << levels) - 1
+    (nodes,) = nodes_of(np.array([n]), _LEAF).tolist()
+    levels = nodes.bit_length() - 1
     tree = np.array(points, order="C")
-    order, where = np.arange(n), np.arange(n)
-    box, ends = np.empty(2 * p * nodes), np.empty(2 * nodes, np.int64)
-    fill_tree(n, p, levels, tree, order, where, box, ends)
+    order, where = np.arange(n), np.empty(n, np.int64)
+    box, ends = np.empty(2 * p * nodes), np.zeros(2 * nodes, np.int64)
+    begin, root = np.array([0, n]), np.array([0, nodes])
+    build_trees(0, 1, p, begin, root, np.ones(p), tree, order, ends, box)
+    where[order] = np.arange(n)
     total = np.zeros(2 * p)
     for j in range(p):
         total[2 * j] = math.fsum(points[:, j].tolist())
