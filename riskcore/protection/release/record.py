@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from riskcore.common.private_record import (
     FORMAT,
-    content_of_record,
     hex_digits,
     member,
     names_of,
+    record_of,
 )
 from riskcore.common.version import __version__
 from riskcore.data.recode import Recoding
@@ -191,14 +192,7 @@ def read_record(path: str | Path) -> Record:
     because the record names it.
     """
     path = Path(path)
-    try:
-        return _record(path, content_of_record(path))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a record of a protection: {error}") from None
-    except RecursionError:
-        raise ValueError(
-            f"{path}: not a record of a protection: nested too deeply"
-        ) from None
+    return record_of(path, partial(_record, path))
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
