@@ -20,7 +20,6 @@ from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.derived import Derived, derived
-from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
@@ -302,9 +301,8 @@ def profiles_of(
     source: Source, names: Iterable[Hashable], household: Hashable | None
 ) -> list[ColumnProfile]:
     """Return the profiles of some columns of a source."""
-    engine = None if source.path is not None else engine_of(source.given)
-    if engine is not None:
-        return profile_on_engine(engine, names)
+    if source.engine is not None:
+        return profile_on_engine(source.engine, names)
     codes = None
     if household is not None:
         codes = household_codes(Records.of(source.data), household)
@@ -319,7 +317,7 @@ def profiles_of(
 
 def _derived(source: Source, household: Hashable | None) -> dict[Hashable, Derived]:
     """Return what columns are of one other column, by name; nothing on an engine."""
-    if source.path is None and engine_of(source.given) is not None:
+    if source.engine is not None:
         return {}
     found = derived(source.data, household)
     return {one.column: one for one in reversed(found)}

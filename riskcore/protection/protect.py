@@ -27,7 +27,6 @@ from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, exact_numbers, with_columns
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.recode import Recoding, recoded_columns
 from riskcore.data.source import Source
@@ -287,7 +286,7 @@ def _protect(
 ) -> Protected:
     """Protect a file by settings that are resolved; warn of what shows."""
     source.check(settings.named)
-    engine = None if source.path is not None else engine_of(source.given)
+    engine = source.engine
     if engine is not None:
         if settings.plan != "record":
             raise TypeError(

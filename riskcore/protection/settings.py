@@ -34,7 +34,6 @@ from riskcore.common.settings import (
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_missing
 from riskcore.data.derived import derived, related_columns
-from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.files.labels import code_text
 from riskcore.data.recode import Recoding, rule_file, with_bounds
@@ -796,9 +795,8 @@ def _derived(
     source: Source, names: Iterable[Hashable], weight: Hashable, household: Hashable
 ) -> Mapping[Any, Names]:
     """Return the columns that determine a key, or that a key determines."""
-    engine = None if source.path is not None else engine_of(source.given)
-    if engine is not None:
-        raise engine.refuse_single(f"related={DERIVED!r}")
+    if source.engine is not None:
+        raise source.engine.refuse_single(f"related={DERIVED!r}")
     roles = [role for role in (weight, household) if role is not None]
     source.check([*names, *roles])
     found = derived(source.data, household)

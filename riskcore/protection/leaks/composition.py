@@ -9,14 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.scatter import scattered
 from riskcore.data.count import count
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
 Integers = NDArray[np.int64]
-# The multipliers of a hash that mixes all bits (splitmix64).
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def records_by_composition(result: ProtectedRecords) -> int:
@@ -43,7 +41,8 @@ def _alone(codes: list[NDArray[np.signedinteger]], household: Integers) -> int:
     """Return how many records are in households that are alone by their members."""
     levels = [int(one.max()) + 2 for one in codes]
     cells = count([(one + 1).astype(np.uint64) for one in codes], levels)
-    member = _mixed(cells.inverse.astype(np.uint64))
+    # Sums of hashes are as good as distinct.
+    member = scattered(cells.inverse.astype(np.uint64))
     households = int(household.max()) + 1
     whole = np.zeros(households, np.uint64)
     np.add.at(whole, household, member)  # the order of the members does not count
@@ -53,12 +52,3 @@ def _alone(codes: list[NDArray[np.signedinteger]], household: Integers) -> int:
     _, inverse, frequency = np.unique(whole, return_inverse=True, return_counts=True)
     alone = (frequency[inverse] == 1) & ~blank
     return int(np.bincount(household, minlength=households)[alone].sum())
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashes of numbers whose sums are as good as distinct."""
-    mixed = numbers * _STEP + _STEP
-    for shift, factor in ((np.uint64(30), _MIX[0]), (np.uint64(27), _MIX[1])):
-        mixed = (mixed ^ (mixed >> shift)) * factor
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
