@@ -167,39 +167,6 @@ def test_too_many_categories():
     assert most.tolist() == [0]
 
 
-# Words
-
-
-@pytest.mark.parametrize(
-    "words", ["pram:0.8", "pram:0:invariant", "pram:0.25:invariant:within=AREA+SEX"]
-)
-def test_words(words):
-    rule = Treatment.of("edu", words)
-    assert str(rule) == words
-    assert Treatment.from_dict(rule.to_dict()) == rule
-    assert rule.alters
-    assert rule.random
-    assert rule.categorical
-    # Who knows the matrix can undo it on average.
-    assert rule.describe(public=True) == "post-randomized"
-    assert f"kept with {rule.keep:g}" in rule.describe(public=False)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("pram", "is not a probability such as 0.8"),
-        ("pram:1", r"1: need a probability in \[0, 1\)"),
-        ("pram:-0.1", "need a probability"),
-        ("pram:0.8:invariant=yes", "takes no value"),
-        ("pram:0.8:alpha=0.5", "use invariant or within"),
-    ],
-)
-def test_words_that_are_refused(words, message):
-    with pytest.raises(ValueError, match=message):
-        Treatment.of("edu", words)
-
-
 def test_a_column_of_numbers():
     column = np.array([10.0, np.nan, 20.0, 20.0, 30.0, 10.0] * 50)
     area = np.tile([3, 3, 3, 9, 9, 9], 50)

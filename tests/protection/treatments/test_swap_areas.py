@@ -174,26 +174,6 @@ def test_many_households_of_one_area_are_quick():
     assert effects["swapped"] == 20
 
 
-# Words
-
-
-@pytest.mark.parametrize("words", ["swap-areas:2%", "swap-areas:0.5%:within=SIZE+AGE"])
-def test_words(words):
-    rule = Treatment.of("area", words)
-    assert str(rule) == words
-    assert Treatment.from_dict(rule.to_dict()) == rule
-    assert rule.random
-    assert rule.alters
-    assert "%" not in rule.describe(public=True)
-    assert words[11:].split("%")[0] + "%" in rule.describe(public=False)
-
-
-@pytest.mark.parametrize("words", ["swap-areas", "swap-areas:2", "swap-areas:0%"])
-def test_words_that_are_refused(words):
-    with pytest.raises(ValueError, match="share"):
-        Treatment.of("area", words)
-
-
 def test_area_columns_go_together(file):
     household, area, size, _ = file
     area = np.where(area == 4, np.nan, area)  # a missing area is an area

@@ -100,35 +100,7 @@ def test_classes_of_weights():
     assert weight_classes(np.ones(4), 3).tolist() == [0] * 4
 
 
-# Words
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("round-weights:10", "rounded to multiples of 10, keeping the sum"),
-        (
-            "round-weights:0.5:within=A+B",
-            "rounded to multiples of 0.5, keeping the sum",
-        ),
-        ("share-weights:5", "replaced by the means of 5 classes"),
-        ("share-weights:1:within=A", "replaced by the mean within A"),
-    ],
-)
-def test_words(words, told):
-    rule = Treatment.of("w", words)
-    assert str(rule) == words
-    assert Treatment.from_dict(rule.to_dict()) == rule
-    assert rule.describe(public=True) == rule.describe(public=False) == told
-    assert rule.random == rule.alters == words.startswith("round")
-
-
-@pytest.mark.parametrize(
-    "words", ["round-weights:0", "round-weights", "share-weights:0", "share-weights:a"]
-)
-def test_words_that_are_refused(words):
-    with pytest.raises(ValueError, match=r"treat w=.*(need|is not)"):
-        Treatment.of("w", words)
+# Rules
 
 
 def treat(words, weights, **more):
