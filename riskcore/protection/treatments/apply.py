@@ -32,7 +32,7 @@ def treated_columns(
     household: Integers | None = None,
     risk: Floats | None = None,
     tell: Callable[[str, dict[str, Any]], object] = lambda label, effects: None,
-    column: Callable[[str, Mapping[str, Floats]], Any] | None = None,
+    column: Callable[[str, Mapping[str, Floats]], Any] = lambda name, now: None,
 ) -> dict[str, Floats]:
     """Return the treated columns.
 
@@ -84,7 +84,7 @@ def treated_columns(
             household,
             risk,
             partial(tell, label),
-            None if column is None else lambda name: column(name, found),
+            lambda name: column(name, found),
         )
         found.update(zip(names, rule.treated(values, given), strict=True))
     return found

@@ -77,10 +77,10 @@ class Given:
     stratum: Integers | None
     label: str
     numbers: Callable[[int], NDArray[np.uint64]]
-    household: Integers | None = None
-    risk: Floats | None = None
-    tell: Callable[[dict[str, Any]], object] = dict
-    column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]] | Any = None
+    household: Integers | None
+    risk: Floats | None
+    tell: Callable[[dict[str, Any]], object]
+    column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +164,6 @@ class Treatment(ABC):
         allowed = [*cls._flags(), *(["within"] if hasattr(cls, "within") else [])]
         return cls(**cls.read(argument), **_options_of(options, allowed))
 
-    def words(self) -> str:
-        """Return the words after the kind, from which `parsed` makes an equal rule."""
-        words = [self.argument(), *(one for one in self._flags() if getattr(self, one))]
-        if self.strata:
-            words.append(f"within={'+'.join(self.strata)}")
-        return ":".join(words)
-
     def in_strata(self) -> str:
         """Return " within REGION, SEX", or nothing without strata."""
         return f" within {', '.join(self.strata)}" if self.strata else ""
@@ -193,7 +186,9 @@ class Treatment(ABC):
         """Return the treated values of its columns; nan is missing, and stays so."""
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.words()}"
+        flags = [name for name in self._flags() if getattr(self, name)]
+        within = [f"within={'+'.join(self.strata)}"] if self.strata else []
+        return ":".join([self.kind, self.argument(), *flags, *within])
 
     @classmethod
     def of(cls, column: str, rule: str | Treatment) -> Treatment:
@@ -210,9 +205,9 @@ class Treatment(ABC):
                 f"treat {column}: need a rule in words such as 'round:100', not "
                 f"{arguments.shown(rule)}"
             )
-        kind, colon, words = rule.strip().partition(":")
+        kind, _, words = rule.strip().partition(":")
         try:
-            return _class_of(kind).parsed(words if colon else "")
+            return _class_of(kind).parsed(words)
         except ValueError as error:
             raise ValueError(f"treat {column}={rule}: {error}") from None
 
@@ -248,7 +243,7 @@ class Treatment(ABC):
         }
         try:
             return kind(**values)
-        except (TypeError, OverflowError) as error:
+        except TypeError as error:
             raise ValueError(f"treatment {kind.kind!r}: {error}") from None
 
 
@@ -315,16 +310,14 @@ def parsed_treatments(
         if not each:
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
         found[names] = tuple(Treatment.of(label, rule) for rule in each)
-    check_treatments(found, known)
+    check_treatments(found)
     return found
 
 
-def check_treatments(
-    treat: Mapping[Names, Sequence[Treatment]], known: set[Any] | None = None
-) -> None:
+def check_treatments(treat: Mapping[Names, Sequence[Treatment]]) -> None:
     """Refuse rules that do not fit their columns, and columns in two keys."""
     for names, rules in treat.items():
-        _check(names, rules, known)
+        _check(names, rules)
     every = [name for names in treat for name in names]
     twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:
@@ -349,7 +342,7 @@ def joined(names: Names) -> str:
     return "+".join(map(str, names))
 
 
-def _check(names: Names, rules: Sequence[Treatment], known: set[Any] | None) -> None:
+def _check(names: Names, rules: Sequence[Treatment]) -> None:
     """Refuse rules that do not fit their columns."""
     label = joined(names)
     for rule in rules:
@@ -362,25 +355,16 @@ def _check(names: Names, rules: Sequence[Treatment], known: set[Any] | None) -> 
             raise ValueError(
                 f"treat {label}={rule}: {', '.join(own)} cannot be a stratum as well"
             )
-        unknown = [
-            str(name)
-            for name in (*names, *rule.needs)
-            if known is not None and name not in known
-        ]
-        if unknown:
-            raise ValueError(
-                f"treat {label}={rule}: the file has no column {', '.join(unknown)}"
-            )
 
 
-def number_of(text: str, what: str = "a number") -> float:
+def number_of(text: str, what: str) -> float:
     """Return the number that a text says."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"{text!r} is not {what}")
     return checked_number(what, float(text))
 
 
-def whole_of(text: str, what: str = "a whole number") -> int:
+def whole_of(text: str, what: str) -> int:
     """Return the whole number that a text says."""
     if not re.fullmatch(r"\d{1,15}", text, re.ASCII):
         raise ValueError(f"{text!r} is not {what}")

@@ -210,9 +210,6 @@ def test_rules_of_a_list_keep_their_order():
 @pytest.mark.parametrize(
     ("treat", "message"),
     [
-        ({"c": "round:10"}, "the file has no column c"),
-        ({"a+c": "microaggregate:3"}, "the file has no column c"),
-        ({"a": "swap:5%:within=Z"}, "the file has no column Z"),
         ({"a": "swap:5%:within=a"}, "a cannot be a stratum as well"),
         ({"a+b": "round:10"}, "this rule takes one column"),
         ({"a+b": "noise:10%"}, "this rule takes one column"),
