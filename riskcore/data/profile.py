@@ -69,11 +69,6 @@ class ColumnProfile:
     order: Order | None = None
 
     @property
-    def single_share(self) -> float:
-        """The share of records with a value that no other unit has."""
-        return self.single / self.records
-
-    @property
     def is_number(self) -> bool:
         """Whether the values are numbers."""
         return self.type in ("whole number", "number")

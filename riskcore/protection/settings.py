@@ -174,12 +174,6 @@ class Settings:
         return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
 
     @property
-    def columns_assessed(self) -> Names:
-        """The columns that are counted or may be blanked, and the weight."""
-        weight = () if self.weight is None else (self.weight,)
-        return (*self.suppressible, *weight)
-
-    @property
     def named(self) -> Names:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
@@ -472,7 +466,6 @@ class Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
         asked = complete(ProtectSettings, given)
         recodings: Any = asked["recodings"] or {}
-        related: Any = asked["related"]
         household_keys, cost = asked["household_keys"], asked["cost"]
         _check_kinds(weight=weight, household=household, **asked)
         _check_cost_kinds(**asked)
@@ -488,16 +481,6 @@ class Settings:
                 () if household is None else _household_keys(names, declared)
             )
         weight = source.weight if weight is None else weight
-        if related is None or related == DERIVED:
-            known = _related(names, declared)
-            found: dict[Any, Names] = {}
-            if related == DERIVED:
-                found = dict(_derived(source, names, weight, household))
-            related = {
-                key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
-                for key in names
-                if key in known or key in found
-            }
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())
@@ -514,7 +497,7 @@ class Settings:
                 for name, rule in recodings.items()
             },
             "household_keys": tuple(household_keys),
-            "related": {key: tuple(others) for key, others in related.items()},
+            "related": _related(asked["related"], source, names, weight, household),
             "cost": cost
             if isinstance(cost, str)
             else {key: _as_floats(one) for key, one in cost.items()},
@@ -783,7 +766,28 @@ def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
     )
 
 
-def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
+def _related(
+    given: Any,
+    source: Source,
+    names: Iterable[Hashable],
+    weight: Hashable,
+    household: Hashable,
+) -> dict[Any, Names]:
+    """Return the columns related to the keys: as given, by metadata, or as found."""
+    if given is not None and given != DERIVED:
+        return {key: tuple(others) for key, others in given.items()}
+    known = _declared(names, source.variables)
+    if given is None:
+        return known
+    found = _derived(source, names, weight, household)
+    return {
+        key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
+        for key in names
+        if key in known or key in found
+    }
+
+
+def _declared(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
     """Return the columns that metadata relate to the keys, in both directions."""
     pairs = [(v.name, v.related) for v in declared.values() if v.related]
     both = [*pairs, *((b, a) for a, b in pairs)]

@@ -106,7 +106,13 @@ def swap_areas(
     (array([1, 1, 0, 0, 0, 1]), 2)
     """
     rows = HouseholdRows.agreeing(household, {})
-    _refuse_differing(rows, {"the area": area, **matching})
+    if differing := rows.differing({"the area": area, **matching}):
+        faults = [f"{name} in {count:,}" for name, count in differing.items()]
+        raise ValueError(
+            f"swap of areas: members of a household differ in {listed(faults)} of "
+            f"{counted(len(rows.first), 'household')}; a household has one area, and "
+            "one value of each matching variable"
+        )
     group = combined([one[rows.first] for one in matching.values()], len(rows.first))
     number = len(rows.first)
     pairs = round(share * number / 2)
@@ -132,18 +138,6 @@ def swap_areas(
         "records": int(np.count_nonzero(swapped[rows.of])),
         "total_variation": total_variation(before, after),
     }
-
-
-def _refuse_differing(rows: HouseholdRows, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse columns in which the members of a household differ."""
-    counts = {name: rows.differing(column) for name, column in columns.items()}
-    faults = [f"{name} in {count:,}" for name, count in counts.items() if count]
-    if faults:
-        raise ValueError(
-            f"swap of areas: members of a household differ in {listed(faults)} of "
-            f"{counted(len(rows.first), 'household')}; a household has one area, and "
-            "one value of each matching variable"
-        )
 
 
 def _riskiest_first(
