@@ -116,17 +116,16 @@ def _together(columns: Sequence[NDArray[Any]], n: int) -> Integers:
 def _records_found(
     result: ProtectedRecords, household: Integers, group: Integers
 ) -> int:
-    """Return how many records are in groups that are households and alone."""
-    size = np.bincount(group)
-    of_household = np.zeros(len(size), np.int64)
-    of_household[group] = household
-    whole = np.bincount(household)[of_household] == size
-    whole[group[of_household[group] != household]] = False
-    whole &= size > 1
+    """Return how many records are in households that are groups and alone."""
+    size = np.bincount(household)
+    of = np.zeros(len(size), np.int64)
+    of[household] = group
+    whole = (np.bincount(group)[of] == size) & (size > 1)
+    whole[household[of[household] != group]] = False
     if not whole.any():
         return 0
     return max(
-        int(size[whole & _alone(codes, group)].sum()) for codes in _keys_of(result)
+        int(size[whole & _alone(codes, household)].sum()) for codes in _keys_of(result)
     )
 
 

@@ -124,9 +124,9 @@ def shared(n=300, **more):
 
 
 def by_definition(data, result, names):
-    """Return how many records are in groups that are households of two or more, alone.
+    """Return how many records are in households of two or more that are groups, alone.
 
-    Groups have equal values in some columns; alone means by the keys of all members.
+    Groups have equal values in some columns; no other household has the same members.
     """
     groups, households = {}, {}
     keys = [np.array(result.data[name], object) for name in ("sex", "age")]
@@ -134,15 +134,15 @@ def by_definition(data, result, names):
         groups.setdefault(tuple(data[name][row] for name in names), []).append(row)
         households.setdefault(unit, []).append(row)
     members = {
-        name: tuple(sorted(str([key[row] for key in keys]) for row in rows))
-        for name, rows in groups.items()
+        unit: tuple(sorted(str([key[row] for key in keys]) for row in rows))
+        for unit, rows in households.items()
     }
     kinds = Counter(members.values())
     return sum(
         len(rows)
-        for name, rows in groups.items()
-        if kinds[members[name]] == 1
-        and rows in households.values()
+        for unit, rows in households.items()
+        if kinds[members[unit]] == 1
+        and rows in groups.values()
         and len(rows) > 1
         and not any(key[row] is None for key in keys for row in rows)
     )
