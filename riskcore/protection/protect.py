@@ -286,7 +286,7 @@ def _protect(
     source: Source, settings: Settings, say: Lines, secret: str | None
 ) -> Protected:
     """Protect a file by settings that are resolved; warn of what shows."""
-    source.check(settings.named)
+    settings.check_names(source)
     engine = None if source.path is not None else engine_of(source.given)
     if engine is not None:
         if settings.plan != "record":

@@ -222,6 +222,17 @@ class Settings:
         name = ORDER if column is None else column
         return self.accept.get(name, self.accept.get(ANY))
 
+    def check_names(self, source: Source) -> None:
+        """Refuse names that are not columns, or are a column and stand for others."""
+        source.check(self.named)
+        for name in self.accept:
+            if name in (ANY, ORDER) and name in source.names:
+                raise ValueError(
+                    f"accept: {name!r} is a column, and also stands for "
+                    f"{'all leaks' if name == ANY else 'the order of the records'}; "
+                    "rename the column"
+                )
+
     def with_role(self, role: Role) -> Names:
         """Return the columns that were given a role."""
         return tuple(name for name, one in self.roles.items() if one == role)
