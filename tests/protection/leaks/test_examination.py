@@ -384,7 +384,7 @@ def test_the_error_survives_another_process():
 def test_a_column_with_a_name_that_stands_for_others(name):
     """To accept it would accept something else, too."""
     data = {"sex": ["f", "m"] * 50, name: list(range(100))}
-    result = riskcore.protect(data, ["sex"], k=2)
+    result = protect(data, ["sex"], k=2)
     assert [one.column for one in result.examination.open] == [name]
     with pytest.raises(ValueError, match="is a column, and also stands for"):
-        riskcore.protect(data, ["sex"], k=2, accept={name: "a reason"})
+        protect(data, ["sex"], k=2, accept={name: "a reason"})
