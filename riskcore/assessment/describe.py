@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -365,5 +366,7 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
-    return value if isinstance(value, str | int | float | None) else str(value)
+    """Return a value as JSON can hold it; infinite numbers as text."""
+    finite = not isinstance(value, float) or math.isfinite(value)
+    plain = isinstance(value, str | int | float | None) and finite
+    return value if plain else str(value)

@@ -285,7 +285,7 @@ def _protect(
     source: Source, settings: Settings, say: Lines, secret: str | None
 ) -> Protected:
     """Protect a file by settings that are resolved; warn of what shows."""
-    source.check(settings.named)
+    settings.check_names(source)
     if source.engine is not None:
         return _protect_on_engine(source, source.engine, settings, say, secret)
     if source.path is not None:

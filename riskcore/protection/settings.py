@@ -216,6 +216,42 @@ class Settings:
         name = ORDER if column is None else column
         return self.accept.get(name, self.accept.get(ANY))
 
+    def check_names(self, source: Source) -> None:
+        """Refuse names that are not columns, or are a column and stand for others."""
+        source.check(self.named)
+        for name in self.accept:
+            if name in (ANY, ORDER) and name in source.names:
+                raise ValueError(
+                    f"accept: {name!r} is a column, and also stands for "
+                    f"{'all leaks' if name == ANY else 'the order of the records'}; "
+                    "rename the column"
+                )
+
+    def without(self, columns: Iterable[Hashable]) -> Settings:
+        """Return the settings as published: nothing of columns that are left out.
+
+        Keys stay, for the goals name them.
+        """
+        gone = set(map(str, columns)) - set(map(str, self.variables))
+        if not gone:
+            return self
+
+        def kept(names: Iterable[Any]) -> Names:
+            return tuple(name for name in names if str(name) not in gone)
+
+        treat: dict[Any, tuple[Treatment, ...]] = {}
+        for names, rules in self.treat.items():
+            if left := kept(names):
+                treat[left] = (*treat.get(left, ()), *rules)
+        related = {key: kept(others) for key, others in self.related.items()}
+        return replace(
+            self,
+            recodings={name: self.recodings[name] for name in kept(self.recodings)},
+            roles={name: self.roles[name] for name in kept(self.roles)},
+            related={key: others for key, others in related.items() if others},
+            treat=treat,
+        )
+
     def with_role(self, role: Role) -> Names:
         """Return the columns that were given a role."""
         return tuple(name for name, one in self.roles.items() if one == role)

@@ -157,6 +157,12 @@ def test_the_order_of_the_records():
         assert one.profile.order == expected
 
 
+def test_infinite_values_are_text_in_json():
+    found = describe({"c": [np.inf, 1.0, -np.inf]}).to_dict()
+    (one,) = json.loads(json.dumps(found, allow_nan=False))["columns"]
+    assert (one["smallest"], one["largest"]) == ("-inf", "inf")
+
+
 def test_couples_get_a_proposal():
     couples = [i // 2 + 1 if i % 5 else None for i in range(N)]
     found = describe({"v1": couples, "sex": ["f", "m"] * (N // 2)})

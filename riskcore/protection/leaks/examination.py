@@ -12,6 +12,9 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.roles import (
     UNIQUE_SHARE,
@@ -20,10 +23,13 @@ from riskcore.assessment.roles import (
     singles_out,
 )
 from riskcore.common.words import listed, printable
-from riskcore.data.columns import Records, code_keys
+from riskcore.data.columns import Records, code_column, code_keys
 from riskcore.data.derived import derived_of_coded
-from riskcore.data.profile import ColumnProfile
-from riskcore.protection.leaks.composition import records_by_composition
+from riskcore.data.profile import ColumnProfile, profile
+from riskcore.protection.leaks.composition import (
+    records_by_composition,
+    records_rebuilt,
+)
 from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.showing import advice_on
 from riskcore.protection.numbers import NumericRisks
@@ -139,6 +145,7 @@ def examine(
         found.append(_kept_ids(household, settings.accepted(household)))
     if household is not None and str(household) not in left_out:
         found += _by_composition(result)
+    found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(numeric.protected, settings)
     found += _copies(result, gone)
@@ -261,6 +268,53 @@ def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
         )
         accepted = result.settings.accepted(household)
         yield Leak(household, "composition", text, _COMPOSITION, accepted)
+
+
+def _rebuilt(
+    result: ProtectedRecords, left_out: Collection[str], *, shuffled: bool
+) -> Iterator[Leak]:
+    """Yield that households are found although their ids are left out."""
+    for name, codes in _households_left_out(result, left_out):
+        found = records_rebuilt(result, codes, left_out, shuffled=shuffled)
+        if found.records <= UNIQUE_SHARE * result.n:
+            continue
+        shared = [printable(str(one)) for one in found.columns]
+        if len(shared) > _NAMED:
+            shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
+        by, advice = "members stand together", "shuffle the records"
+        if shared:
+            verb = "shows" if len(shared) == 1 else "show"
+            by = f"{listed(shared)} {verb} who belongs together"
+            advice = "make them coarser or drop them, above all those with many values"
+        text = (
+            f"{printable(str(name))!r}: left out, but {by}: {found.records:,} of "
+            f"{result.n:,} records are in a household that is alone with the keys of "
+            "all its members"
+        )
+        accepted = result.settings.accepted(name)
+        advice = f"{advice}; or accept this with a reason"
+        yield Leak(name, "composition", text, advice, accepted)
+
+
+def _households_left_out(
+    result: ProtectedRecords, left_out: Collection[str]
+) -> Iterator[tuple[Hashable, NDArray[np.int64]]]:
+    """Yield the household column, or columns that seem to be one, that are left out."""
+    if result.on_engine is not None:
+        return
+    records = Records.of(result.rows)
+    names = [name for name in records.columns if str(name) in left_out]
+    if result.settings.household in names:
+        assert result.household_of is not None
+        yield result.settings.household, result.household_of.astype(np.int64)
+        return
+    for one in profile(result.rows, names):
+        if propose(one).role == "household":
+            column = code_column(records, one.name)
+            codes = column.codes.astype(np.int64)
+            alone = codes == len(column.labels)  # without a household
+            codes[alone] += np.arange(np.count_nonzero(alone))
+            yield one.name, codes
 
 
 _COMPOSITION = (

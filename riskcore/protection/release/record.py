@@ -152,7 +152,10 @@ def public(
 
 
 def method_of(recoding: Recoding) -> dict[str, Any]:
-    """Return the kind of a recoding and its bounds, without codes of single values."""
+    """Return the kind of a recoding and its bounds, without codes of single values.
+
+    Bounds that are quantiles of the data are given as quantiles.
+    """
     if recoding.drop:
         return {"kind": "truncation", "characters": recoding.drop}
     if recoding.base:
@@ -162,6 +165,8 @@ def method_of(recoding: Recoding) -> dict[str, Any]:
         return {"kind": "mapping"}
     ends = all(rule.low is None or rule.high is None for rule in ranges)
     kind = "top and bottom" if ends and recoding.others == "keep" else "intervals"
+    if recoding.words is not None:
+        return {"kind": kind, "quantiles": recoding.words}
     described = {"kind": kind, "intervals": [rule.interval for rule in ranges]}
     if len(ranges) < len(recoding.rules):
         described["kind"] = f"{kind}, mapping"

@@ -157,7 +157,7 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(again, None),
+            verdict=verdict_of(_published(again, dropped), None),
             versions=versions(),
             source=source,
             output=output,
@@ -231,14 +231,28 @@ def _refuse_unsafe(
 def _public_record(
     result: ProtectedRecords, again: ProtectedRecords, output: Mapping[str, Any]
 ) -> dict[str, Any]:
+    published = _published(result, output["dropped"])
+    figures = facts_of(result, Examination())
+    suppressed = {
+        name: count
+        for name, count in figures["suppressed"].items()
+        if name in published.settings.suppressible
+    }
     return records.public(
-        {**facts_of(result, Examination()), "goals_met": again.goals_met},
-        result.settings,
-        verdict=verdict_of(again, None),
+        {**figures, "goals_met": again.goals_met, "suppressed": suppressed},
+        published.settings,
+        verdict=verdict_of(_published(again, output["dropped"]), None),
         shuffled=output["shuffled"],
         renumbered=output["renumbered"],
         formulas_guarded=output["formulas_guarded"],
     )
+
+
+def _published(
+    result: ProtectedRecords, dropped: Iterable[Hashable]
+) -> ProtectedRecords:
+    """Return the result with nothing in its settings about columns left out."""
+    return replace(result, settings=result.settings.without(dropped))
 
 
 def columns_renumbered(

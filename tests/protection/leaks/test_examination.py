@@ -378,3 +378,13 @@ def test_the_error_survives_another_process():
     error = UnsafeError("not safe", {"safe": False})
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.figures) == ("not safe", {"safe": False})
+
+
+@pytest.mark.parametrize("name", ["*", "(order)"])
+def test_a_column_with_a_name_that_stands_for_others(name):
+    """To accept it would accept something else, too."""
+    data = {"sex": ["f", "m"] * 50, name: list(range(100))}
+    result = protect(data, ["sex"], k=2)
+    assert [one.column for one in result.examination.open] == [name]
+    with pytest.raises(ValueError, match="is a column, and also stands for"):
+        protect(data, ["sex"], k=2, accept={name: "a reason"})

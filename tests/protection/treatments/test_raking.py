@@ -153,6 +153,35 @@ def test_a_rule_rakes_to_totals_after_all_other_treatments(tmp_path):
     )
 
 
+def test_what_suppression_takes_from_the_totals_is_said():
+    data = {
+        "area": ["a"] * 30 + ["b"] * 30,
+        "sex": [*["f"] * 3, *["m"] * 27, *["f", "m"] * 15],
+        "w": [5.0] * 30 + [10.0] * 30,
+    }
+    totals = {"a": 300, "b": 600}
+
+    def said(cost):
+        """Return what is said, and how many values suppression took."""
+        result = riskcore.protect(
+            data, ["area", "sex"], "w", k=10, cost=cost, accept={"*": "a test"},
+            treat={"w": "rake:area,a,300;area,b,600"},
+        )  # fmt: skip
+        area, w = (np.array(result.data[name], object) for name in ("area", "w"))
+        lost = [1 - w[area == one].sum() / total for one, total in totals.items()]
+        (_, *found) = result.to_dict()["treated"]["rules"][0]["rules"]
+        if found:
+            text = " ".join(result.summary().split())
+            assert "then suppression took" in text
+        return found, result.suppressed["area"], 100 * max(lost)
+
+    (found,), count, most = said({"area": 1, "sex": 100})
+    assert count > 0
+    assert f"took {count} value" in found
+    assert f"are up to {most:.3g} % too low" in found
+    assert said({"area": math.inf, "sex": 1})[0] == []
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
