@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ def swap_areas(
     share: float,
     numbers: NDArray[np.uint64],
     *,
-    matching: Mapping[str, NDArray[Any]],
+    matching: Mapping[Hashable, NDArray[Any]],
     risk: NDArray[np.float64] | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> tuple[Positions, dict[str, Any]]:
