@@ -54,38 +54,19 @@ class Derived:
 
 
 def derived(data: Any, household: Hashable | None = None) -> tuple[Derived, ...]:
-    """Return the columns that another column determines.
+    """Return the columns that another column determines, in their order.
 
-    Parameters
-    ----------
-    data : frame or mapping
-        All its columns are compared, except that the household column determines no
-        other, and that columns of values without an order are left out.
-    household : column name, optional
+    All columns are compared, except that the household column determines no other, and
+    that columns of values without an order are left out. Of two equal columns the later
+    is listed, and nothing is listed of it again.
 
-    Returns
-    -------
-    tuple of Derived
-        In the order of the columns. Of two equal columns the later is listed, and
-        nothing is listed of it again.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        As `assess`, if the data or the household column cannot be read.
-
-    Notes
-    -----
     Records in which one of the columns is missing are left out. If y did not depend on
     x, every further record with a value of x would have the y of the first by the share
     of this y. The product of these shares is the chance that x determines y. The
     commonest value of x is left out: that all without an income pay no tax does not
-    make the tax a function of income.
-    A column is listed if its chance is below 10^-6. With households only their first
-    records count there, for members are alike.
+    make the tax a function of income. A column is listed if its chance is below 10^-6.
+    With households only their first records count there, for members are alike.
 
-    Examples
-    --------
     >>> age = [15, 16, 31, 32] * 10
     >>> derived({"age": age, "young": [one < 30 for one in age]})
     (Derived(column='young', of='age', kind='function'),)

@@ -34,35 +34,16 @@ def treated_columns(
     tell: Callable[[str, dict[str, Any]], object] = lambda label, effects: None,
     column: Callable[[str, Mapping[str, Floats]], Any] = lambda name, now: None,
 ) -> dict[str, Floats]:
-    """Return the treated columns.
+    """Return the treated columns; the input is not changed.
 
-    Parameters
-    ----------
-    columns : mapping of str to float64 ndarray, shape (n,)
-        At least the columns that are treated, finite and below 2^53 in size; nan is
-        missing, and stays so.
-    treat : mapping of tuple of str to sequence of Treatment
-        The rules by the columns that they treat together, as `parsed_treatments` gives
-        them.
-    weights : float64 ndarray, shape (n,), optional
-        Sampling weights: shares of records and means are weighted.
-    strata : mapping of str to int ndarray, shape (n,), optional
-        The codes of the columns that rules have in ``within``.
-    secret : str, optional
-        256 random bits as hexadecimal text, see `new_secret`. The same secret gives the
-        same values on every machine.
-    household : int64 ndarray, shape (n,), optional
-        The household of each record: areas are swapped between households.
-    risk : float64 ndarray, shape (n,), optional
-        A risk of each record: the households with the largest are swapped first.
-    tell : callable, optional
-        Called with a label and the effects of each treatment that reports them, plain
-        data for the private record.
-    column : callable, optional
-        Called with a name and the columns treated so far; returns its codes and labels.
+    ``columns`` has at least the columns that are treated, finite and below 2^53 in
+    size; nan is missing, and stays so. ``treat`` has the rules by the columns that they
+    treat together. ``strata`` has the codes of the columns that rules have in
+    ``within``. The same ``secret``, 256 random bits as hexadecimal text, gives the same
+    values on every machine. ``tell`` is called with a label and the effects of each
+    treatment that reports them, ``column`` with a name and the columns treated so far;
+    for the others see `Given`.
 
-    Examples
-    --------
     >>> rule = Treatment.of("income", "round:100")
     >>> treated_columns({"income": np.array([140.0, np.nan])}, {("income",): [rule]})
     {'income': array([100.,  nan])}
