@@ -355,13 +355,10 @@ def _treated(
         risk = np.maximum.reduce([one.individual_risk for one in assessments])
     return treat_records(
         data,
-        settings.treat,
+        coded,
+        settings,
         partial(_numbers_of, source, data),
         decimal=source.reading.decimal,
-        weights=coded.weights,
-        weight=settings.weight,
-        household=coded.households,
-        by_household=settings.level == "household",
         risk=risk,
         secret=secret if settings.is_random else None,
     )

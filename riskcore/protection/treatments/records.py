@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +14,7 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.recode import column_like
 from riskcore.data.unsigned import Codes
+from riskcore.protection.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import Floats, Names, Treatment
@@ -45,9 +46,9 @@ class Treated:
     before: dict[Any, Floats]
     after: dict[Any, Floats]
     categorical: frozenset[Hashable]
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)
-    weights: Floats | None = None
-    weight: Hashable | None = None
+    told: dict[str, dict[str, Any]]
+    weights: Floats | None
+    weight: Hashable | None
 
     def altered(self, name: Hashable) -> NDArray[np.bool_]:
         """Return the mask of the values of a column that are others now, shape (n,)."""
@@ -88,27 +89,27 @@ class Treated:
 
 def treat_records(
     data: Any,
-    rules: Rules,
+    coded: CodedRecords,
+    settings: Settings,
     numbers_of: Callable[[Hashable], Floats],
     *,
-    decimal: str = ".",
-    weights: Floats | None = None,
-    weight: Hashable | None = None,
-    household: NDArray[np.int64] | None = None,
-    by_household: bool = False,
-    risk: Floats | None = None,
-    secret: str | None = None,
+    decimal: str,
+    risk: Floats | None,
+    secret: str | None,
 ) -> Treated:
     """Return the treated columns of data.
 
     ``numbers_of`` returns a column of the data as numbers, ``decimal`` is the decimal
-    mark of numbers in text; the other arguments go to `treated_columns`. With
-    ``by_household``, rules that alter values apply once for each household where its
-    members agree; other rules give equal values for equal values anyway.
+    mark of numbers in text. In a pass over households, rules that alter values apply
+    once for each household where its members agree; other rules give equal values for
+    equal values anyway.
     """
-    file = _File.of(Records.of(data), rules, numbers_of, decimal)
+    weights, household = coded.weights, coded.households
+    file = _File.of(Records.of(data), settings.treat, numbers_of, decimal)
     told: dict[str, dict[str, Any]] = {}
-    of_persons, of_households = file.by_unit(rules, household if by_household else None)
+    of_persons, of_households = file.by_unit(
+        settings.treat, household if settings.level == "household" else None
+    )
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
         first = np.unique(household, return_index=True)[1]
@@ -143,7 +144,9 @@ def treat_records(
         own = data[name] if isinstance(data, Mapping) else None
         new = replace(file.coded[name], codes=codes)
         columns[name] = column_like(file.records, name, table, new, own)
-    return Treated(columns, file.before, after, file.categorical, told, weights, weight)
+    return Treated(
+        columns, file.before, after, file.categorical, told, weights, settings.weight
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
