@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.roles import (
     UNIQUE_SHARE,
+    has_many_values,
     own_values,
     propose,
+    shared_by_few,
     singles_out,
 )
 from riskcore.common.words import listed, printable
@@ -181,23 +183,37 @@ def _of_columns(
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
-        if not singles_out(one):
-            continue
-        accepted = settings.accepted(one.name)
+        accepted, rare = settings.accepted(one.name), _rare(one)
         if one.name == settings.weight:
-            yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
+            if rare:
+                yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
             continue
         proposed = propose(one)
+        like = _SEEMS.get(str(proposed.role), "")
+        if not rare and not (like and has_many_values(one)):
+            continue
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
-        like = f"seems to be an identifier ({proposed.reason}): " * (
-            kind == "identifier"
-        )
+        if like:
+            like = f"seems to {like} ({proposed.reason}): "
         text, advice = _text(one, like), _advice(proposed.role)
         yield Leak(one.name, kind, text, advice, accepted)
 
 
+# Columns that may not stay without a role, even if no value is unique.
+_SEEMS = {"identifier": "be an identifier", "household": "tell who belongs together"}
+
+
+def _rare(column: ColumnProfile) -> bool:
+    """Return whether values belong to few records: one, or two on average."""
+    return singles_out(column) or shared_by_few(column)
+
+
 def _text(column: ColumnProfile, like: str = "") -> str:
-    return f"{printable(str(column.name))!r}: {like}{own_values(column)}"
+    said = own_values(column)
+    if not singles_out(column):
+        present = column.records - column.missing
+        said = f"{column.distinct:,} values in {present:,} records"
+    return f"{printable(str(column.name))!r}: {like}{said}"
 
 
 _WEIGHT_ADVICE = (

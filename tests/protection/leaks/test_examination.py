@@ -113,6 +113,20 @@ def test_from_one_record_in_a_hundred():
     assert leaks(protected(survey(**many))) == [("c", "unique")]
 
 
+def test_values_that_few_records_share():
+    """Ids of couples, and of units observed more than once, need no value of its own."""
+    rng = np.random.default_rng(4)
+    couples = rng.permutation(np.repeat(rng.permutation(10**6)[: N // 2], 2))
+    assert leaks(protected(survey(c=couples))) == [("c", "unique")]
+    assert leaks(protected(survey(c=np.arange(N) // 3))) == []
+    units = {"UNITID": np.arange(N) // 5 * 7}
+    assert leaks(protected(survey(**units))) == [("UNITID", "identifier")]
+    few = {"UNITID": np.arange(N) // 10}
+    assert leaks(protected(survey(**few))) == []
+    result = protected(survey(UNITID=couples), roles={"UNITID": "harmless"})
+    assert result.safe
+
+
 def test_what_is_missing_is_no_value():
     assert protected(survey(c=["a"] * (N - 9) + [None] * 9)).safe
     assert protected(survey(c=[None] * (N - 2) + ["a", "b"])).safe
@@ -120,12 +134,12 @@ def test_what_is_missing_is_no_value():
 
 @pytest.mark.parametrize("level", ["record", "household"])
 def test_values_that_only_one_household_has(level):
-    # Each is shared by its two members, so that no record has one of its own.
+    # Each is shared by its members, so that no record has one of its own.
     of = np.arange(N) // 2
     rng = np.random.default_rng(1)
     shared = {"town": [f"t{i}" for i in of], "hh": of, "own": rng.choice(["a", "b"], N)}
     data = survey(**shared)
-    assert protected(data).safe
+    assert "150 values in 300 records" in protected(data).examination.open[0].text
     if level == "household":
         region = {f"t{i}": "nesw"[i % 4] for i in range(N)}
         data["region"] = [region[town] for town in data["town"]]
@@ -143,11 +157,15 @@ def test_weights_that_name_households(given):
     weight = np.repeat(np.random.default_rng(2).uniform(5, 90, N // 2).round(3), 2)
     data = survey(w=weight, hh=of)
     result = protected(data, weight="w", **({"household": "hh"} if given else {}))
-    assert leaks(result) == [("w", "weight")] * given
+    (leak, *others) = result.examination.open
+    assert (leak.column, leak.kind) == ("w", "weight")
+    assert "make the weights coarser" in leak.advice
     if given:
-        (leak,) = result.examination.open
         assert "no other household has" in leak.text
-        assert "make the weights coarser" in leak.advice
+        assert not others
+    else:  # two records have each weight, and each number of a household
+        assert leak.text == "'w': 150 values in 300 records"
+        assert leaks(result)[1:] == [("hh", "unique")]
     # Coarser ones are not a leak.
     data["w"] = [round(one, -1) + 10 for one in data["w"]]
     assert protected(data, weight="w", household="hh").safe
