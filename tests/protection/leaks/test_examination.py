@@ -114,7 +114,7 @@ def test_from_one_record_in_a_hundred():
 
 
 def test_values_that_few_records_share():
-    """Ids of couples, and of units observed more than once, need no value of its own."""
+    """Ids of couples, and of units observed more than once, have no unique value."""
     rng = np.random.default_rng(4)
     couples = rng.permutation(np.repeat(rng.permutation(10**6)[: N // 2], 2))
     assert leaks(protected(survey(c=couples))) == [("c", "unique")]
@@ -406,3 +406,28 @@ def test_a_column_with_a_name_that_stands_for_others(name):
     assert [one.column for one in result.examination.open] == [name]
     with pytest.raises(ValueError, match="is a column, and also stands for"):
         protect(data, ["sex"], k=2, accept={name: "a reason"})
+
+
+def test_numbers_that_were_swapped_do_not_hide_one_that_was_not():
+    rng = np.random.default_rng(3)
+    data = survey(**{f"x{i}": rng.lognormal(9, 1, N) for i in range(14)})
+    data |= survey(income=rng.lognormal(9, 1, N), debts=rng.lognormal(9, 1, N))
+    swapped = {f"x{i}": "swap:99%" for i in range(14)}
+    noise = dict.fromkeys(("income", "debts"), "noise:1%")
+    (leak,) = protected(data, treat=swapped | noise).examination.open
+    assert leak.kind == "numbers"
+    found = re.search(
+        r"([\d.]+) % of the records are found by the keys and "
+        r"('income', 'debts'|'debts', 'income') alone",
+        leak.text,
+    )
+    far = [
+        ((np.array(data[name])[None] - np.array(one)[:, None]) / np.std(data[name]))
+        for name, one in protected(data, treat=noise).data.items()
+        if name in noise
+    ]
+    # As good as the distances of all pairs of records, without the swapped numbers.
+    nearest = sum(one**2 for one in far).argmin(axis=1)
+    assert float(found[1]) > 90 * np.mean(nearest == np.arange(N)) > 20
+    far = protected(data, treat=swapped | dict.fromkeys(noise, "swap:99%"))
+    assert not any("alone (" in one.text for one in far.examination.leaks)
