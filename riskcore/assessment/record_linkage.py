@@ -178,6 +178,8 @@ def link_records(
     released: Sequence[Floats],
     scales: Mapping[str, Floats],
     keys: tuple[Integers, Integers] | None = None,
+    *,
+    known: Sequence[str] = (NUMBERS, BOTH),
 ) -> list[RecordLinkage]:
     """Return every way to link records, of which row i has the original in row i.
 
@@ -186,8 +188,10 @@ def link_records(
     released file.
     """
     files = _Files.of(original, released)
-    found = _linked(files, NUMBERS, None, scales)
-    return found if keys is None else found + _linked(files, BOTH, keys, scales)
+    found = _linked(files, NUMBERS, None, scales) if NUMBERS in known else []
+    if keys is None or BOTH not in known:
+        return found
+    return found + _linked(files, BOTH, keys, scales)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

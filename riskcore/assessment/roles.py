@@ -35,6 +35,8 @@ _LONG = 40
 # Households have fewer members on average, and more than one.
 _LARGE_HOUSEHOLD = 10
 _SMALL_HOUSEHOLD = 1.2
+# Fewer records by value than this: a value is as good as an identifier.
+_FEW = 3
 # With so many values they are numbers of groups even if the records were shuffled.
 _MANY_GROUPS = 500
 
@@ -98,6 +100,17 @@ def singles_out(column: ColumnProfile) -> bool:
     return column.single >= UNIQUE_SHARE * column.records and column.single > 0
 
 
+def has_many_values(column: ColumnProfile) -> bool:
+    """Return whether a column has more values than categories have."""
+    return column.distinct > _CATEGORIES
+
+
+def shared_by_few(column: ColumnProfile) -> bool:
+    """Return whether a value is shared by hardly more than two records, on average."""
+    present = column.records - column.missing
+    return has_many_values(column) and present < _FEW * column.distinct
+
+
 def own_values(column: ColumnProfile) -> str:
     """Return in words how many records have a value of their own."""
     unit = "record" if column.constant is None else "household"
@@ -120,7 +133,7 @@ def propose(column: ColumnProfile) -> Proposal:
 
 def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     """Return what kind of variable a column seems to be."""
-    many = column.distinct > _CATEGORIES
+    many = has_many_values(column)
     if column.type != "number" and any(one.endswith("code") for one in words):
         return Proposal("key", "its name")
     if words & _KEY and not (column.is_number and many and singles_out(column)):
@@ -139,7 +152,7 @@ def _positive(column: ColumnProfile) -> bool:
 def _identifier(column: ColumnProfile, words: frozenset[str]) -> Proposal | None:
     """Return that a column is an identifier of records or households, or None."""
     mostly = column.single >= _MOSTLY * (column.records - column.missing)
-    many = mostly or column.distinct > _CATEGORIES
+    many = mostly or has_many_values(column)
     if words & _HOUSEHOLD and _is_grouping(column) and not mostly:
         return Proposal("household", "its name, and few records share a value")
     if mostly and _names_identifier(words):
@@ -197,7 +210,7 @@ def _is_grouping(column: ColumnProfile) -> bool:
     members = (column.records - column.missing) / max(column.distinct, 1)
     return (
         _is_code(column)
-        and column.distinct > _CATEGORIES
+        and has_many_values(column)
         and _SMALL_HOUSEHOLD <= members <= _LARGE_HOUSEHOLD
     )
 

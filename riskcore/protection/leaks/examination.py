@@ -8,7 +8,8 @@ reveals suppressed or recoded values. Each leak is mended, or accepted by name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -16,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.numeric_risk import NumericRisk
+from riskcore.assessment.record_linkage import BOTH, NUMBERS, RecordLinkage
 from riskcore.assessment.roles import (
     UNIQUE_SHARE,
+    has_many_values,
     own_values,
     propose,
+    shared_by_few,
     singles_out,
 )
 from riskcore.common.words import listed, printable
@@ -32,7 +36,7 @@ from riskcore.protection.leaks.composition import (
 )
 from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.showing import advice_on
-from riskcore.protection.numbers import NumericRisks
+from riskcore.protection.numbers import NumericRisks, best_linked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
@@ -147,7 +151,7 @@ def examine(
         found += _by_composition(result)
     found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
-        found += _of_numbers(numeric.protected, settings)
+        found += _of_numbers(result, numeric.protected, gone)
     found += _copies(result, gone)
     found += [
         Leak(
@@ -181,23 +185,37 @@ def _of_columns(
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
-        if not singles_out(one):
-            continue
-        accepted = settings.accepted(one.name)
+        accepted, rare = settings.accepted(one.name), _rare(one)
         if one.name == settings.weight:
-            yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
+            if rare:
+                yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
             continue
         proposed = propose(one)
+        like = _SEEMS.get(str(proposed.role), "")
+        if not rare and not (like and has_many_values(one)):
+            continue
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
-        like = f"seems to be an identifier ({proposed.reason}): " * (
-            kind == "identifier"
-        )
+        if like:
+            like = f"seems to {like} ({proposed.reason}): "
         text, advice = _text(one, like), _advice(proposed.role)
         yield Leak(one.name, kind, text, advice, accepted)
 
 
+# Columns that may not stay without a role, even if no value is unique.
+_SEEMS = {"identifier": "be an identifier", "household": "tell who belongs together"}
+
+
+def _rare(column: ColumnProfile) -> bool:
+    """Return whether values belong to few records: one, or two on average."""
+    return singles_out(column) or shared_by_few(column)
+
+
 def _text(column: ColumnProfile, like: str = "") -> str:
-    return f"{printable(str(column.name))!r}: {like}{own_values(column)}"
+    said = own_values(column)
+    if not singles_out(column):
+        present = column.records - column.missing
+        said = f"{column.distinct:,} values in {present:,} records"
+    return f"{printable(str(column.name))!r}: {like}{said}"
 
 
 _WEIGHT_ADVICE = (
@@ -217,39 +235,68 @@ def _advice(proposed: str | None) -> str:
     return f"{mend}; or give it a role, or accept this with a reason"
 
 
-def _of_numbers(risk: NumericRisk, settings: Settings) -> Iterator[Leak]:
+def _of_numbers(
+    result: ProtectedRecords, risk: NumericRisk, gone: Collection[str]
+) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
     names, n = risk.columns, len(risk.matches[0].individual_risk)
-    reasons = [settings.accepted(name) for name in names]
-    accepted = "; ".join(dict.fromkeys(filter(None, reasons)))
-    text = ", ".join(repr(printable(str(name))) for name in names)
-    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
-    altered = {name for each in settings.altered for name in each}
+    altered = {name for each in result.settings.altered for name in each}
     said = []
     alone = risk.matches[-1].sample_uniques
     if alone > UNIQUE_SHARE * n and not altered.issuperset(names):
         said.append(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
+    most = UNIQUE_SHARE
     for known, by in _LINKS.items():
         ways = [one for one in risk.linkages if one.known == known]
         nearest = max(ways, key=lambda one: one.beyond_chance)
         if nearest.beyond_chance > UNIQUE_SHARE:
-            said.append(
-                f"{100 * nearest.rate:.3g} % of the records are found by {by} "
-                f"({100 * nearest.chance_rate:.2g} % by chance)"
-            )
+            said.append(_linked(nearest, by))
+            most = max(most, nearest.beyond_chance)
+    left = [name for name in names if str(name) not in gone]
+    if len(names) > 1 and altered.intersection(left):
+        best, nearest = best_linked(result, left)
+        # The best of many ways must be better than the luckiest of them.
+        luck = _LUCK * math.sqrt(nearest.chance_rate / n)
+        if nearest.beyond_chance > most + luck:
+            of = ", ".join(repr(printable(str(name))) for name in best)
+            names = names if said else best
+            said.append(_linked(nearest, f"the keys and {of} alone"))
     if said:
-        mend = accepted if all(reasons) else None
-        advice = _NUMBERS
-        if len(names) > 1:
-            advice = advice.replace("accept this", "accept each of them")
-        yield Leak(column, "numbers", f"{text}: {'; '.join(said)}", advice, mend)
+        yield _leak_of_numbers(names, said, result.settings)
+
+
+# Standard deviations of the number of links by chance.
+_LUCK = 4
+
+
+def _linked(found: RecordLinkage, by: str) -> str:
+    """Return in words how many records are found."""
+    return (
+        f"{100 * found.rate:.3g} % of the records are found by {by} "
+        f"({100 * found.chance_rate:.2g} % by chance)"
+    )
+
+
+def _leak_of_numbers(
+    names: Sequence[Hashable], said: Iterable[str], settings: Settings
+) -> Leak:
+    """Return the leak of numbers, accepted if all of them are."""
+    reasons = [settings.accepted(name) for name in names]
+    accepted = "; ".join(dict.fromkeys(filter(None, reasons)))
+    text = ", ".join(repr(printable(str(name))) for name in names)
+    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
+    advice = _NUMBERS
+    if len(names) > 1:
+        advice = advice.replace("accept this", "accept each of them")
+    mend = accepted if all(reasons) else None
+    return Leak(column, "numbers", f"{text}: {'; '.join(said)}", advice, mend)
 
 
 _LINKS = {
-    "numbers": "these numbers alone",
-    "keys and numbers": "the keys and these numbers",
+    NUMBERS: "these numbers alone",
+    BOTH: "the keys and these numbers",
 }
 _NUMBERS = (
     "swap them within the keys, make them much coarser, or drop them; or accept this "
