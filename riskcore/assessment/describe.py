@@ -10,9 +10,9 @@ from typing import Any
 from riskcore.assessment.roles import (
     Proposal,
     Role,
-    check_roles_given,
     own_values,
     propose,
+    roles_of,
     singles_out,
 )
 from riskcore.common import arguments
@@ -279,23 +279,6 @@ def describe(
     say("looking at the columns")
     found = profiles_of(source, source.names, household)
     return described(found, given, _derived(source, household))
-
-
-def roles_of(
-    keys: Iterable[Hashable],
-    weight: Hashable | None,
-    household: Hashable | None,
-    roles: Mapping[Hashable, str],
-    household_keys: Iterable[Hashable] = (),
-) -> dict[Hashable, Role]:
-    """Return the role of each column that has one; refuse a second role."""
-    taken: dict[Hashable, Role] = dict.fromkeys(keys, "key")
-    taken |= dict.fromkeys(household_keys, "household key")
-    for name, role in ((weight, "weight"), (household, "household")):
-        if name is not None:
-            taken[name] = role  # type: ignore[assignment]
-    check_roles_given(roles, taken)
-    return taken | dict(roles)  # type: ignore[return-value]
 
 
 def profiles_of(

@@ -7,7 +7,7 @@ user's word: a column without a given role has not been examined.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from riskcore.data.profile import ColumnProfile
@@ -223,13 +223,18 @@ def _is_running(column: ColumnProfile) -> bool:
     return span <= 2 * column.distinct
 
 
-def check_roles_given(
-    roles: Mapping[Hashable, str], taken: Mapping[Hashable, str]
-) -> None:
-    """Refuse roles that do not exist, and columns that have another role.
-
-    ``taken`` are the roles of columns that arguments give, by column.
-    """
+def roles_of(
+    keys: Iterable[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+    roles: Mapping[Hashable, str],
+    household_keys: Iterable[Hashable] = (),
+) -> dict[Hashable, Role]:
+    """Return the role of each column that has one; refuse a second role."""
+    taken: dict[Hashable, Role] = dict.fromkeys(keys, "key")
+    taken |= dict.fromkeys(household_keys, "household key")
+    taken |= {weight: "weight"} if weight is not None else {}
+    taken |= {household: "household"} if household is not None else {}
     for name, role in roles.items():
         if role not in GIVEN_ROLES:
             known = ", ".join(map(repr, GIVEN_ROLES))
@@ -241,3 +246,4 @@ def check_roles_given(
             raise ValueError(
                 f"roles: column {name!r} is {taken[name]} already; give it one role"
             )
+    return taken | dict(roles)  # type: ignore[return-value]

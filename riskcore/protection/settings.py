@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 from riskcore.assessment.assess import check_population, check_roles
-from riskcore.assessment.describe import roles_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
-from riskcore.assessment.roles import Role
+from riskcore.assessment.roles import Role, roles_of
 from riskcore.assessment.settings_table import WEIGHTS, Level, Method
 from riskcore.common import arguments
 from riskcore.common.settings import (
