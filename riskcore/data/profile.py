@@ -104,16 +104,8 @@ def _profile(
 ) -> ColumnProfile:
     try:
         column = code_column(records, name)
-    except TypeError:  # values without an order, such as lists: nothing is known
-        return ColumnProfile(
-            name=name,
-            label=label,
-            type="other",
-            records=records.n,
-            missing=0,
-            distinct=records.n,
-            single=records.n,
-        )
+    except TypeError:
+        return _without_order(name, records.n, label)
     values = column.labels.tolist()
     found = _type(column.labels, values, decimal)
     smallest, largest = _extremes(column.labels, values, found, decimal)
@@ -133,6 +125,13 @@ def _profile(
     )
 
 
+def _without_order(name: Hashable, n: int, label: str | None = None) -> ColumnProfile:
+    """Return the profile of values such as lists, of which nothing is known."""
+    return ColumnProfile(
+        name=name, label=label, type="other", records=n, missing=0, distinct=n, single=n
+    )
+
+
 def profile_on_engine(engine: Engine, names: Iterable[Hashable]) -> list[ColumnProfile]:
     """Return the profiles of columns that an engine holds, without extremes."""
     return [_on_engine(engine, name) for name in names]
@@ -141,10 +140,7 @@ def profile_on_engine(engine: Engine, names: Iterable[Hashable]) -> list[ColumnP
 def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     kind = engine.schema[name]  # type: ignore[index]
     if kind.is_nested():
-        n = engine.weigh(None).n
-        return ColumnProfile(
-            name=name, type="other", records=n, missing=0, distinct=n, single=n
-        )
+        return _without_order(name, engine.weigh(None).n)
     weighed = engine.weigh(None, [name])
     missing = weighed.missing_keys[0]
     distinct = single = 0
