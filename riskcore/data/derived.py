@@ -34,6 +34,8 @@ CHANCE = 1e-6
 _FIRST = 20_000
 # Two columns determine a third only if each has at most so many values.
 _MOST_OF_PAIR = 1_000
+# So many columns are paired to find hidden values: 1,770 pairs.
+_MOST_PAIRED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,40 @@ def derived_of_coded(
     return tuple(sorted(result, key=lambda one: (place[one.column], len(one.of))))
 
 
+def pairs_that_determine(
+    columns: Mapping[Hashable, CodedColumn],
+    hidden: Mapping[Hashable, Codes],
+    households: Codes | None = None,
+) -> Iterator[Derived]:
+    """Yield pairs of columns that determine a hidden column, and neither of them does.
+
+    ``hidden`` are the codes that columns had, -1 for missing. Of many columns, those
+    with the most values are tried. See `derived` for what counts.
+    """
+    few = [
+        _Column.of(one)
+        for one in columns.values()
+        if 1 < len(one.labels) <= _MOST_OF_PAIR
+    ]
+    few = sorted(few, key=lambda one: -len(one.labels))[:_MOST_PAIRED]
+    sought = [_Column(name, codes, np.zeros(0)) for name, codes in hidden.items()]
+    firsts = None
+    if households is not None:
+        firsts = np.unique(households, return_index=True)[1]
+    search = _Search([*few, *sought], firsts)
+    targets = range(len(few), len(search.columns))
+    alone = {(i, j) for i in range(len(few)) for j in targets if search.one(i, j)}
+    for a, b in combinations(range(len(few)), 2):
+        names = few[a].name, few[b].name
+        small = _ranked(_both(search.small[a], search.small[b]))
+        for j in targets:
+            name = search.columns[j].name
+            if name in names or not alone.isdisjoint(((a, j), (b, j))):
+                continue
+            if _table(small, search.small[j]) is not None and search.two(a, b, j):
+                yield Derived(name, names, "function")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
     """A column as codes, -1 for missing."""
@@ -229,7 +265,7 @@ class _Search:
         """Return the columns that one other determines."""
         found: list[Derived] = []
         numbers = range(len(self.columns))
-        by = {(i, j) for i in numbers for j in numbers if i != j and self._one(i, j)}
+        by = {(i, j) for i in numbers for j in numbers if i != j and self.one(i, j)}
         copies = {j for i, j in by if i < j and (j, i) in by}
         for i, j in sorted(by):
             x, y = self.columns[i], self.columns[j]
@@ -244,7 +280,7 @@ class _Search:
             found.append(Derived(y.name, (x.name,), kind))
         return found
 
-    def _one(self, i: int, j: int) -> bool:
+    def one(self, i: int, j: int) -> bool:
         """Return whether column i determines column j, not by chance."""
         x, y = self.columns[i], self.columns[j]
         if _table(self.ranked[i], self.small[j]) is None:
@@ -271,11 +307,11 @@ class _Search:
                 name = self.columns[j].name
                 if j in (a, b) or any((one, name) in known for one in names):
                     continue
-                if _table(small, self.small[j]) is not None and self._two(a, b, j):
+                if _table(small, self.small[j]) is not None and self.two(a, b, j):
                     found.append(Derived(name, names, "function"))
         return found
 
-    def _two(self, a: int, b: int, j: int) -> bool:
+    def two(self, a: int, b: int, j: int) -> bool:
         """Return whether two columns determine column j, given either not by chance."""
         one, other, y = self.columns[a], self.columns[b], self.columns[j]
         both = _both(one.codes, other.codes)
