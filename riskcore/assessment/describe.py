@@ -81,7 +81,7 @@ class DescribedColumn:
         """Why it seems to have its role, and what it is of another column."""
         said = [self.proposed.reason]
         if self.derived is not None:
-            said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of))
+            said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of[0]))
         elif self.profile.constant and self.role is None:
             said.append("the same within households")
         return "; ".join(filter(None, said))

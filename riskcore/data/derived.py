@@ -11,6 +11,7 @@ import math
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,21 +28,25 @@ from riskcore.data.columns import (
 Kind: TypeAlias = Literal["equal", "square", "function", "household count"]
 Codes = NDArray[np.int64]
 
-# The log of the chance of a column that is listed, at most.
-_LEAST = math.log(1e-6)
+# A column that agrees by chance this rarely is not listed.
+CHANCE = 1e-6
 # Records that are looked at first: mostly they contradict.
 _FIRST = 20_000
+# Two columns determine a third only if each has at most so many values.
+_MOST_OF_PAIR = 1_000
+# So many columns are paired to find hidden values: 1,770 pairs.
+_MOST_PAIRED = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column that another column determines.
+    """A column that other columns determine.
 
     Attributes
     ----------
-    column, of : column name
-        The column, and the one that determines it; the household column for a count of
-        its members.
+    column : column name
+    of : tuple of column names
+        The columns that determine it; the household column for a count of its members.
     kind : {"equal", "square", "function", "household count"}
         "equal": each determines the other, whatever the values are called; "square":
         its numbers are the squares; "household count": a function of the number of
@@ -49,7 +54,7 @@ class Derived:
     """
 
     column: Hashable
-    of: Hashable
+    of: tuple[Hashable, ...]
     kind: Kind
 
 
@@ -62,14 +67,15 @@ def derived(data: Any, household: Hashable | None = None) -> tuple[Derived, ...]
 
     Records in which one of the columns is missing are left out. If y did not depend on
     x, every further record with a value of x would have the y of the first by the share
-    of this y. The product of these shares is the chance that x determines y. The
-    commonest value of x is left out: that all without an income pay no tax does not
-    make the tax a function of income. A column is listed if its chance is below 10^-6.
-    With households only their first records count there, for members are alike.
+    of this y. The product of these shares is the chance that x determines y; for two
+    columns, it is taken given either of them. The commonest value of x is left out:
+    that all without an income pay no tax does not make the tax a function of income. A
+    column is listed if its chance is below 10^-6. With households only their first
+    records count there, for members are alike.
 
     >>> age = [15, 16, 31, 32] * 10
     >>> derived({"age": age, "young": [one < 30 for one in age]})
-    (Derived(column='young', of='age', kind='function'),)
+    (Derived(column='young', of=('age',), kind='function'),)
     >>> derived({"id": range(40), "age": age})
     ()
     """
@@ -101,17 +107,16 @@ def related_columns(
     determines and that are not keys: a key that it determines is known to an intruder
     anyhow, and counted. Columns in ``without``, such as the weight, are not blanked.
 
-    >>> found = [Derived("decade", "age", "function")]
+    >>> found = [Derived("decade", ("age",), "function")]
     >>> related_columns(found, ["age"]), related_columns(found, ["decade"])
     ({'age': ('decade',)}, {'decade': ('age',)})
     >>> related_columns(found, ["age", "decade"])
     {'decade': ('age',)}
     """
-    found = [one for one in found if one.kind != "household count"]
-    alike = {one.column: one.of for one in found if one.kind != "function"}
-    both = [name for one in found for name in (one.of, one.column)]
-    first = {name: alike.get(name, name) for name in both}
-    rules = {(one.of, one.column) for one in found if one.kind == "function"}
+    single = [one for one in found if one.kind != "household count"]
+    alike = {one.column: one.of[0] for one in single if one.kind != "function"}
+    first = {name: alike.get(name, name) for one in single for name in _names(one)}
+    rules = {(one.of[0], one.column) for one in single if one.kind == "function"}
 
     def determines(x: Hashable, y: Hashable) -> bool:
         return first[x] == first[y] or (first[x], first[y]) in rules
@@ -133,6 +138,10 @@ def related_columns(
     return {key: others for key, others in related.items() if others}
 
 
+def _names(one: Derived) -> tuple[Hashable, ...]:
+    return (*one.of, one.column)
+
+
 def derived_of_coded(
     columns: Mapping[Hashable, CodedColumn],
     households: Codes | None = None,
@@ -143,11 +152,45 @@ def derived_of_coded(
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]
-    result = _Search(found, firsts).functions()
+    result = _Search(found, firsts).single()
     if households is not None and firsts is not None:
         result += _counts(found, households, household, firsts)
     place = {name: i for i, name in enumerate(columns)}
     return tuple(sorted(result, key=lambda one: place[one.column]))
+
+
+def pairs_that_determine(
+    columns: Mapping[Hashable, CodedColumn],
+    hidden: Mapping[Hashable, Codes],
+    households: Codes | None = None,
+) -> Iterator[Derived]:
+    """Yield pairs of columns that determine a hidden column, and neither of them does.
+
+    ``hidden`` are the codes that columns had, -1 for missing. Of many columns, those
+    with the most values are tried. See `derived` for what counts.
+    """
+    few = [
+        _Column.of(one)
+        for one in columns.values()
+        if 1 < len(one.labels) <= _MOST_OF_PAIR
+    ]
+    few = sorted(few, key=lambda one: -len(one.labels))[:_MOST_PAIRED]
+    sought = [_Column(name, codes, np.zeros(0)) for name, codes in hidden.items()]
+    firsts = None
+    if households is not None:
+        firsts = np.unique(households, return_index=True)[1]
+    search = _Search([*few, *sought], firsts)
+    targets = range(len(few), len(search.columns))
+    alone = {(i, j) for i in range(len(few)) for j in targets if search.one(i, j)}
+    for a, b in combinations(range(len(few)), 2):
+        names = few[a].name, few[b].name
+        small = _ranked(_both(search.small[a], search.small[b]))
+        for j in targets:
+            name = search.columns[j].name
+            if name in names or not alone.isdisjoint(((a, j), (b, j))):
+                continue
+            if _table(small, search.small[j]) is not None and search.two(a, b, j):
+                yield Derived(name, names, "function")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,11 +219,11 @@ class _Search:
         self.small = [one.codes[self.sample] for one in columns]
         self.ranked = [_ranked(one) for one in self.small]
 
-    def functions(self) -> list[Derived]:
+    def single(self) -> list[Derived]:
         """Return the columns that one other determines."""
         found: list[Derived] = []
         numbers = range(len(self.columns))
-        by = {(i, j) for i in numbers for j in numbers if i != j and self._one(i, j)}
+        by = {(i, j) for i in numbers for j in numbers if i != j and self.one(i, j)}
         copies = {j for i, j in by if i < j and (j, i) in by}
         for i, j in sorted(by):
             x, y = self.columns[i], self.columns[j]
@@ -192,27 +235,44 @@ class _Search:
                 kind = "square"
             elif equal and _is_square(y, x):
                 x, y, kind = y, x, "square"
-            found.append(Derived(y.name, x.name, kind))
+            found.append(Derived(y.name, (x.name,), kind))
         return found
 
-    def _one(self, i: int, j: int) -> bool:
+    def one(self, i: int, j: int) -> bool:
         """Return whether column i determines column j, not by chance."""
         x, y = self.columns[i], self.columns[j]
         if _table(self.ranked[i], self.small[j]) is None:
             return False
         table = _table(x.codes, y.codes)
-        return table is not None and self._beyond_chance(x.codes, y.codes)
+        return table is not None and self._beyond_chance(x.codes, y, None)
 
-    def _beyond_chance(self, x: Codes, y: Codes) -> bool:
+    def two(self, a: int, b: int, j: int) -> bool:
+        """Return whether two columns determine column j, given either not by chance."""
+        one, other, y = self.columns[a], self.columns[b], self.columns[j]
+        both = _both(one.codes, other.codes)
+        if _table(both, y.codes) is None:
+            return False
+        return all(self._beyond_chance(both, y, x.codes) for x in (one, other))
+
+    def _beyond_chance(self, x: Codes, y: _Column, given: Codes | None) -> bool:
         """Return whether x hardly determines y by chance."""
-        rows = slice(None) if self.firsts is None else self.firsts
-        return _log_chance(x[rows], y[rows]) < _LEAST
+        codes = y.codes
+        if self.firsts is not None:
+            x, codes = x[self.firsts], codes[self.firsts]
+            given = None if given is None else given[self.firsts]
+        return _log_chance(x, codes, given) < math.log(CHANCE)
+
+
+def _both(one: Codes, other: Codes) -> Codes:
+    """Return the codes of two columns together."""
+    both = one * (int(other.max(initial=0)) + 1) + other
+    return np.where((one < 0) | (other < 0), -1, both)
 
 
 def _ranked(codes: Codes) -> Codes:
     """Return codes of few records as ranks of those that occur; -1 stays."""
     labels, rank = np.unique(codes, return_inverse=True)
-    return rank - int(len(labels) > 0 and labels[0] < 0)
+    return rank.reshape(-1) - int(len(labels) > 0 and labels[0] < 0)
 
 
 def _table(x: Codes, y: Codes) -> Codes | None:
@@ -226,13 +286,15 @@ def _table(x: Codes, y: Codes) -> Codes | None:
     return table if np.all((table[x] == y) | (x < 0)) else None
 
 
-def _log_chance(x: Codes, y: Codes) -> float:
+def _log_chance(x: Codes, y: Codes, given: Codes | None) -> float:
     """Return the log of the chance that x determines y, without the commonest x."""
     use = (x >= 0) & (y >= 0)
     x, y = _ranked(x[use]), _ranked(y[use])
     if not len(x):
         return 0.0
-    log = (np.log(np.bincount(y)) - np.log(len(y)))[y]
+    within = np.zeros(len(x), np.int64) if given is None else _ranked(given[use])
+    of_y = _ranked(within * (int(y.max()) + 1) + y)
+    log = np.log(np.bincount(of_y))[of_y] - np.log(np.bincount(within))[within]
     first = np.zeros(int(x.max()) + 1, np.int64)
     first[x] = np.arange(len(x))
     each = np.bincount(x, log) - log[first]
@@ -271,10 +333,12 @@ def _counts(
 ) -> list[Derived]:
     """Return the columns that the number of records of the household determines."""
     _, of = np.unique(households, return_inverse=True)
+    of = of.reshape(-1)
     size = np.bincount(of)[of]
+    limit = math.log(CHANCE)
     return [
-        Derived(one.name, household, "household count")
+        Derived(one.name, (household,), "household count")
         for one in columns
         if _table(size, one.codes) is not None
-        and _log_chance(size[firsts], one.codes[firsts]) < _LEAST
+        and _log_chance(size[firsts], one.codes[firsts], None) < limit
     ]

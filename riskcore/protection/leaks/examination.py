@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -26,16 +27,16 @@ from riskcore.assessment.roles import (
     shared_by_few,
     singles_out,
 )
-from riskcore.common.words import listed, printable
-from riskcore.data.columns import Records, code_column, code_keys
-from riskcore.data.derived import derived_of_coded
+from riskcore.common.words import counted, listed, printable
+from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
+from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
 from riskcore.protection.leaks.composition import (
     records_by_composition,
     records_rebuilt,
 )
 from riskcore.protection.leaks.disclosure import Shown
-from riskcore.protection.leaks.showing import advice_on
+from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, best_linked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
@@ -153,6 +154,7 @@ def examine(
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(result, numeric.protected, gone)
     found += _copies(result, gone)
+    found += _pairs(result, gone)
     found += [
         Leak(
             one.column,
@@ -388,13 +390,69 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
         coded = {one.name: one for one in code_keys(records, [*records.columns])}
         for one in derived_of_coded(coded, result.household_of):
             if one.column == name and one.kind != "household count":
+                (source,) = one.of
                 text = (
-                    f"{printable(str(one.of))!r}: it gives back the values of "
+                    f"{printable(str(source))!r}: it gives back the values of "
                     f"{printable(str(name))!r} that were altered"
                 )
                 advice = "treat both in the same way, or drop one of them"
-                accepted = settings.accepted(one.of)
-                yield Leak(one.of, "reveals", text, advice, accepted)
+                accepted = settings.accepted(source)
+                yield Leak(source, "reveals", text, advice, accepted)
+
+
+def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield pairs of columns that give suppressed or altered values of others back."""
+    if result.on_engine is not None:
+        return
+    treated, settings = result.treated, result.settings
+    hidden = {
+        name: codes_before(result, name).astype(np.int64)
+        for name, mask in result.masks.items()
+        if mask.any() and str(name) not in gone
+    }
+    before = {} if treated is None else treated.before
+    for name in (name for names in settings.altered for name in names):
+        if name not in hidden and str(name) not in gone:
+            column = code_column(Records({name: before[name]}, result.n), name)
+            hidden[name] = column.codes.astype(np.int64)
+            hidden[name][column.codes == len(column.labels)] = -1
+    if not hidden:
+        return
+    columns = _coded_columns(result, gone)
+    for one in pairs_that_determine(columns, hidden, result.household_of):
+        mask = result.masks.get(one.column)
+        if mask is None:
+            mask = np.ones(result.n, bool)
+        for other in one.of:
+            mask = mask & (columns[other].codes < len(columns[other].labels))
+        if mask.any():
+            yield _leak_of_pair(one, int(mask.sum()), settings)
+
+
+def _coded_columns(
+    result: ProtectedRecords, gone: Collection[str]
+) -> dict[Hashable, CodedColumn]:
+    """Return the columns of the file as codes, without values that have no order."""
+    records, found = Records.of(result.rows), {}
+    for name in records.columns:
+        if str(name) not in gone:
+            with suppress(TypeError):
+                found[name] = code_column(records, name)
+    return found
+
+
+def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
+    """Return the leak of two columns that give values of a third one back."""
+    key = printable(str(one.column))
+    names = listed(repr(printable(str(name))) for name in one.of)
+    values = counted(count, "hidden value")
+    text = f"{names}: together they give back {values} of {key!r}"
+    reasons = [settings.accepted(name) for name in one.of]
+    advice = (
+        f"recode or drop one of them; if {key!r} is a key, name one as related to it"
+    )
+    accepted = next(filter(None, reasons), None)
+    return Leak(" + ".join(map(str, one.of)), "reveals", text, advice, accepted)
 
 
 def _kept_ids(household: Hashable, accepted: str | None) -> Leak:

@@ -431,3 +431,47 @@ def test_numbers_that_were_swapped_do_not_hide_one_that_was_not():
     assert float(found[1]) > 90 * np.mean(nearest == np.arange(N)) > 20
     far = protected(data, treat=swapped | dict.fromkeys(noise, "swap:99%"))
     assert not any("alone (" in one.text for one in far.examination.leaks)
+
+
+def test_two_columns_that_give_blanked_values_back():
+    """Adults and children add to the size of a household, which was blanked."""
+    rng = np.random.default_rng(3)
+    adults, children = rng.integers(1, 4, N), np.minimum(rng.poisson(0.8, N), 6)
+    data = {
+        "sex": rng.choice(["f", "m"], N).tolist(),
+        "age": rng.integers(0, 5, N).tolist(),
+        "size": (adults + children).tolist(),
+        "adults": adults.tolist(),
+        "children": children.tolist(),
+    }
+    cost = {"size": 1, "sex": 100, "age": 100}
+    settings = {"k": 5, "cost": cost}
+    result = protect(data, ["sex", "age", "size"], **settings)
+    (leak,) = result.examination.open
+    assert set(leak.column.split(" + ")) == {"adults", "children"}
+    assert leak.kind == "reveals"
+    blanked = result.suppressed["size"]
+    assert blanked > 10
+    assert f"together they give back {blanked} hidden values of 'size'" in leak.text
+    for closed in (
+        {"related": {"size": ["adults"]}},
+        {"accept": {"children": "a test"}},
+    ):
+        assert protect(data, ["sex", "age", "size"], **settings, **closed).safe
+    alone = {name: one for name, one in data.items() if name != "adults"}
+    assert protect(alone, ["sex", "age", "size"], **settings).safe
+
+
+def test_two_columns_that_give_altered_numbers_back():
+    rng = np.random.default_rng(3)
+    wages, rents = rng.integers(0, 20, N) * 100, rng.integers(0, 9, N) * 3000
+    data = survey() | {"wages": wages, "rents": rents, "income": wages + rents}
+    (leak,) = [
+        one
+        for one in protected(data, treat={"income": "swap:99%"}).examination.open
+        if one.kind == "reveals"
+    ]
+    assert f"together they give back {N} hidden values of 'income'" in leak.text
+    data["income"] = rng.permutation(data["income"])
+    found = protected(data, treat={"income": "swap:99%"}).examination.open
+    assert not [one for one in found if one.kind == "reveals"]
