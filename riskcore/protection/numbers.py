@@ -82,7 +82,8 @@ def best_linked(
 
     alone = {name: linked([name]) for name in names}
     ranked = sorted(names, key=lambda name: -alone[name].beyond_chance)
-    best, found = (ranked[0],), alone[ranked[0]]
+    best: tuple[Hashable, ...] = (ranked[0],)
+    found = alone[ranked[0]]
     for name in ranked[1:]:
         more = linked([*best, name])
         if more.beyond_chance <= found.beyond_chance:

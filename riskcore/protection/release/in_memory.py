@@ -78,11 +78,29 @@ def _new_ids(records: Records, name: Hashable, given: Any) -> Any:
 
 
 def _without_index(data: Any) -> Any:
-    """Return data without an index and without notes; the input is not changed."""
-    if isinstance(data, Mapping) and not is_dataset(data):
-        return {name: _without_index(column) for name, column in data.items()}
+    """Return data without an index, notes and values that are not shown.
+
+    These are values under a mask and unused categories. The input is not changed.
+    """
     if is_dataset(data):
         return without_notes(data.copy())
-    if hasattr(data, "reset_index"):  # pandas and its like
-        data = data.reset_index(drop=True)
+    if isinstance(data, Mapping):
+        return {name: _without_index(column) for name, column in data.items()}
+    if isinstance(data, np.ma.MaskedArray):
+        shown = np.ma.filled(data, data.dtype.type())
+        return np.ma.MaskedArray(shown, np.ma.getmaskarray(data))
+    if not hasattr(data, "reset_index"):
+        return without_notes(data)
+    data = data.reset_index(drop=True)  # of pandas and its like
+    if data.ndim == 1:
+        return without_notes(_used_categories(data))
+    for place, kind in enumerate(data.dtypes):
+        if kind == "category":
+            data.isetitem(place, _used_categories(data.iloc[:, place]))
     return without_notes(data)
+
+
+def _used_categories(series: Any) -> Any:
+    """Return a series of pandas without unused categories."""
+    category = series.dtype == "category"
+    return series.cat.remove_unused_categories() if category else series

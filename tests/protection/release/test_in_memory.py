@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather
 import pytest
 
 import riskcore
@@ -67,3 +68,35 @@ def test_households_that_are_keys_or_identifiers_get_no_new_ids():
     assert result.data["hh"].tolist() == data["hh"].tolist()
     result = protected(data, household=None, roles={"hh": "identifier"})
     assert "hh" not in result.data
+
+
+def test_values_under_a_mask_stay_behind():
+    hidden = np.ma.MaskedArray(np.arange(200) + 5, mask=np.arange(200) > 9)
+    found = protected(survey(c=hidden)).data["c"]
+    assert found.mask.tolist() == hidden.mask.tolist()
+    assert np.ma.getdata(found).tolist() == [*range(5, 15), *[0] * 190]
+    assert np.ma.getdata(hidden)[10] == 15
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_unused_categories_stay_behind(tmp_path, ordered):
+    names = [f"person {i}" for i in range(200)]
+    kind = pd.CategoricalDtype(["b", *names, "a"], ordered=ordered)
+    column = pd.Series(["a", "b"] * 100, dtype=kind)
+    for data in (pd.DataFrame(survey(c=column)), survey(c=column)):
+        result = protected(data)
+        found = result.data["c"]
+        assert found.tolist() == column.tolist()
+        assert found.cat.categories.tolist() == ["b", "a"]
+        assert len(column.cat.categories) == 202
+        result.write(tmp_path / "c.arrow", overwrite=True)
+        assert b"person" not in (tmp_path / "c.arrow").read_bytes()
+
+
+def test_unused_values_of_an_enum_are_not_written(tmp_path):
+    names = [f"person {i}" for i in range(200)]
+    column = pl.Series(["a", "b"] * 100, dtype=pl.Enum(["b", *names, "a"]))
+    protected(pl.DataFrame(survey(c=column))).write(tmp_path / "c.feather")
+    read = pa.feather.read_table(tmp_path / "c.feather")["c"]
+    assert read.to_pylist() == column.to_list()
+    assert b"person" not in (tmp_path / "c.feather").read_bytes()
