@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from riskcore.common.scatter import scattered
 from riskcore.models.codes import Ints
 
 
 def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
     """Return the cell and the group of each record, in groups of equal size.
 
-    The numbers of the records are scattered by splitmix64 and ranked.
+    The numbers of the records are scattered and ranked.
     """
     cell = np.repeat(np.arange(len(records)), records)
-    z = np.arange(1, len(cell) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    order = np.argsort(scattered(np.arange(len(cell), dtype=np.uint64)), kind="stable")
     rank = np.empty(len(cell), np.int64)
-    rank[np.argsort(z ^ (z >> np.uint64(31)), kind="stable")] = np.arange(len(cell))
+    rank[order] = np.arange(len(cell))
     return cell, rank % groups
