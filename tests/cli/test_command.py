@@ -189,7 +189,7 @@ def test_missing_keys(run, refused, figures, folder):
     assert usual["incomplete_records"] == 2
     # A rule that this command has is the first to be named.
     said = refused("uniques m.csv --keys a --population 9")
-    assert "'a' in 2 of 3 records; missing='category' (--missing cat" in said
+    assert "'a' in 2 of 3 records; --missing category counts" in said
     assert "not in suda and in models of the population" in said
     assert figures("assess m.csv --keys a b --missing category")["cells"] == 2
     status, out, _ = run("assess m.csv --keys a --missing category")
