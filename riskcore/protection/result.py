@@ -161,7 +161,7 @@ class Protected(ProtectedRecords):
         with new household ids and the records in their order. For data in memory, the
         order of the old ids counts.
         """
-        return examination_of(self)
+        return _examination(self)
 
     @cached_property
     def numeric(self) -> NumericRisks | None:
@@ -496,26 +496,14 @@ class Protected(ProtectedRecords):
         )
 
 
-def examination_of(
-    result: Protected, *, dropped: Iterable[Hashable] = (), shuffled: bool = False
-) -> Examination:
-    """Examine a file that is not written, without the columns that it would drop."""
-    left_out = frozenset(dropped)
-    new_ids = writing.columns_renumbered(
-        result.source, result.settings, drop=map(str, left_out)
-    )
-    shown = [one for one in result.shown if one.column not in left_out]
+def _examination(result: Protected) -> Examination:
+    """Examine the file that `write` makes by default."""
+    new_ids = writing.columns_renumbered(result.source, result.settings)
+    shown = result.shown
     if result.source.path is not None:  # new ids tell only who belongs together
-        shown = [
+        shown = tuple(
             one
             for one in shown
             if one.column not in new_ids or one.rule in ("equal", "code")
-        ]
-    return examine(
-        result,
-        shown,
-        result.numeric,
-        dropped=left_out,
-        renumbered=new_ids,
-        shuffled=shuffled,
-    )
+        )
+    return examine(result, shown, result.numeric, renumbered=new_ids)

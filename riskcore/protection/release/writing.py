@@ -90,47 +90,17 @@ def write(
     path = result.source.check_writable(
         arguments.file_path("path", path), overwrite=options["overwrite"]
     )
-    named = arguments.names("drop", options["drop"])
-    result.source.check(named)
-    identifiers = result.settings.with_role("identifier")
-    dropped = tuple(dict.fromkeys([*named, *identifiers]))
-    if set(dropped) >= set(result.source.names):
-        raise ValueError("drop: no column would be left")
-    renumbered = columns_renumbered(
-        result.source, result.settings, options["renumber"], dropped
-    )
     texts = _Texts.of(path, options)
     inputs = [*result.source.paths, *result.settings.rule_files]
     written = formats.files_written(path, result.source.format)
     refuse_sources([*written, *texts.paths], inputs)
-    shuffle = _as_bool_or_seed(options["shuffle"])
     source = _source_of(result)
-    secret = _secret_of(result, shuffle, options["secret"], renumbered=bool(renumbered))
-    shuffled = shuffle is not False
-    layout = Layout.of(
-        result.source,
-        result.data,
-        path,
-        drop=dropped,
-        ids={name: _ids(result, name, secret) for name in renumbered},
-        order=_random_order(result, secret, dropped) if shuffled else None,
-        guard_formulas=options["guard_formulas"],
-        recodings=result.settings.recodings,
-        altered=[name for each in result.settings.altered for name in each],
-    )
+    layout, secret = _layout(result, path, options)
+    shuffled = layout.order is not None
     say = steps or silent
-    say("looking for what the columns tell of suppressed values")
-    shown = shown_by(result, layout.columns, layout.order)
+    examined = _examined(result, layout, say)
+    shown = [one.shown for one in examined.leaks if one.shown is not None]
     warn_of_what_shows(result, shown, shuffled=shuffled)
-    numeric = numeric_risks(result)
-    examined = examine(
-        result,
-        shown,
-        numeric,
-        dropped=dropped,
-        renumbered=renumbered,
-        shuffled=shuffled,
-    )
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined)
     figures = facts_of(result, examined)
@@ -149,7 +119,7 @@ def write(
             "read_back": options["verify"],
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
-            "renumbered": list(renumbered),
+            "renumbered": list(layout.renumbered),
             "formulas_guarded": options["guard_formulas"],
             "secret": secret,
         }
@@ -171,6 +141,51 @@ def write(
             text = given if isinstance(given, str) else given(found)
             create(target, private=True).write(text.encode())
     return {**record, "examined": found}
+
+
+def preview(
+    result: ProtectedRecords, options: WriteSettings, steps: Lines | None = None
+) -> Examination:
+    """Return what `write` would find in the file that it would write."""
+    layout, _ = _layout(result, _PREVIEW, options)
+    return _examined(result, layout, steps or silent)
+
+
+def _layout(
+    result: ProtectedRecords, path: Path, options: WriteSettings
+) -> tuple[Layout, str | None]:
+    """Return the columns, ids and order of the file, and the secret behind them."""
+    source, settings = result.source, result.settings
+    dropped = columns_dropped(source, settings, options["drop"])
+    renumbered = columns_renumbered(source, settings, options["renumber"], dropped)
+    shuffle = _as_bool_or_seed(options["shuffle"])
+    secret = _secret_of(result, shuffle, options["secret"], renumbered=bool(renumbered))
+    shuffled = shuffle is not False
+    layout = Layout.of(
+        source,
+        result.data,
+        path,
+        drop=dropped,
+        ids={name: _ids(result, name, secret) for name in renumbered},
+        order=_random_order(result, secret, dropped) if shuffled else None,
+        guard_formulas=options["guard_formulas"],
+        recodings=settings.recodings,
+        altered=[name for each in settings.altered for name in each],
+    )
+    return layout, secret
+
+
+def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examination:
+    """Return what is found about the columns and the order of a layout."""
+    say("looking for what the columns tell of suppressed values")
+    return examine(
+        result,
+        shown_by(result, layout.columns, layout.order),
+        numeric_risks(result),
+        dropped=layout.dropped,
+        renumbered=layout.renumbered,
+        shuffled=layout.order is not None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +220,8 @@ class _Texts:
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
+# A preview is of text, the format of which every column has.
+_PREVIEW = Path("preview.csv")
 
 
 def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
@@ -240,6 +257,18 @@ def _public_record(
     )
 
 
+def columns_dropped(
+    source: Source, settings: Settings, drop: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the columns that `Protected.write` leaves out, with the identifiers."""
+    named = arguments.names("drop", drop)
+    source.check(named)
+    dropped = tuple(dict.fromkeys([*named, *settings.with_role("identifier")]))
+    if set(dropped) >= set(source.names):
+        raise ValueError("drop: no column would be left; name fewer columns")
+    return tuple(map(str, dropped))
+
+
 def columns_renumbered(
     source: Source,
     settings: Settings,
@@ -268,6 +297,17 @@ def columns_renumbered(
     return names
 
 
+def refuse_seed(settings: Settings, shuffle: bool | int) -> None:
+    """Refuse the seed of an order if ties or treatments are decided by a secret."""
+    if (settings.ties == "secret" or settings.is_random) and not isinstance(
+        shuffle, bool
+    ):
+        raise ValueError(
+            f"shuffle={shuffle}: a secret decides ties or treatments, and must "
+            "decide the order too; give shuffle=True"
+        )
+
+
 def _as_bool_or_seed(shuffle: Any) -> bool | int:
     """Return how to shuffle as a bool, or the number of a seed."""
     if isinstance(shuffle, bool | np.bool_):
@@ -289,11 +329,7 @@ def _secret_of(
 ) -> str | None:
     """Return the one secret of a record: of ties, the order and the new ids."""
     if result.secret is not None:
-        if not isinstance(shuffle, bool):
-            raise ValueError(
-                f"shuffle={shuffle}: a secret decides ties or treatments, and must "
-                "decide the order too; give shuffle=True"
-            )
+        refuse_seed(result.settings, shuffle)
         if secret not in (None, result.secret):
             raise ValueError(
                 "secret: another secret decided the ties or treatments; take the "
