@@ -621,7 +621,7 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         options.keys,
         options.weight,
         options.household,
-        **arguments_of(options, ProtectSettings),
+        **arguments_of(options, ProtectSettings, columns=source.names),
     )
 
 

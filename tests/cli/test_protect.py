@@ -309,6 +309,40 @@ def test_without_output_the_file_that_would_be_written_is_judged(run, options):
     assert {name: seen[name] for name in same} == {n: written[n] for n in same}
 
 
+@pytest.mark.parametrize("column", ["a=b", "my col", "x:y", "it's", 'q"q', "p+q"])
+def test_columns_may_have_any_name(run, column):
+    data = formats.read("survey.csv").to_pydict()
+    formats.write("odd.csv", {**data, column: data["INCOME"]})
+    line = f"protect odd.csv {ROLES} {RECODE} --threshold 1% --json"
+
+    def figures(*words):
+        return json.loads(run(line, *words)[1])
+
+    assert column in [one["column"] for one in figures()["leaks"]]
+    settings = figures("--role", f"{column}=numeric", "PERSON=harmless")["settings"]
+    assert settings["roles"] == {column: "numeric", "PERSON": "harmless"}
+    settings = figures("--accept", f"{column}=known, as 1=1")["settings"]
+    assert settings["accept"] == {column: "known, as 1=1"}
+    found = figures("--treat", f"{column}=top:1%=mean", f"{column}=round:9")
+    (rules,) = found["treated"]["rules"]
+    assert (rules["columns"], len(rules["rules"])) == ([column], 2)
+    if "+" not in column:  # else it is refused
+        rule = f"{column}+INCOME=microaggregate:3"
+        (rules,) = figures("--treat", rule)["treated"]["rules"]
+        assert rules["columns"] == [column, "INCOME"]
+    settings = figures("--related", f"SEX={column}")["settings"]
+    assert settings["related"] == {"SEX": [column]}
+    assert rule_of(f"{column}=map:3=2")[0] == column
+
+
+def test_a_pair_that_can_be_read_in_two_ways_is_refused(refused):
+    data = formats.read("survey.csv").to_pydict()
+    formats.write("odd.csv", {**data, "INCOME=b": data["INCOME"]})
+    line = f"protect odd.csv {ROLES} --threshold 1%"
+    said = refused(line, "--accept", "INCOME=b=known")
+    assert "--accept 'INCOME=b=known': 'INCOME' and 'INCOME=b' are both columns" in said
+
+
 def test_without_output_it_is_said_that_nothing_is_written(run):
     _, out, _ = run(f"{COARSE} --drop INCOME --shuffle")
     assert out.endswith("Nothing is written: give --output to write the safe file.\n")
