@@ -168,6 +168,9 @@ def run(options: argparse.Namespace) -> None:
     )
     if assessment.cells.counted is None:
         figures["not_examined"] = _not_examined(source, weight, options, progress)
+    else:
+        roles = {*options.keys, weight}
+        figures["not_read"] = [name for name in source.names if name not in roles]
     if options.output is not None:
         progress(f"writing {options.output}")
     files = {

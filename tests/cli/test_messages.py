@@ -21,6 +21,7 @@ from riskcore.cli.messages import in_options
         ("household_keys need", "--household-keys need"),
         ("related='derived': needs", "--related derived: needs"),
         ("household='HH': no rule", "--household HH: no rule"),
+        ("codes by riskcore.Reading(missing_codes=...)", "codes by --na"),
         ("given by riskcore.Reading(delimiter=...)?", "given by --delimiter?"),
         ("blanks between: a b (in Python: ['a', 'b']);", "blanks between: a b;"),
         # Columns, words, files, and members of a record

@@ -337,6 +337,6 @@ def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
     assert figures["missing_values"] == {"mar": 1}
     assert figures["intake"]["lines_within_fields"] == 1
     assert main(["assess", path, *options, "--missing", "refuse"]) == 2
-    assert "'mar' in 1 of 3 records; missing='category' (--missing category)" in (
+    assert "'mar' in 1 of 3 records; --missing category counts" in (
         capsys.readouterr().err
     )
