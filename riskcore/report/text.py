@@ -84,7 +84,8 @@ def _not_examined(columns: list[dict[str, Any]]) -> Part:
         own = f"{one['own_value']:,}"
         rows.append([label(one["column"]), one["type"], own, role, one["reason"]])
     title = "Not examined, as they have no role: records with a value of their own"
-    return Part(title, rows=rows, sides="<<><<")
+    said = ["A role with a question mark is a proposal: see riskcore describe."]
+    return Part(title, rows=rows, sides="<<><<", sentences=said)
 
 
 def _not_read(columns: list[str]) -> Part:
