@@ -21,7 +21,7 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
     return {
         "settings": result.settings.to_dict(),
         "records": result.n,
-        "weight_remarks": _weight_remarks(result),
+        "weight_remarks": remarks_of(result),
         "intake": None if intake is None else intake.to_dict(),
         "missing_values": {
             str(key): count
@@ -80,7 +80,7 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
     }
 
 
-def _weight_remarks(result: ProtectedRecords) -> list[str]:
+def remarks_of(result: ProtectedRecords) -> list[str]:
     """Return what is doubtful in the original weights."""
     weight, fraction = result.settings.weight, result.settings.sampling_fraction
     if weight is None:

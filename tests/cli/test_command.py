@@ -657,3 +657,9 @@ def test_demo_refused(refused, folder):
     (folder / "other.html").touch()
     assert "other.html: already exists" in refused("demo --file other.csv")
     assert (folder / "survey.csv").read_bytes() == SURVEY
+
+
+def test_numbers_that_are_known_have_a_role(figures, folder):
+    (folder / "n.csv").write_text("a,pay,b\n1,10,x\n2,20,y\n")
+    found = figures("assess n.csv --keys a --numeric pay")
+    assert [one["column"] for one in found["not_examined"]] == ["b"]
