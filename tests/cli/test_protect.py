@@ -574,3 +574,14 @@ def test_a_comparison_finds_the_same_quantile(run, figures):
     by_rule = figures(f"{line} {keys} --recode AGE=top:90%")
     by_record = figures(f"{line} --record safe.csv.private.json")
     assert by_rule["keys"] == by_record["keys"]
+
+
+def test_a_demo_that_is_too_small_says_so(run):
+    status, out, _ = run("demo --records 100 --file small.csv --quiet")
+    assert status == 1
+    assert "A survey of 100 records is small: " in out
+    assert out.rstrip().endswith("Try riskcore demo --records 3000, or coarser keys.")
+    assert not Path("small-safe.csv").exists()
+    status, out, _ = run("demo --records 3000 --file large.csv --quiet")
+    assert status == 0
+    assert "is small" not in out
