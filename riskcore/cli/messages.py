@@ -55,6 +55,7 @@ def in_options(message: str) -> str:
     >>> in_options("give k, max_risk or max_rate")
     'give --k, --max-risk or --max-rate'
     """
+    message = re.sub(r"\Atreat (?=\S)", "--treat ", message)
     said = _READING.sub(r"\1=", _PYTHON.sub("", message))
     return _NAMES.sub(_as_options, _ARGUMENT.sub(_as_option, said))
 

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import hmac
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from riskcore.common.settings import complete, settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings_table import (
+    ANY,
+    ORDER,
     ColumnSettings,
     ProtectSettings,
     SafetySettings,
@@ -284,6 +286,7 @@ def run(options: argparse.Namespace) -> int:
         figures |= record["examined"]
         figures["output"] = _names_written(options, record)
     lines, same = _outcome(options, before, record, checked)
+    lines += _accepted_in_vain(settings.accept, figures["leaks"])
     lines += [f"The report is in {path}." for path in reports]
     if reports_written and options.report_public is not None:
         lines.append(f"The report for publication is in {options.report_public}.")
@@ -548,6 +551,17 @@ def _outcome(
     if checked is None:
         doubt = f"the input, {doubt}"
     return [*lines, f"It is NOT the file of the record: {doubt}."], False
+
+
+def _accepted_in_vain(
+    accept: Iterable[Any], leaks: Iterable[dict[str, Any]]
+) -> Iterator[str]:
+    """Yield that there was nothing to accept in some columns."""
+    leaky = {ORDER if one["column"] is None else one["column"] for one in leaks}
+    leaky |= {name for one in leaky for name in one.split(" + ")}
+    for name in accept:
+        if name != ANY and str(name) not in leaky:
+            yield f"{str(name)!r} has no leak: there was nothing to accept."
 
 
 def _said_of_output(

@@ -1002,8 +1002,8 @@ def _truncated(codes: Sequence[Any], drop: int) -> tuple[str, ...]:
     numbers = [code for code in codes if not isinstance(code, str)]
     if numbers:
         raise TypeError(
-            f"truncation needs codes that are text, not numbers such as {_some(numbers)}"
-            ", which have lost their leading zeros; give ranges of codes (in Python: "
+            f"truncation needs codes that are text, not {_some(numbers)}: numbers have "
+            "lost their leading zeros; give ranges of codes (in Python: "
             "Recoding.intervals), or store the codes as text"
         )
     short = [code for code in codes if len(code) <= drop]

@@ -26,8 +26,8 @@ from riskcore.cli.messages import in_options
         ("blanks between: a b (in Python: ['a', 'b']);", "blanks between: a b;"),
         # Columns, words, files, and members of a record
         ("settings.household_keys: need", "settings.household_keys: need"),
-        ("treat weight=round:2: no", "treat weight=round:2: no"),
-        ("treat a+weight=round:2: no", "treat a+weight=round:2: no"),
+        ("treat weight=round:2: no", "--treat weight=round:2: no"),
+        ("treat a+weight=round:2: no", "--treat a+weight=round:2: no"),
         ("'weight=4' is not a number", "'weight=4' is not a number"),
         ("no column 'max_risk'; did you mean", "no column 'max_risk'; did you mean"),
         ("give a threshold or a rate", "give a threshold or a rate"),

@@ -585,3 +585,19 @@ def test_a_demo_that_is_too_small_says_so(run):
     status, out, _ = run("demo --records 3000 --file large.csv --quiet")
     assert status == 0
     assert "is small" not in out
+
+
+def test_what_is_accepted_in_vain_is_said(run):
+    _, out, _ = run(f"{LEAKY} --accept PERSON=none INCOME=known")
+    assert "'PERSON' has no leak: there was nothing to accept." in out
+    assert "'INCOME' has no leak" not in out
+
+
+@pytest.mark.usefixtures("no_work")
+def test_a_report_is_a_page(refused):
+    for option in ("--report", "--report-public"):
+        said = refused(f"{COARSE} {option} page.pdf")
+        assert "page.pdf: a report is a page of HTML; name an .html file" in said
+    assert "no column 'INCME'; did you mean 'INCOME'?" in refused(
+        f"{COARSE} --treat INCME=round:10"
+    )

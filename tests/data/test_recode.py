@@ -89,9 +89,7 @@ def test_top_and_bottom():
 
 @pytest.mark.parametrize("codes", [[101, 102], [101.0, None]])
 def test_truncation_of_numbers_says_what_to_do(codes):
-    with pytest.raises(
-        TypeError, match=r"not numbers such as 101.*give ranges of code"
-    ):
+    with pytest.raises(TypeError, match=r"not 101.*leading zeros; give ranges of code"):
         recode({"v": codes}, {"v": Recoding.truncation(2)})
 
 

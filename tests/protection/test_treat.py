@@ -156,7 +156,7 @@ def test_numbers_decide_as_well():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"treat": {"none": "round:1"}}, "no column none"),
+        ({"treat": {"none": "round:1"}}, "no column 'none'"),
         ({"treat": {"income": "circle:1"}}, "circle"),
         ({"treat": {"sex": "round:10"}}, "sex"),
         ({"treat": {"hh": "round:10"}, "household": "hh"}, "is the household"),

@@ -181,7 +181,7 @@ def test_marks_and_zero_bytes(tmp_path):
         "1 zero bytes, the first at byte offset 37: not a text file",
     )
     wide = (HEADER + rows(3)).encode("utf-16")
-    refused(written(tmp_path, wide), "mark of UTF-16; give its encoding, utf-16")
+    refused(written(tmp_path, wide), "mark of UTF-16; give encoding='utf-16'")
     path = written(tmp_path, wide)
     assert formats.read(path, reading=Reading("utf-16")).num_rows == 3
     bare = (HEADER + rows(3)).encode("utf-16-le")
