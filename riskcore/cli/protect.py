@@ -27,7 +27,7 @@ from riskcore.cli.results import print_json
 from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
 from riskcore.cli.terminal import Progress, tell
 from riskcore.cli.words import whole
-from riskcore.common.settings import complete, settings_of
+from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings_table import (
@@ -245,11 +245,7 @@ def run(options: argparse.Namespace) -> int:
     result = protect(source, settings, secret=secret, progress=progress)
     writes = options.output is not None and (result.goals_met or options.allow_unsafe)
     # If a file is written, its writer examines it.
-    examined = (
-        Examination()
-        if writes
-        else preview(result, complete(WriteSettings, means), progress)
-    )
+    examined = Examination() if writes else preview(result, progress, **means)
     # The printed result has them all.
     warnings.simplefilter("ignore", SuppressedValueShows)
     figures = facts_of(result, examined)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import complete
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
@@ -144,11 +145,11 @@ def write(
 
 
 def preview(
-    result: ProtectedRecords, options: WriteSettings, steps: Lines | None = None
+    result: ProtectedRecords, steps: Lines, **options: Unpack[WriteSettings]
 ) -> Examination:
     """Return what `write` would find in the file that it would write."""
-    layout, _ = _layout(result, _PREVIEW, options)
-    return _examined(result, layout, steps or silent)
+    layout, _ = _layout(result, _PREVIEW, complete(WriteSettings, options))
+    return _examined(result, layout, steps)
 
 
 def _layout(
