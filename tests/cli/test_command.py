@@ -428,7 +428,7 @@ def test_the_report_of_sizes_names_no_file(run, folder):
             "2 zero or negative in 4 records, first in record 3",
         ),
         ("s.csv", bytes(range(256)), "s.csv: "),
-        ("s.sav", b"$FL2", "s.sav: Unable to read from file"),
+        ("s.sav", b"$FL2", "s.sav: cannot be read: Unable to read from file"),
     ],
 )
 def test_bad_files(refused, folder, name, content, message):
