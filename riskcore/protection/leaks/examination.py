@@ -466,11 +466,17 @@ def not_examined_text(names: Collection[Hashable]) -> str:
     """Return the sentence on columns that have no role, empty if all have one."""
     if not names:
         return ""
+    shown = listed_columns(names)
+    return (
+        f"Not examined, as they have no role: {shown}."
+        if len(names) > 1
+        else f"Not examined, as it has no role: {shown}."
+    )
+
+
+def listed_columns(names: Collection[Hashable]) -> str:
+    """Return columns in a sentence; many are counted."""
     shown = [printable(str(name)) for name in names]
     if len(shown) > _NAMED:
         shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
-    return (
-        f"Not examined, as they have no role: {listed(shown)}."
-        if len(names) > 1
-        else f"Not examined, as it has no role: {shown[0]}."
-    )
+    return listed(shown)
