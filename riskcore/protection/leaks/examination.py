@@ -153,6 +153,7 @@ def examine(
     found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(result, numeric.protected, gone)
+    found += _ways_of_writing(result, gone)
     found += _copies(result, gone)
     found += _pairs(result, gone)
     found += [
@@ -267,6 +268,29 @@ def _of_numbers(
             said.append(_linked(nearest, f"the keys and {of} alone"))
     if said:
         yield _leak_of_numbers(names, said, result.settings)
+
+
+def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield numbers that single out records by how they are written: 7, 07, 7.0."""
+    treated = () if result.treated is None else result.treated.after
+    for name in result.settings.with_role("numeric"):
+        if name in treated or str(name) in gone:
+            continue
+        written = code_column(Records.of(result.rows), name)
+        numbers = Records({name: result.numbers[name]}, result.n)
+        number = code_column(numbers, name)
+        if len(written.labels) == len(number.labels):
+            continue
+        alone = np.bincount(written.codes)[written.codes] == 1
+        alone &= np.bincount(number.codes)[number.codes] > 1
+        count = int(np.count_nonzero(alone))
+        if count > UNIQUE_SHARE * result.n:
+            text = (
+                f"{printable(str(name))!r}: equal numbers are written in different "
+                f"ways, and {count:,} of {result.n:,} records have a way of their own"
+            )
+            advice = "write equal numbers alike, for example by rounding them"
+            yield Leak(name, "unique", text, advice, result.settings.accepted(name))
 
 
 # Standard deviations of the number of links by chance.
