@@ -489,3 +489,20 @@ def test_numbers_that_are_written_in_ways_of_their_own(tmp_path):
     assert result.safe
     result.write(tmp_path / "safe.csv")
     assert len(set(pd.read_csv(tmp_path / "safe.csv", dtype=str)["zeros"])) == 1
+
+
+def test_two_columns_that_give_recoded_and_randomized_values_back():
+    rng = np.random.default_rng(3)
+    age, year = rng.integers(0, 90, N), rng.integers(2000, 2009, N)
+    data = survey() | {"years": age, "year": year, "birth": year - age}
+    ages = {"years": Recoding.intervals([30, 60])}
+
+    def pairs(**settings):
+        accept = dict.fromkeys(("years", "birth"), "a test")
+        found = protect(data, ["sex", "years"], k=2, accept=accept, **settings)
+        return [one.column for one in found.examination.leaks if " + " in one.column]
+
+    assert pairs(recodings=ages) == ["birth + year"]
+    assert pairs(treat={"years": "pram:0.5"}) == ["birth + year"]
+    data["birth"] = rng.permutation(data["birth"])
+    assert pairs(recodings=ages) == []
