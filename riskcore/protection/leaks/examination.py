@@ -489,7 +489,8 @@ def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
     text = f"{names}: together they give back {values} of {key!r}"
     reasons = [settings.accepted(name) for name in one.of]
     advice = (
-        f"recode or drop one of them; if {key!r} is a key, name one as related to it"
+        f"recode or drop one of them; if {key!r} is a key, name one as related to it; "
+        "or accept one of them with a reason"
     )
     accepted = next(filter(None, reasons), None)
     return Leak(" + ".join(map(str, one.of)), "reveals", text, advice, accepted)
