@@ -301,7 +301,7 @@ def _linked(found: RecordLinkage, by: str) -> str:
     """Return in words how many records are found."""
     return (
         f"{100 * found.rate:.3g} % of the records are found by {by} "
-        f"({100 * found.chance_rate:.2g} % by chance)"
+        f"({100 * found.chance_rate:.3g} % by chance)"
     )
 
 
