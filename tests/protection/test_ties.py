@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bench.blanked_keys import attack, commonest, order_of_ties, plain
+from bench.blanked_keys import attack, commonest, plain, records_of_values
 from riskcore import protect, simulate
 from riskcore.data.files import formats
 
@@ -56,7 +56,7 @@ def test_what_the_key_that_was_blanked_reveals(cost):
     count = [sum(one.masks[key].astype(int) for key in KEYS) for one in (rule, secret)]
     assert (count[0] == count[1]).all()
     assert rule.certificate.cost == secret.certificate.cost
-    order = KEYS if cost == "equal" else order_of_ties(data, KEYS)
+    order = KEYS if cost == "equal" else records_of_values(data, KEYS)
     known = attack(plain(rule.data, KEYS), data, KEYS, 3, choice=order)
     alone = attack(plain(rule.data, KEYS), data, KEYS, 3)
     hidden = attack(plain(secret.data, KEYS), data, KEYS, 3, choice="secret")
