@@ -1,6 +1,8 @@
 """Ties between keys of equal cost, decided by the rule or by a secret."""
 
 import json
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -42,6 +44,70 @@ def survey(n=1500, seed=3):
 def protected(data, keys=KEYS, secret=SECRET, **asked):
     """Protect with a secret that is known: a test has the same ties each time."""
     return protect(data, keys, secret=secret, **{"ties": "secret"} | asked)
+
+
+def small(seed, n=40):
+    """Return a file of five keys, with rare categories."""
+    rng = np.random.default_rng(seed)
+    return {
+        key: np.minimum(rng.geometric(0.4 + 0.05 * i, n), 2 + i).tolist()
+        for i, key in enumerate("dbeac")
+    }
+
+
+def smallest_sets(data, i, sets, k):
+    """Return all smallest sets of keys without which a record is safe, by trying."""
+    keys = sorted({key for one in sets for key in one})
+
+    def is_safe(lost):
+        return all(
+            sum(
+                all(data[key][j] == data[key][i] for key in one if key not in lost)
+                for j in range(len(data["a"]))
+            )
+            >= k
+            for one in sets
+        )
+
+    for size in range(len(keys) + 1):
+        if found := [one for one in combinations(keys, size) if is_safe(one)]:
+            return found
+    raise AssertionError("no record is unsafe without keys")
+
+
+def loss(data, i, keys):
+    """Return the sum of 1/n over some values of a record that n records have each."""
+    return sum(Fraction(1, data[key].count(data[key][i])) for key in keys)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "sets", [["dbeac"], ["dbe", "bac", "ce"]], ids=["one set", "three sets"]
+)
+def test_of_the_fewest_values_those_of_common_categories_go(seed, sets):
+    data = small(seed)
+    keys = [list(one) for one in sets]
+    result = protect(data, keys, k=4)
+    chosen = 0
+    for i in range(40):
+        lost = tuple(key for key in "abcde" if result.masks[key][i])
+        found = smallest_sets(data, i, sets, 4)
+        least = min(loss(data, i, one) for one in found)
+        assert lost in found
+        assert loss(data, i, lost) == least
+        # Of equal ones the first by name.
+        assert lost == min(one for one in found if loss(data, i, one) == least)
+        chosen += len(found) > 1
+    assert chosen >= 5
+    # The order of the keys and of the records decides nothing.
+    order = np.random.default_rng(seed).permutation(40)
+    mixed = {key: [data[key][i] for i in order] for key in "edcba"}
+    again = protect(mixed, [one[::-1] for one in keys[::-1]], k=4)
+    for key in "abcde":
+        assert again.masks[key].tolist() == result.masks[key][order].tolist()
+    lazy = protect(pl.LazyFrame(data), keys, k=4)
+    given = lazy.data.collect()
+    assert {key: given[key].to_list() for key in data} == dict(result.data)
 
 
 @pytest.mark.parametrize("cost", ["fewest", "equal"])
