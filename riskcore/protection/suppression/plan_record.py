@@ -305,17 +305,17 @@ class _Tasks:
     costs: Floats  # shape (R, m)
     present: KeyMasks  # the keys that are not missing
     affordable: KeyMasks  # of these, the keys that may be blanked
-    loss: Integers  # what blanking each key loses, shape (J, m)
+    loss: Integers  # what blanking each key loses, shape (m, J)
     preference: Preference
 
     def __len__(self) -> int:
         return len(self.cell)
 
-    def loss_of(self, blank: KeyMasks) -> Integers:
-        """Return the loss of a set of keys of each task."""
-        bits = np.arange(self.loss.shape[1], dtype=np.uint64)
-        has = (blank[:, None] >> bits & np.uint64(1)).astype(np.int64)
-        loss: Integers = (has * self.loss).sum(axis=1)
+    def loss_of(self, keys: Sequence[int], at: Positions) -> Integers:
+        """Return what some tasks lose without a set of keys."""
+        loss = self.loss[keys[0]][at]
+        for i in keys[1:]:
+            loss += self.loss[i][at]
         return loss
 
 
@@ -339,11 +339,11 @@ def _tasks(
     present = margins.present(at)
     may = np.isfinite(rows)
     affordable = present if may.all() else present & _masks(may)[at_row]
-    loss = np.zeros((len(at), rows.shape[1]), np.int64)
-    if losses is not None:
-        for i, each in enumerate(losses):
-            loss[:, i] = each[margins.cells.codes[i][at]]
-        loss[rows[at_row] == 0] = 0
+    loss = np.zeros((rows.shape[1], len(at)), np.int64)
+    for i, each in enumerate(losses or ()):
+        loss[i] = each[margins.cells.codes[i][at]]
+    if not rows.all():
+        loss[rows.T[:, at_row] == 0] = 0
     tasks = _Tasks(
         at, levels[at_level], at_row, rows, present, affordable, loss, preference
     )
@@ -435,6 +435,8 @@ def _cheapest(
     Tasks of many different costs are planned part by part.
     """
     step = max(1, _MOST_SUMS >> tasks.costs.shape[1])
+    if len(tasks.costs) <= step:
+        return _cheapest_of(margins, tasks, say, draw)
     blank, solvable = np.zeros(len(tasks), np.uint64), np.zeros(len(tasks), bool)
     for begin in range(0, len(tasks.costs), step):
         rows = tasks.row - begin
@@ -447,7 +449,7 @@ def _cheapest(
             costs=tasks.costs[begin : begin + step],
             present=tasks.present[at],
             affordable=tasks.affordable[at],
-            loss=tasks.loss[at],
+            loss=tasks.loss[:, at],
         )
         blank[at], solvable[at] = _cheapest_of(margins, part, say, draw)
     return blank, solvable
@@ -474,36 +476,37 @@ def _cheapest_of(
     level = _levels_of(sums, sizes, order, rank)
     solvable = _solvable(margins, tasks)
     every = place[tasks.affordable]
-    # The level, loss and rank of the best set so far.
+    # The level, loss and rank of the best set so far. All keys share their level with
+    # no part of them, so that their loss does not matter.
     best = (
         level[tasks.row, every],
-        tasks.loss_of(tasks.affordable),
+        np.zeros(len(tasks), np.int64),
         rank[tasks.row, every],
     )
     turns = np.argsort(rank.min(axis=0), kind="stable")
     # The first level to come, by order and turn.
     coming = np.minimum.accumulate(level[:, turns[::-1]], axis=1)[:, ::-1]
     open_tasks = np.flatnonzero(solvable)
-    size = 0
+    size = largest = 0
     for turn, s in enumerate(turns):
-        if turn % _TURNS == 0:
+        if turn % _TURNS == 0 or sizes[s] != size:
             row = tasks.row[open_tasks]
             open_tasks = open_tasks[coming[row, turn] <= best[0][open_tasks]]
+        size = int(sizes[s])
         at = open_tasks[masks[s] & ~tasks.affordable[open_tasks] == 0]
-        at = at[level[tasks.row[at], s] <= best[0][at]]
-        loss = tasks.loss[at][:, subsets[s]].sum(axis=1)
-        found = (level[tasks.row[at], s], loss, rank[tasks.row[at], s])
+        row = tasks.row[at]
+        found = (level[row, s], tasks.loss_of(subsets[s], at), rank[row, s])
         earlier = _comes_before(found, [each[at] for each in best])
-        at, found = at[earlier], [each[earlier] for each in found]
+        at = at[earlier]
         if len(at) == 0:
             continue
-        if sizes[s] > size:
-            size = int(sizes[s])
+        if size > largest:
+            largest = size
             say(f"blanking {size} of {len(margins.cells.keys)} keys: {len(at)} units")
         risk = margins.risk(margins.all_keys & ~int(masks[s]), tasks.cell[at])
         safe = risk < tasks.threshold[at]
         for each, new in zip(best, found, strict=True):
-            each[at[safe]] = new[safe]
+            each[at[safe]] = new[earlier][safe]
     blank = tasks.affordable.copy()
     blank[solvable] = masks[order[tasks.row[solvable], best[2][solvable]]]
     return blank, solvable
@@ -548,9 +551,8 @@ def _as_argus(
     unsafe = _unsafe_sets(margins, tasks, say)
     packed = np.packbits(unsafe, axis=0).T
     rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
-    order = np.lexsort(
-        (np.broadcast_to(tasks.preference.rank, tasks.loss.shape), tasks.loss)
-    )
+    loss = tasks.loss.T
+    order = np.lexsort((np.broadcast_to(tasks.preference.rank, loss.shape), loss))
     ranks = np.argsort(order, axis=1).astype(np.uint8)
     _, first, alike = np.unique(
         np.hstack([rows, ranks, packed]), axis=0, return_index=True, return_inverse=True
