@@ -231,9 +231,20 @@ def tiny_strata(seeds, threshold):
 def test_parts_of_a_file_are_planned_exactly():
     data, parts = tiny_strata(range(60), 0.1)
     asked = {"threshold": 0.1, "strata": ["s"]}
-    blanks = blanks_of(protect(data, KEYS[:3], "w", **asked), KEYS[:3])
+    by_record = protect(data, KEYS[:3], "w", **asked)
+    keys = [*KEYS[:3], "s"]
+    blanks = np.zeros((len(data["s"]), 4), bool)
+    blanks[:, :3] = blanks_of(by_record, KEYS[:3])
     least = sum(
-        fewest(one, [KEYS[:3]], KEYS[:3], None, 0.1, blanks[6 * i : 6 * i + 6], most=20)
+        fewest(
+            {**one, "s": [0] * 6},
+            [keys],
+            keys,
+            None,
+            0.1,
+            blanks[6 * i : 6 * i + 6],
+            most=20,
+        )
         for i, one in enumerate(parts)
     )
     result = protect(data, KEYS[:3], "w", plan="restore", **asked)
