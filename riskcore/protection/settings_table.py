@@ -196,9 +196,9 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             metavar="COLUMN",
             help="keep the shares of rare categories, of all keys or of those named: a "
             "value costs the more the fewer records its category has. Its cost is "
-            "multiplied by 1 plus the per cent of the category that one record is. More "
-            "values may be blanked than with --cost fewest alone, which spares rare "
-            "categories among equal choices",
+            "multiplied by 1 plus the per cent of the category that one record is, so "
+            "that more values may be blanked. Among equal choices --cost fewest spares "
+            "rare categories without it",
         ),
     ]
     household_keys: Annotated[

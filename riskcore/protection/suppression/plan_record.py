@@ -313,7 +313,7 @@ class _Tasks:
 
     def loss_of(self, keys: Sequence[int], at: Positions) -> Integers:
         """Return what some tasks lose without a set of keys."""
-        loss = self.loss[keys[0]][at]
+        loss: Integers = self.loss[keys[0]][at]
         for i in keys[1:]:
             loss += self.loss[i][at]
         return loss

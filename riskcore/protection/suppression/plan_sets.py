@@ -123,8 +123,8 @@ def plan_together(
     for (kind, rows), order in zip(kinds.items(), orders, strict=True):
         for number, units_alike in _by_choice(np.array(rows), choice):
             own = replace(choices[number], preference=order)
-            found, least = own.cheapest(kind)
-            blank[units_alike] |= _of_least_loss(found, loss[units_alike])
+            smallest, least = own.cheapest(kind)
+            blank[units_alike] |= _of_least_loss(smallest, loss[units_alike])
             safe[units_alike] &= least
     result.blank[at] = blank[task]
     each = list(zip(choice.tolist(), blank.tolist(), strict=True))
@@ -150,7 +150,9 @@ def _loss(
 ) -> Integers:
     """Return what blanking each key of some units loses, shape (U, C)."""
     loss = np.zeros((len(units), keys), np.int64)
-    for one in sights if losses is not None else ():
+    if losses is None:
+        return loss
+    for one in sights:
         cells = one.cell[units]
         for codes, c in zip(one.margins.cells.codes, one.columns, strict=True):
             loss[:, c] = losses[c][codes[cells]]
