@@ -515,7 +515,7 @@ def test_plans(run, figures):
         "public.json --report office.html --report-public public.html"
     )
     assert status == 0, err
-    for line in ("Plan of the file", "proven to be the least", "safe only by others'"):
+    for line in ("Plan of the file", "at the least (gap", "safe only by others'"):
         assert line in out
     found = figures(f"{COARSE} --plan restore")
     values = sum(found["suppressed"].values())
