@@ -276,7 +276,7 @@ class CsvFile(ArrowFormat):
                     place = offset - pending + error.start
                     raise ValueError(
                         f"{self.path}: not {self.encoding} at byte offset {place}; "
-                        "give its own, for example encoding='cp1252'"
+                        "give its encoding, for example encoding='cp1252'"
                     ) from None
                 except UnicodeError as error:  # without a byte to blame
                     raise ValueError(

@@ -478,11 +478,11 @@ def _cheapest_of(
     every = place[tasks.affordable]
     # The level, loss and rank of the best set so far. All keys share their level with
     # no part of them, so that their loss does not matter.
-    best = (
+    best: list[NDArray[Any]] = [
         level[tasks.row, every],
         np.zeros(len(tasks), np.int64),
         rank[tasks.row, every],
-    )
+    ]
     turns = np.argsort(rank.min(axis=0), kind="stable")
     # The first level to come, by order and turn.
     coming = np.minimum.accumulate(level[:, turns[::-1]], axis=1)[:, ::-1]
