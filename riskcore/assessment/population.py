@@ -24,6 +24,7 @@ from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
+from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
@@ -57,8 +58,31 @@ def check_model(population: Any, method: str) -> None:
         )
 
 
+def check_fitted(
+    population: Any, cluster: Hashable | None, strata: Sequence[Hashable]
+) -> None:
+    """Refuse clusters and strata that no fit would use."""
+    if cluster is None and not strata:
+        return
+    given = "cluster" if cluster is not None else "strata"
+    if not isinstance(population, str):
+        raise ValueError(
+            f"{given}: the population is given, and nothing is fitted; for a model of "
+            f"riskcore.models give {given} to its fit"
+        )
+    if population not in FITTED:
+        raise ValueError(
+            f"{given}: by the weights alone it changes nothing; give "
+            f"population='latent-class' (--population latent-class), or leave it out"
+        )
+
+
 def model_of(
-    population: Any, keys: Sequence[Hashable], cells: Cells, say: Lines
+    population: Any,
+    keys: Sequence[Hashable],
+    cells: Cells,
+    say: Lines,
+    design: SampleDesign | None = None,
 ) -> CellModel:
     """Return the model of a population, fitted to the cells if it is a name."""
     if isinstance(population, CellModel):
@@ -68,7 +92,10 @@ def model_of(
         rule = "category" if cells.missing == "category" else "refuse"
         return KnownPopulation(population, keys, COUNT, missing=rule)
     say(f"fitting the {population} model to {counted(len(cells), 'cell')}")
-    model: CellModel = FITTED[population].fit(cells)
+    table = CellTable.of(cells)
+    if design is not None:
+        table = table.clustered(cells.inverse, design)
+    model: CellModel = FITTED[population].fit(table)
     if not model.converged:
         raise ValueError(f"population={population!r}: no estimate, {model.reason}")
     return model

@@ -28,6 +28,7 @@ from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
     Overdispersion,
+    fit_between_clusters,
     fit_overdispersion,
     kind_of,
 )
@@ -36,7 +37,7 @@ from riskcore.models.solve import root
 
 Floats = NDArray[np.float64]
 
-GROUPS = 20  # of records; each group is left out once
+GROUPS = 20  # of records or clusters; each group is left out once
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
@@ -211,8 +212,7 @@ class CellModel(ABC):
         kind = kind_of(kind)
         if not self.converged:
             return self
-        pi = self._prior_probability(self.sample)
-        found = fit_overdispersion(pi, self.sample.records, kind)
+        found = self._law_of(self.sample.records, kind)
         return replace(
             self,
             overdispersion=found,
@@ -222,11 +222,19 @@ class CellModel(ABC):
 
     def _dispersed_again(self, records: Ints) -> Self:
         """Return the model with the overdispersion of other records of the sample."""
-        pi = self._prior_probability(self.sample)
         old = self.overdispersion
         start = 1.0 if old.poisson else old.scale
-        found = fit_overdispersion(pi, records, old.kind, start=start, tolerance=_ROUGH)
+        found = self._law_of(records, old.kind, start=start, tolerance=_ROUGH)
         return replace(self, overdispersion=found)
+
+    def _law_of(self, records: Ints, kind: str, **how: float) -> Overdispersion:
+        """Return the law of the shape by records of different clusters."""
+        pi = self._prior_probability(self.sample)
+        clusters = self.sample.clusters
+        if clusters is None:
+            return fit_overdispersion(pi, records, kind, **how)
+        seen = clusters.in_cells(len(self.sample))
+        return fit_between_clusters(pi, records, seen, kind, **how)
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.
@@ -344,6 +352,8 @@ class CellModel(ABC):
         fit, are added as squares. The error of the fit is found by a jackknife: the
         records are split into ``groups`` random groups of equal size, the same in every
         run; the model is fitted without each group, and tau of the same cells computed.
+        In a sample of clusters, the groups are of whole clusters, with equally many
+        clusters of each stratum.
 
         Parameters
         ----------
@@ -352,7 +362,8 @@ class CellModel(ABC):
         level : float
             Probability of the interval, in (0, 1).
         groups : int
-            Number of groups, from 2 to the number of records. 0 takes the fit as known.
+            Number of groups, from 2 to the number of records, or of clusters. 0 takes
+            the fit as known.
 
         Returns
         -------
@@ -526,22 +537,41 @@ class CellModel(ABC):
         return {}
 
     def _replicates(self, groups: int) -> list[Self]:
-        """Return the models fitted without each group of records."""
+        """Return the models fitted without each group of records or clusters."""
         if groups not in self._fits_without:
-            cell, group = groups_of(self.sample.records, groups)
-            self._fits_without[groups] = [
-                self._refitted(
-                    self.sample.records
-                    - np.bincount(cell[group == each], minlength=len(self.sample))
-                )
-                for each in range(groups)
-            ]
+            find = (
+                self._by_records if self.sample.clusters is None else self._by_cluster
+            )
+            self._fits_without[groups] = find(groups)
         return self._fits_without[groups]
+
+    def _by_records(self, groups: int) -> list[Self]:
+        cell, group = groups_of(self.sample.records, groups)
+        return [
+            self._refitted(
+                self.sample.records
+                - np.bincount(cell[group == each], minlength=len(self.sample))
+            )
+            for each in range(groups)
+        ]
+
+    def _by_cluster(self, groups: int) -> list[Self]:
+        clusters = self.sample.clusters
+        assert clusters is not None
+        found = []
+        for each in range(groups):
+            left = clusters.without(each, groups)
+            model = replace(self, sample=replace(self.sample, clusters=left))
+            records = left.records_in_cells(len(self.sample))
+            found.append(model._refitted(records))
+        return found
 
     def _as_groups(self, groups: int) -> int:
         if arguments.whole("groups", groups) == 0:
             return 0
-        groups = min(arguments.whole_from("groups", groups, 2, 2**31), self.n)
+        clusters = self.sample.clusters
+        most = self.n if clusters is None else len(clusters)
+        groups = min(arguments.whole_from("groups", groups, 2, 2**31), most)
         return groups if groups > 1 else 0
 
     def _table(self, cells: Any) -> CellTable:
@@ -552,10 +582,13 @@ class CellModel(ABC):
 
     def _describe(self) -> str:
         """Return the fit in words, for `repr`."""
-        if self.overdispersion.poisson:
-            return "Poisson"
-        a, b = self.overdispersion.scale, self.overdispersion.exponent
-        return f"overdispersion of shape {a:.5g} (n pi)^{b:g}"
+        law, clusters = self.overdispersion, self.sample.clusters
+        words = f"overdispersion of shape {law.scale:.5g} (n pi)^{law.exponent:g}"
+        if law.poisson:
+            words = "Poisson"
+        if clusters is None or law.kind == "none":
+            return words
+        return f"{words}, {clusters.in_words}"
 
     def _repr_html_(self) -> str:
         rows = [

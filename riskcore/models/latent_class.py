@@ -24,6 +24,7 @@ from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import ONE_CELL, CellModel
 from riskcore.models.cell_table import CellTable, occurring
+from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
     MOST_CLASSES,
@@ -32,6 +33,7 @@ from riskcore.models.mixture import (
     write_without,
 )
 from riskcore.models.overdispersion import kind_of
+from riskcore.models.own_cluster import probability_without_cluster
 
 Floats = NDArray[np.float64]
 
@@ -125,7 +127,8 @@ class LatentClass(CellModel):
     Notes
     -----
     In `prior`, the pi of a cell comes from the fit without half of one of its own
-    records: a record makes its own cell look less rare than it is.
+    records: a record makes its own cell look less rare than it is. So do the other
+    records of its cluster: of a sample of clusters half of the own cluster is left out.
 
     Examples
     --------
@@ -163,6 +166,8 @@ class LatentClass(CellModel):
         levels: Sequence[int] | None = None,
         frequency: ArrayLike | None = None,
         weight_sum: ArrayLike | None = None,
+        cluster: Any = None,
+        strata: Any = None,
         most_classes: int = CLASSES,
         selection: int = SELECTION,
         starts: int = STARTS,
@@ -172,7 +177,7 @@ class LatentClass(CellModel):
 
         Parameters
         ----------
-        data, keys, weight, missing, levels, frequency, weight_sum
+        data, keys, weight, missing, levels, frequency, weight_sum, cluster, strata
             The sample, see `CellTable.of`.
         classes : int, optional
             Number of classes; by default the number with the smallest AIC.
@@ -215,6 +220,8 @@ class LatentClass(CellModel):
             levels=levels,
             frequency=frequency,
             weight_sum=weight_sum,
+            cluster=cluster,
+            strata=strata,
         )
         kind = kind_of(overdispersion)
         if classes is not None:
@@ -280,6 +287,10 @@ class LatentClass(CellModel):
         gone = 0 if self.left_out is None else int(self.left_out.sum())
         # Other cells, and cells of fewer keys, have no record in the fit.
         found = probability(table, self.mixture)
+        if sample.clusters is not None:
+            without = self._without_cluster(sample.clusters)
+            found[there] = without[there if table is sample else place[there]]
+            return found
         own = np.flatnonzero(there)
         if not len(own):
             return found
@@ -307,6 +318,13 @@ class LatentClass(CellModel):
         in_threads(usual_threads(), write, parts_of(len(own), 2))
         found[own] = without
         return found
+
+    def _without_cluster(self, clusters: Clusters) -> Floats:
+        sample = self.sample
+        prior = PSEUDO * sample.counts / sample.n
+        return probability_without_cluster(
+            sample.positions, clusters, self.mixture, prior, OWN, PSEUDO
+        )
 
     def _refitted(self, records: Ints) -> Self:
         whole = Sample.of(self.sample, usual_threads())

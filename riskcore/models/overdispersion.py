@@ -19,7 +19,7 @@ cells. The sample decides on b (notes/cell_models.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,11 @@ Floats = NDArray[np.float64]
 
 KINDS = ("power", "dirichlet-multinomial", "none")
 POISSON = "boundary A = infinity: no overdispersion"
+_ALONE = f"{POISSON}: no cell has two records"
 _NEXT_TO_NONE = "all records are in cells of practically no probability"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _CELLS = 2**15  # a random part of all cells, enough for two parameters
+_LIKE = 10  # parts of the records, by the probability of their cells
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 
@@ -148,7 +150,7 @@ def fit_overdispersion(
     if kind == "none":
         return Overdispersion()
     if not (f > 1.0).any():
-        return Overdispersion(kind=kind, reason=f"{POISSON}: no cell has two records")
+        return Overdispersion(kind=kind, reason=_ALONE)
     if kind == "dirichlet-multinomial":
         scale, exponent = _dirichlet_multinomial(pi, f, n, tolerance), 1.0
     else:
@@ -157,6 +159,36 @@ def fit_overdispersion(
         POISSON if math.isinf(scale) else _NEXT_TO_NONE if math.isnan(scale) else ""
     )
     return Overdispersion(scale, exponent, kind, reason)
+
+
+def fit_between_clusters(
+    probability: Floats, records: Ints, clusters: Ints, kind: str, **how: float
+) -> Overdispersion:
+    """Return the most likely law of the shape from records of different clusters.
+
+    ``clusters`` counts the clusters that have each cell. Of the records of a cluster in
+    a cell one is counted: the others come with it, and tell nothing of other clusters.
+    """
+    expected = probability * _clusters_per_record(probability, records, clusters)
+    share = float(clusters.sum() / records.sum())
+    found = fit_overdispersion(expected / share, clusters, kind, **how)
+    scale = found.scale * float(_power(np.array([share]), found.exponent)[0])
+    between = " of different clusters" if found.reason == _ALONE else ""
+    return replace(found, scale=scale, reason=found.reason + between)
+
+
+def _clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:
+    """Return how many clusters a record stands for, in cells of like probability.
+
+    Common cells have several records of a cluster by chance, rare ones hardly.
+    """
+    order = np.argsort(probability, kind="stable")
+    before = np.cumsum(records[order]) - records[order]
+    part = np.empty(len(order), np.int64)
+    part[order] = _LIKE * before // records.sum()
+    part = np.minimum(part, _LIKE - 1)
+    many, few = (np.bincount(part, one, _LIKE) for one in (records, clusters))
+    return np.divide(few, many, out=np.ones(_LIKE), where=many > 0.0)[part]
 
 
 def kind_of(overdispersion: str | bool) -> str:
