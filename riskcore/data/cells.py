@@ -442,6 +442,9 @@ def tabulate_design(
     return tabulate_coded(coded, keys, missing, alpha, intake), coded.design
 
 
+STRATA_ALONE = "strata: clusters are drawn in strata; give cluster (--cluster), too"
+
+
 def check_design(
     keys: Iterable[Hashable],
     cluster: Hashable | None,
@@ -456,7 +459,7 @@ def check_design(
     names = [] if strata is None else arguments.names("strata", strata)
     arguments.column_name("cluster", cluster)
     if names and cluster is None and household is None:
-        raise ValueError("strata: strata of what? Give cluster, too")
+        raise ValueError(STRATA_ALONE)
     if cluster is not None and cluster in [*keys, *names, weight]:
         raise ValueError(
             f"column {cluster!r} is the cluster, and a key, stratum or the weight, too"

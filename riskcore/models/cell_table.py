@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
-from riskcore.data.cells import Cells, tabulate, tabulate_design
+from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
 from riskcore.data.columns import plain_value
 from riskcore.data.count import count
 from riskcore.data.sample_design import SampleDesign
@@ -152,7 +152,7 @@ class CellTable:
             strata are given without clusters or clusters with a `CellTable`.
         """
         if cluster is None and strata is not None:
-            raise ValueError("strata: strata of what? Give cluster, too")
+            raise ValueError(STRATA_ALONE)
         if isinstance(data, cls):
             if cluster is not None:
                 raise ValueError("cluster: the cells are counted; give the records")
