@@ -185,10 +185,7 @@ def assess(
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)
-    if cluster is not None or strata:
-        from riskcore.assessment.population import check_fitted
-
-        check_fitted(population, cluster, strata)
+    check_fitted(population, cluster, strata)
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
@@ -274,6 +271,25 @@ def check_population(population: Any, method: str) -> None:
         from riskcore.assessment.population import check_model
 
         check_model(population, method)
+
+
+def check_fitted(
+    population: Any, cluster: Hashable | None, strata: Sequence[Hashable] = ()
+) -> None:
+    """Refuse clusters and strata that no fit would use."""
+    if cluster is None and not strata:
+        return
+    given = "strata" if cluster is None else "cluster"
+    if _is_weights(population):
+        raise ValueError(
+            f"{given}: by the weights alone it changes nothing; give "
+            "population='latent-class' (--population latent-class), or leave it out"
+        )
+    if not isinstance(population, str):
+        raise ValueError(
+            f"{given}: the population is given, and nothing is fitted; for a model of "
+            f"riskcore.models give {given} to its fit"
+        )
 
 
 def assess_households(

@@ -58,25 +58,6 @@ def check_model(population: Any, method: str) -> None:
         )
 
 
-def check_fitted(
-    population: Any, cluster: Hashable | None, strata: Sequence[Hashable]
-) -> None:
-    """Refuse clusters and strata that no fit would use."""
-    if cluster is None and not strata:
-        return
-    given = "cluster" if cluster is not None else "strata"
-    if not isinstance(population, str):
-        raise ValueError(
-            f"{given}: the population is given, and nothing is fitted; for a model of "
-            f"riskcore.models give {given} to its fit"
-        )
-    if population not in FITTED:
-        raise ValueError(
-            f"{given}: by the weights alone it changes nothing; give "
-            f"population='latent-class' (--population latent-class), or leave it out"
-        )
-
-
 def model_of(
     population: Any,
     keys: Sequence[Hashable],

@@ -143,3 +143,34 @@ def test_the_commands(run, survey, tmp_path):
     status, _, err = run("uniques", "--sizes", "1=2", "--cluster", "PSU")
     assert status == 2
     assert "--cluster needs keys" in err
+
+
+def test_protect(survey):
+    how = {"population": "latent-class", "threshold": 0.5, "weight": "WEIGHT"}
+    run = partial(riskcore.protect, survey, ["SEX", "AGE", "HHSIZE"])
+    found = run(**how, cluster="PSU", accept={"*": "a test"})
+    model = found.sets[0].original.model
+    assert model.sample.clusters.name == "PSU"
+    assert run(**how, accept={"*": "a test"}).sets[0].original.model.sample.clusters is None
+    assert found.settings.to_dict()["cluster"] == "PSU"
+    with pytest.raises(ValueError, match="cluster: by the weights alone"):
+        run(weight="WEIGHT", k=3, cluster="PSU")
+    with pytest.raises(ValueError, match="'AGE' is the cluster, and a key"):
+        run(**how, cluster="AGE")
+    with pytest.raises(ValueError, match="level='household' with cluster"):
+        run(**how, household="HOUSEHOLD", level="household", cluster="PSU")
+
+
+def test_a_protected_file_is_assessed_with_the_same_model(run, survey, tmp_path):
+    source, safe = tmp_path / "survey.csv", tmp_path / "safe.csv"
+    polars.DataFrame({**survey}).write_csv(source)
+    status, _, err = run(
+        *("protect", str(source), "--keys", "SEX", "AGE", "HHSIZE"),
+        *("--weight", "WEIGHT", "--population", "latent-class", "--cluster", "PSU"),
+        *("--role", "PSU=identifier", "--accept", "*=a test"),
+        *("--threshold", "0.5", "--output", str(safe)),
+    )
+    assert status == 0, err
+    assert "PSU" not in safe.read_text().splitlines()[0].split(",")
+    record = json.loads((tmp_path / "safe.csv.private.json").read_text())
+    assert record["settings"]["cluster"] == "PSU"
