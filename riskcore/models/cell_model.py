@@ -33,7 +33,7 @@ from riskcore.models.overdispersion import (
     kind_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.models.solve import root
+from riskcore.models.solve import EXACT, root
 
 Floats = NDArray[np.float64]
 
@@ -212,7 +212,7 @@ class CellModel(ABC):
         kind = kind_of(kind)
         if not self.converged:
             return self
-        found = self._law_of(self.sample.records, kind)
+        found = self._fitted_overdispersion(self.sample.records, kind)
         return replace(
             self,
             overdispersion=found,
@@ -224,17 +224,21 @@ class CellModel(ABC):
         """Return the model with the overdispersion of other records of the sample."""
         old = self.overdispersion
         start = 1.0 if old.poisson else old.scale
-        found = self._law_of(records, old.kind, start=start, tolerance=_ROUGH)
+        found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
         return replace(self, overdispersion=found)
 
-    def _law_of(self, records: Ints, kind: str, **how: float) -> Overdispersion:
-        """Return the law of the shape by records of different clusters."""
+    def _fitted_overdispersion(
+        self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
+    ) -> Overdispersion:
+        """Return the most likely law for records of the sample's cells."""
         pi = self._prior_probability(self.sample)
         clusters = self.sample.clusters
         if clusters is None:
-            return fit_overdispersion(pi, records, kind, **how)
+            return fit_overdispersion(
+                pi, records, kind, start=start, tolerance=tolerance
+            )
         seen = clusters.in_cells(len(self.sample))
-        return fit_between_clusters(pi, records, seen, kind, **how)
+        return fit_between_clusters(pi, records, seen, kind, start, tolerance)
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.

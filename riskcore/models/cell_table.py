@@ -172,6 +172,7 @@ class CellTable:
             cells, design = tabulate_design(
                 data, keys, weight, missing, cluster=cluster, strata=strata
             )
+            assert design is not None
             return cls._of_cells(cells).clustered(cells.inverse, design)
         if not isinstance(data, Sequence) or isinstance(data, str | bytes):
             raise TypeError(

@@ -162,7 +162,12 @@ def fit_overdispersion(
 
 
 def fit_between_clusters(
-    probability: Floats, records: Ints, clusters: Ints, kind: str, **how: float
+    probability: Floats,
+    records: Ints,
+    clusters: Ints,
+    kind: str = "power",
+    start: float = 1.0,
+    tolerance: float = EXACT,
 ) -> Overdispersion:
     """Return the most likely law of the shape from records of different clusters.
 
@@ -171,7 +176,9 @@ def fit_between_clusters(
     """
     expected = probability * _clusters_per_record(probability, records, clusters)
     share = float(clusters.sum() / records.sum())
-    found = fit_overdispersion(expected / share, clusters, kind, **how)
+    found = fit_overdispersion(
+        expected / share, clusters, kind, start=start, tolerance=tolerance
+    )
     scale = found.scale * float(_power(np.array([share]), found.exponent)[0])
     between = " of different clusters" if found.reason == _ALONE else ""
     return replace(found, scale=scale, reason=found.reason + between)

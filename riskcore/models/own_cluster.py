@@ -66,4 +66,6 @@ def probability_without_cluster(
     cell, records = clusters.cell[there], records[there]
     total = np.bincount(cell, records * found[there], cells)
     size = np.bincount(cell, records, cells)
-    return np.divide(total, size, out=np.full(cells, np.nan), where=size > 0.0)
+    mean = np.full(cells, np.nan)
+    np.divide(total, size, out=mean, where=size > 0.0)
+    return mean

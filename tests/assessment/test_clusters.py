@@ -151,7 +151,10 @@ def test_protect(survey):
     found = run(**how, cluster="PSU", accept={"*": "a test"})
     model = found.sets[0].original.model
     assert model.sample.clusters.name == "PSU"
-    assert run(**how, accept={"*": "a test"}).sets[0].original.model.sample.clusters is None
+    assert (
+        run(**how, accept={"*": "a test"}).sets[0].original.model.sample.clusters
+        is None
+    )
     assert found.settings.to_dict()["cluster"] == "PSU"
     with pytest.raises(ValueError, match="cluster: by the weights alone"):
         run(weight="WEIGHT", k=3, cluster="PSU")
