@@ -56,7 +56,7 @@ def treated(words, *columns):
     names = tuple(f"x{j}" for j in range(len(columns)))
     found = treated_columns(
         dict(zip(names, columns, strict=True)),
-        {names: Treatment.of("x", words)},
+        {names: [Treatment.of("x", words)]},
         secret=secret_of_seed(1),
     )
     return list(found.values())
@@ -169,15 +169,20 @@ def effect_rows():
     rows = []
     for words in ("", *EFFECTS):
         (after,) = treated(words, income) if words else (income,)
-        found = effects({"x": income}, {"x": after}).columns["x"]
-        shown = found.after
+        found = effects({"x": income}, {"x": after})["columns"]["x"]
+        shown = found["after"]
         correlation = np.corrcoef(income, after)[0, 1]
-        figures = (shown.mean, shown.variance**0.5, *shown.quantiles[2:], after.max())
+        figures = (
+            shown["mean"],
+            shown["variance"] ** 0.5,
+            *shown["quantiles"][2:],
+            after.max(),
+        )
         rows.append(
             [f"`{words}`" if words else "before"]
-            + [f"{found.altered / found.records:.0%}"]
+            + [f"{found['altered'] / found['records']:.0%}"]
             + [f"{one:,.0f}" for one in figures]
-            + [f"{shown.negatives:.1%}", f"{correlation:.4f}"]
+            + [f"{shown['negatives']:.1%}", f"{correlation:.4f}"]
         )
     return rows
 

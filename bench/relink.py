@@ -12,15 +12,16 @@ probability 1/m. Chance is a random pick among those that agree in the categorie
 A column that is text or has at most 50 values is a category, any other a number. This
 attack is written apart from `riskcore.numeric_risk`, on pandas and SciPy.
 
-Where a file shows who lives together, households are attacked as well: by the columns
-that members share, and by the keys of all members together.
+Besides the columns he may know (keys, numbers, all), the few columns are shown that
+find most: with the nearest number, and with equal values. Households are attacked by
+equal values, and by the keys of all members: in a file without household ids, the
+members are among the records that agree in whatever members share, blanks included.
 """
 
 import contextlib
 import itertools
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +31,6 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
-import riskcore
 from bench._common import HERE, origin, replace, table
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.files import formats
@@ -57,7 +57,7 @@ FILES = {
     ],
 }
 # Inputs that a program of the page made from the output of a pass.
-PASSES = {"base.dta": "suf.dta"}
+PASSES = {"base.dta": "office.dta"}
 
 
 def frame_of(path):
@@ -88,13 +88,10 @@ class Released(NamedTuple):
     def frames(self):
         """Return the original in the categories of the safe file, and the safe file."""
         before, after = frame_of(self.original), frame_of(self.safe)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for record in self.records():
-                rules = record.settings.recodings.items()
-                rules = {name: rule for name, rule in rules if name in before}
-                before = riskcore.recode(before, rules)
-        return before, after
+        names = {
+            name for record in self.records() for name in record.settings.recodings
+        }
+        return recoded(before, after, self.rows(), names & set(after)), after
 
     def known(self):
         """Return the key variables of all passes."""
@@ -105,6 +102,21 @@ class Released(NamedTuple):
         """Return the column of household ids, None without one."""
         found = [record.settings.household for record in self.records()]
         return next((name for name in found if name is not None), None)
+
+
+def recoded(before, after, rows, names):
+    """Return the original with the codes of the safe file in some columns.
+
+    A recoding gives equal values the same code, which the released records show.
+    """
+    before = before.copy()
+    for name in names:
+        seen = pandas.DataFrame(
+            {"old": before[name].iloc[rows].array, "new": after[name]}
+        )
+        code = seen.dropna().groupby("old")["new"].agg(lambda new: new.mode()[0])
+        before[name] = before[name].map(code)
+    return before
 
 
 def order_of(original, record):
@@ -205,66 +217,114 @@ def nearest(candidates, released, amounts, rows, right, chance):
 
 
 def attacks(before, after, rows, keys):
-    """Yield what an intruder knows, right links, and certain links, in per cent."""
+    """Yield what an intruder knows, right links, by chance, and certain links."""
     categories, amounts = columns_of(before, after)
     known = {name: categories[name] for name in keys if name in categories}
-    numeric = {name: amounts[name] for name in amounts}
     numeric_keys = {name: amounts[name] for name in keys if name in amounts}
-    cases = {"keys": (known, numeric_keys), "all columns": (categories, numeric)}
+    cases = {"keys": (known, numeric_keys), "all columns": (categories, amounts)}
     if amounts:
-        cases["numbers"] = ({}, numeric)
-        cases["keys and numbers"] = (known, numeric)
-    for name in numeric:
-        cases[f"{name} alone"] = ({}, {name: numeric[name]})
-        cases[f"keys and {name}"] = (known, {name: numeric[name]})
+        cases["numbers"] = ({}, amounts)
+        cases["keys and numbers"] = (known, amounts)
+    for name in amounts:
+        cases[f"keys and {name}"] = (known, {name: amounts[name]})
     for name, case in cases.items():
-        right, chance = linked(*case, rows)
-        yield name, right.mean(), chance.mean(), (right == 1).mean()
-    yield equal_values(before, after, rows)
+        yield name, *shares(*linked(*case, rows))
+    if amounts:
+        yield nearest_values(categories, amounts, rows)
 
 
-def equal_values(before, after, rows):
-    """Return the columns by which most records are the only ones with equal values."""
+def shares(right, chance):
+    """Return the shares of right links, of links by chance, and of certain links."""
+    return right.mean(), chance.mean(), (right == 1).mean()
+
+
+def sets_of(names):
+    """Return each set of at most three columns."""
+    sizes = range(1, MOST + 1)
+    return itertools.chain.from_iterable(
+        itertools.combinations(names, size) for size in sizes
+    )
+
+
+def nearest_values(categories, amounts, rows):
+    """Return the few columns, numbers among them, that find most beyond chance."""
+    best, found = "", (-1.0, 0.0, 0.0)
+    for names in sets_of([*categories, *amounts]):
+        numeric = {name: amounts[name] for name in names if name in amounts}
+        if not numeric:
+            continue
+        equal = {name: categories[name] for name in names if name in categories}
+        tried = shares(*linked(equal, numeric, rows))
+        if tried[0] - tried[1] > found[0] - found[1]:
+            best, found = " x ".join(map(str, names)), tried
+    return f"nearest {best}", *found
+
+
+def equal_values(before, after, rows, unit=None):
+    """Return the columns by which most records are the only ones with equal values.
+
+    With units, such as households, the records of one unit count as one.
+    """
+    n = len(rows)
+    unit = np.arange(n) if unit is None else unit
     pairs = {name: coded(before[name], after[name]) for name in after}
     best, certain = "", -1.0
-    sizes = [k for k in range(1, MOST + 1) if k <= len(pairs)]
-    for names in itertools.chain.from_iterable(
-        itertools.combinations(pairs, k) for k in sizes
-    ):
+    for names in sets_of(pairs):
         both = np.array([np.concatenate(pairs[name]) for name in names])
         group = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
-        n = len(rows)
-        count = np.bincount(group[:n], minlength=int(group.max()) + 1)
+        cell = np.unique(np.stack([group[:n], unit]), axis=1)[0]
+        count = np.bincount(cell, minlength=int(group.max()) + 1)
         present = (both[:, n:] >= 0).all(axis=0)
         single = present & (count[group[n:]] == 1)
         share = (single & (group[:n][rows] == group[n:])).mean()
         if share > certain:
             best, certain = " x ".join(map(str, names)), share
-    return f"equal {best}", certain, 1 / len(rows), certain
+    return f"equal {best}", certain, 1 / len(np.unique(unit)), certain
 
 
-def composition(before, after, original, released, keys):
-    """Return right links by the keys of all members, and by the size alone.
+def facts_of_households(before, after, home, rows):
+    """Return codes of what the members of each household share in the released file.
 
-    ``original`` and ``released`` are the households of records, and the released
-    household h is the original household h. A blank matches anything, and members may
-    be matched in any order.
+    These are the values of a column, or where it has blanks, if not the values.
+    """
+    codes = {}
+    for name in after:
+        if spread(before[name], home):
+            continue
+        for said in (after[name], after[name].isna()):
+            if not spread(said, home[rows]):
+                codes[name] = pandas.factorize(said, use_na_sentinel=False)[0]
+                break
+    return {name: code for name, code in codes.items() if code.any()}
+
+
+def spread(column, home):
+    """Return whether the members of a household differ in a column."""
+    codes = pandas.factorize(column, use_na_sentinel=False)[0]
+    return pandas.Series(codes).groupby(home).nunique().max() > 1
+
+
+def together(before, after, rows, keys, home, groups):
+    """Return right links by the keys of all members, and by the keys of one.
+
+    The members of a household are in one group of released records, which agree in what
+    members share. A record can be a person only if each member of that person's
+    household can be another record of the group. A blank matches anything.
     """
     codes = [coded(before[name], after[name]) for name in keys]
-    old = np.array([pair[0] for pair in codes]).T
-    new = np.array([pair[1] for pair in codes]).T
-    mine = members_of(original), members_of(released)
-    sizes = np.array([len(one) for one in mine[0]])
-    right, chance = np.zeros(len(sizes)), np.zeros(len(sizes))
-    for size in np.unique(sizes):
-        homes = np.flatnonzero(sizes == size)
-        people = np.array([old[mine[0][home]] for home in homes])
-        for at, home in enumerate(homes):
-            alike = compatible(people, new[mine[1][home]])
-            found = alike.any(1).all(1) & alike.any(2).all(1)
-            assert found[at]
-            right[home] = 1 / sum(map(matches, alike[found]))
-            chance[home] = 1 / len(homes)
+    old, new = (np.array(pair).T for pair in zip(*codes, strict=True))
+    right, chance = np.zeros(len(rows)), np.zeros(len(rows))
+    members = members_of(home)
+    for group in members_of(groups):
+        alike = compatible(old, new[group])
+        absent = np.bincount(home[~alike.any(1)], minlength=len(members))
+        homes = np.flatnonzero(absent == 0)
+        homes = [at for at in homes if each_has_one(alike[members[at]])]
+        possible = np.isin(home, homes)
+        own = alike[rows[group], np.arange(len(group))]
+        chance[group] = own / np.maximum(alike.sum(0), 1)
+        own &= possible[rows[group]]
+        right[group] = own / np.maximum(alike[possible].sum(0), 1)
     return right, chance
 
 
@@ -275,39 +335,44 @@ def members_of(household):
 
 
 def compatible(people, released):
-    """Return whether members may be the same, shape (households, size, size)."""
-    alike = np.ones((len(people), people.shape[1], len(released)), bool)
-    for k in range(people.shape[2]):
+    """Return whether people may be released records, shape (people, records)."""
+    alike = np.ones((len(people), len(released)), bool)
+    for k in range(people.shape[1]):
         known = released[:, k]
-        alike &= (people[:, :, k, None] == known) | (known < 0)
+        alike &= (people[:, k, None] == known) | (known < 0)
     return alike
 
 
-def matches(alike):
-    """Return whether each released member has a member of its own."""
-    return bool((maximum_bipartite_matching(csr_matrix(alike)) >= 0).all())
+def each_has_one(alike):
+    """Return whether each member can have a record of its own."""
+    matched = maximum_bipartite_matching(csr_matrix(alike), perm_type="column")
+    return bool((matched >= 0).all())
 
 
 def household_attacks(before, after, rows, keys, household):
-    """Yield the attacks on households whose members stand together."""
-    original = pandas.factorize(before[household])[0]
-    released = original[rows]
-    first = np.unique(original, return_index=True)[1]
-    mine = np.unique(released, return_index=True)[1]
-    rest = after.drop(columns=household)
-    shared = [name for name in rest if rest[name].groupby(released).nunique().max() < 2]
-    homes = rest[shared].iloc[mine], before[shared].iloc[first]
-    theirs = [name for name in keys if name in shared]
-    whole = np.arange(len(first))
-    for name, *shares in attacks(homes[1], homes[0], whole, theirs):
-        yield f"households: {name}", *shares
-    right, chance = composition(before, after, original, released, keys)
-    yield (
-        "households: keys of all members",
-        right.mean(),
-        chance.mean(),
-        (right == 1).mean(),
-    )
+    """Yield the attacks that use who lives together."""
+    home = pandas.factorize(before[household])[0]
+    rest = after.drop(columns=[household], errors="ignore")
+    name, *found = equal_values(before, rest, rows, home)
+    yield f"household by {name}", *found
+    if household in after:
+        facts = {household: pandas.factorize(after[household])[0]}
+    else:
+        facts = facts_of_households(before, rest, home, rows)
+    groups = np.unique([*facts.values()], axis=1, return_inverse=True)[1].reshape(-1)
+    true = [name for name in keys if kept(before[name], after[name], rows)]
+    found = together(before, after, rows, true, home, groups)
+    yield f"keys of all members, together by {' x '.join(facts)}", *shares(*found)
+    size = np.bincount(home)
+    chance = (size * (size - 1)).sum() / (len(rows) * (len(rows) - 1))
+    beside = home[rows][1:] == home[rows][:-1]
+    yield "order: the next record is of the household", beside.mean(), chance, 0.0
+
+
+def kept(before, after, rows):
+    """Return whether a column has no other values than the original, but for blanks."""
+    old, new = coded(before, after)
+    return bool(((new < 0) | (old[rows] == new)).all())
 
 
 def rows_of_file(released, label=""):
@@ -316,9 +381,11 @@ def rows_of_file(released, label=""):
     household = released.household()
     keys = [name for name in released.known() if name in after]
     rest = after.drop(columns=[household] if household in after else [])
-    found = list(attacks(before, rest, rows, keys))
-    if household in after:
+    found = [*attacks(before, rest, rows, keys), equal_values(before, rest, rows)]
+    if household is not None:
         found += household_attacks(before, after, rows, keys, household)
+    same = (rows == np.arange(len(rows))).mean()
+    found.append(("order: the same place", same, 1 / len(rows), same))
     return [
         (
             label or released.safe.name,
@@ -359,9 +426,8 @@ def files_of_pages():
 
 def main_rows(rows):
     """Return the rows for a page: of single numbers only the worst."""
-    single = [row for row in rows if row[1].endswith(" alone")]
-    single += [row for row in rows if " keys and " in f" {row[1]}"]
-    single = [row for row in single if not row[1].endswith("keys and numbers")]
+    single = [row for row in rows if row[1].startswith("keys and ")]
+    single = [row for row in single if row[1] != "keys and numbers"]
     worst = max(single, key=lambda row: float(row[4].split()[0]), default=None)
     return [row for row in rows if row not in single or row is worst]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 from riskcore.assessment.roles import (
     Proposal,
     Role,
-    check_roles_given,
     own_values,
     propose,
+    roles_of,
     singles_out,
 )
 from riskcore.common import arguments
@@ -20,7 +21,6 @@ from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.derived import Derived, derived
-from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
@@ -81,8 +81,7 @@ class DescribedColumn:
         """Why it seems to have its role, and what it is of another column."""
         said = [self.proposed.reason]
         if self.derived is not None:
-            names = " and ".join(map(str, self.derived.of))
-            said.insert(0, _DERIVED[self.derived.kind].format(names))
+            said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of[0]))
         elif self.profile.constant and self.role is None:
             said.append("the same within households")
         return "; ".join(filter(None, said))
@@ -282,30 +281,12 @@ def describe(
     return described(found, given, _derived(source, household))
 
 
-def roles_of(
-    keys: Iterable[Hashable],
-    weight: Hashable | None,
-    household: Hashable | None,
-    roles: Mapping[Hashable, str],
-    household_keys: Iterable[Hashable] = (),
-) -> dict[Hashable, Role]:
-    """Return the role of each column that has one; refuse a second role."""
-    taken: dict[Hashable, Role] = dict.fromkeys(keys, "key")
-    taken |= dict.fromkeys(household_keys, "household key")
-    for name, role in ((weight, "weight"), (household, "household")):
-        if name is not None:
-            taken[name] = role  # type: ignore[assignment]
-    check_roles_given(roles, taken)
-    return taken | dict(roles)  # type: ignore[return-value]
-
-
 def profiles_of(
     source: Source, names: Iterable[Hashable], household: Hashable | None
 ) -> list[ColumnProfile]:
     """Return the profiles of some columns of a source."""
-    engine = None if source.path is not None else engine_of(source.given)
-    if engine is not None:
-        return profile_on_engine(engine, names)
+    if source.engine is not None:
+        return profile_on_engine(source.engine, names)
     codes = None
     if household is not None:
         codes = household_codes(Records.of(source.data), household)
@@ -320,12 +301,9 @@ def profiles_of(
 
 def _derived(source: Source, household: Hashable | None) -> dict[Hashable, Derived]:
     """Return what columns are of one other column, by name; nothing on an engine."""
-    if source.path is None and engine_of(source.given) is not None:
+    if source.engine is not None:
         return {}
-    try:
-        found = derived(source.data, household, pairs=False)
-    except TypeError:  # values without an order, such as lists
-        return {}
+    found = derived(source.data, household)
     return {one.column: one for one in reversed(found)}
 
 
@@ -371,5 +349,7 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
-    return value if isinstance(value, str | int | float | None) else str(value)
+    """Return a value as JSON can hold it; infinite numbers as text."""
+    finite = not isinstance(value, float) or math.isfinite(value)
+    plain = isinstance(value, str | int | float | None) and finite
+    return value if plain else str(value)

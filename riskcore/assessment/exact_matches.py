@@ -14,7 +14,7 @@ from riskcore.common.words import printable
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
+from riskcore.data.columns import CodedColumn, Records, code_column, exact_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -66,7 +66,7 @@ class ExactMatches:
 
 def code_numbers(records: Records, names: Sequence[Hashable]) -> list[CodedColumn]:
     """Code columns of numbers; missing is a value of its own, the last one."""
-    numbers = Records({name: real_numbers(records, name) for name in names}, records.n)
+    numbers = Records({name: exact_numbers(records, name) for name in names}, records.n)
     coded = [code_column(numbers, name) for name in names]
     return [
         replace(one, labels=np.append(one.labels, np.nan), missing=0)

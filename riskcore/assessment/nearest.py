@@ -1,10 +1,9 @@
 """Count the points that are nearer to a query than its own point.
 
-The points of each group stand in a k-d tree: nodes halve them along the widest side of
-their box, until a leaf has few. Points are distinct; each stands for some records. A
-query asks how many records are nearer than its own point, and how many as near. It
-ends as soon as two are nearer, because nobody asks for more: the cost depends little on
-how far the own point is.
+The points of each group stand in a k-d tree. Points are distinct; each stands for some
+records. A query asks how many records are nearer than its own point, and how many as
+near. It ends as soon as two are nearer, because nobody asks for more: the cost depends
+little on how far the own point is.
 
 A distance is the sum of ((x - y) s)**2 over the columns, in their order, each operation
 rounded. Rounding is monotone, so the distance of a box, computed in the same way, is
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
+from riskcore.data.kd_tree import build_trees, nodes_of
 
 LEAF = 8  # largest number of points in a leaf
 NEARER = 2  # counting ends at so many nearer records
@@ -54,7 +54,7 @@ class Trees:
         """
         K, d = point.shape
         begin = np.concatenate([[0], np.cumsum(sizes)])
-        root = np.concatenate([[0], np.cumsum(_nodes(sizes))])
+        root = np.concatenate([[0], np.cumsum(nodes_of(sizes, LEAF))])
         tree = np.array(point, np.float64, order="C")
         number = np.arange(K)
         span = np.zeros((int(root[-1]), 2), np.int64)
@@ -97,129 +97,6 @@ class Trees:
 def _in_threads(n: int, work: Any) -> None:
     parts = parts_of(n, _PARTS if n > _FEW else 1)
     in_parts(usual_threads(), work, parts)
-
-
-def _nodes(sizes: Integers) -> Integers:
-    """Return the number of nodes of a tree for each number of points."""
-    levels = np.zeros(len(sizes), np.int64)
-    largest = sizes.copy()
-    while (more := largest > LEAF).any():
-        levels += more
-        largest = np.where(more, largest + 1 >> 1, largest)
-    return (np.int64(2) << levels) - 1
-
-
-@kernel
-def swap(point: Any, number: Any, d: int, i: int, k: int) -> None:
-    """Exchange two points and their numbers."""
-    for j in range(d):
-        held = point[i * d + j]
-        point[i * d + j] = point[k * d + j]
-        point[k * d + j] = held
-    kept = number[i]
-    number[i] = number[k]
-    number[k] = kept
-
-
-@kernel
-def middle(a: float, b: float, c: float) -> float:
-    """Return the median of three numbers."""
-    return max(min(a, b), min(max(a, b), c))
-
-
-@kernel
-def select(
-    point: Any, number: Any, d: int, j: int, low: int, high: int, k: int
-) -> None:
-    """Put the point of rank ``k`` by column ``j`` in its place, and parts around it.
-
-    Quickselect (Hoare 1961): no point before it is above it, none after it below.
-    ``high`` is the last point.
-    """
-    while low < high:
-        pivot = middle(
-            point[low * d + j], point[(low + high >> 1) * d + j], point[high * d + j]
-        )
-        i, m = low, high
-        while i <= m:
-            while point[i * d + j] < pivot:
-                i += 1
-            while point[m * d + j] > pivot:
-                m -= 1
-            if i <= m:
-                swap(point, number, d, i, m)
-                i += 1
-                m -= 1
-        if k <= m:
-            high = m
-        elif k >= i:
-            low = i
-        else:
-            break
-
-
-@kernel
-def enclose(point: Any, d: int, low: int, high: int, box: Any, node: int) -> None:
-    """Write the box of the points from ``low`` to before ``high``."""
-    for j in range(d):
-        least = point[low * d + j]
-        most = least
-        for i in range(low + 1, high):
-            x = point[i * d + j]
-            least = min(least, x)
-            most = max(most, x)
-        box[2 * (node * d + j)] = least
-        box[2 * (node * d + j) + 1] = most
-
-
-@kernel
-def widest(box: Any, node: int, d: int, scale: Any) -> int:
-    """Return the column in which a box is widest."""
-    best, width = 0, -1.0
-    for j in range(d):
-        at = 2 * (node * d + j)
-        w = (box[at + 1] - box[at]) * scale[j]
-        if w > width:
-            best, width = j, w
-    return best
-
-
-@native(
-    "int64, int64, int64, int64*, int64*, float64*, float64*, int64*, int64*, float64*"
-)
-def build_trees(
-    first: int,
-    last: int,
-    d: int,
-    begin: Any,
-    root: Any,
-    scale: Any,
-    point: Any,
-    number: Any,
-    span: Any,
-    box: Any,
-) -> None:
-    """Build the trees of groups; node v has the children 2v + 1 and 2v + 2."""
-    for g in range(first, last):
-        top = root[g]
-        span[2 * top] = begin[g]
-        span[2 * top + 1] = begin[g + 1]
-        for v in range(root[g + 1] - top):
-            node = top + v
-            low, high = span[2 * node], span[2 * node + 1]
-            if high <= low:
-                continue
-            enclose(point, d, low, high, box, node)
-            if high - low <= LEAF:
-                continue
-            half = low + high >> 1
-            side = widest(box, node, d, scale)
-            select(point, number, d, side, low, high - 1, half)
-            child = 2 * (top + 2 * v + 1)
-            span[child] = low
-            span[child + 1] = half
-            span[child + 2] = half
-            span[child + 3] = high
 
 
 @kernel
@@ -293,19 +170,14 @@ def count_nearer(
             left = box_distance(box, top + 2 * v + 1, query, q, d, scale)
             right = box_distance(box, top + 2 * v + 2, query, q, d, scale)
             # The nearer child is looked at first: it stands last on the stack.
-            if left <= right:
-                if right <= own_distance:
-                    stack[depth] = 2 * v + 2
-                    depth += 1
-                if left <= own_distance:
-                    stack[depth] = 2 * v + 1
-                    depth += 1
-            else:
-                if left <= own_distance:
-                    stack[depth] = 2 * v + 1
-                    depth += 1
-                if right <= own_distance:
-                    stack[depth] = 2 * v + 2
-                    depth += 1
+            near, far = 2 * v + 1, 2 * v + 2
+            if right < left:
+                near, far, left, right = far, near, right, left
+            if right <= own_distance:
+                stack[depth] = far
+                depth += 1
+            if left <= own_distance:
+                stack[depth] = near
+                depth += 1
         nearer[q] = less
         equal[q] = same

@@ -29,7 +29,7 @@ from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, printable
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, real_numbers
+from riskcore.data.columns import Records, exact_numbers
 
 Floats = NDArray[np.float64]
 
@@ -82,8 +82,9 @@ def numeric_risk(
         If values are not numbers, or keys not whole numbers.
     ValueError
         If there is no column, a column is not in both files, or lengths differ; if a
-        number is infinite or beyond 1e150 standard deviations; if a key is below -1; if
-        a weight is not positive and finite; or if a width is not in its range.
+        number is infinite, 2^53 or more, or beyond 1e150 standard deviations; if a key
+        is below -1; if a weight is not positive and finite; or if a width is not in its
+        range.
 
     Notes
     -----
@@ -157,7 +158,7 @@ def _columns(argument: str, data: Any) -> dict[Hashable, Floats]:
     """Return columns of numbers by name."""
     try:
         records = Records.of(data)
-        return {name: real_numbers(records, name) for name in records.columns}
+        return {name: exact_numbers(records, name) for name in records.columns}
     except (TypeError, ValueError) as error:
         raise type(error)(f"{argument}: {error}") from None
 

@@ -156,29 +156,21 @@ def scales_of(
     names: Sequence[Hashable], original: Sequence[Floats], released: Sequence[Floats]
 ) -> dict[str, Floats]:
     """Return the scales of the columns, by measure; refuse distances that overflow."""
-    reach = []
-    for name, *files in zip(names, original, released, strict=True):
-        reach.append(max(np.nanmax(np.abs(one), initial=0.0) for one in files))
-        if reach[-1] > LARGEST:
-            raise _overflow(name, f"its values reach {reach[-1]:g}")
+    reach = [
+        max(np.nanmax(np.abs(one), initial=0.0) for one in files)
+        for files in zip(original, released, strict=True)
+    ]
     scales = {}
     for measure, scale in SCALES.items():
         scales[measure] = np.array([scale(one) for one in original])
         for name, most, of_column in zip(names, reach, scales[measure], strict=True):
             if most * of_column > LARGEST:
-                raise _overflow(
-                    name,
-                    f"its values reach {most:g}, but their spread is only "
-                    f"{1.0 / of_column:g}",
+                raise ValueError(
+                    f"column {name!r}: its values reach {most:g}, but their spread is "
+                    f"only {1.0 / of_column:g}, so distances overflow; correct the "
+                    "values, or give the column in another unit"
                 )
     return scales
-
-
-def _overflow(name: Hashable, why: str) -> ValueError:
-    return ValueError(
-        f"column {name!r}: {why}, so distances overflow; correct the values, or give "
-        "the column in another unit"
-    )
 
 
 def link_records(
@@ -186,6 +178,8 @@ def link_records(
     released: Sequence[Floats],
     scales: Mapping[str, Floats],
     keys: tuple[Integers, Integers] | None = None,
+    *,
+    known: Sequence[str] = (NUMBERS, BOTH),
 ) -> list[RecordLinkage]:
     """Return every way to link records, of which row i has the original in row i.
 
@@ -194,8 +188,10 @@ def link_records(
     released file.
     """
     files = _Files.of(original, released)
-    found = _linked(files, NUMBERS, None, scales)
-    return found if keys is None else found + _linked(files, BOTH, keys, scales)
+    found = _linked(files, NUMBERS, None, scales) if NUMBERS in known else []
+    if keys is None or BOTH not in known:
+        return found
+    return found + _linked(files, BOTH, keys, scales)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,13 +6,14 @@ import os
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.settings_table import WEIGHTS, CheckSettings
 from riskcore.common import arguments
-from riskcore.common.private_record import content_of_record, hex_digits, member
+from riskcore.common.private_record import hex_digits, member, record_of
 from riskcore.common.settings import (
     FRACTION,
     GOALS,
@@ -88,14 +89,7 @@ class Recorded:
     def read(cls, path: str | os.PathLike[str]) -> Recorded:
         """Read a private record; the file may hold anything."""
         path = arguments.file_path("record", path)
-        try:
-            return cls._of(path, content_of_record(path))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}: not a record of a protection: {error}") from None
-        except RecursionError:
-            raise ValueError(
-                f"{path}: not a record of a protection: nested too deeply"
-            ) from None
+        return record_of(path, partial(cls._of, path))
 
     @classmethod
     def _of(cls, path: Path, content: Mapping[str, Any]) -> Recorded:

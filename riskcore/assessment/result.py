@@ -259,14 +259,6 @@ class Assessment:
         """
         return self.cells.below(k)
 
-    @property
-    def row_risk(self) -> Risks:
-        """Individual risk of each row of the cells.
-
-        A row is a record; when data on an engine are protected, it is several records.
-        """
-        return self.cell_risk[self.cells.rows]
-
     @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, for reports."""

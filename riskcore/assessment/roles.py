@@ -7,7 +7,7 @@ user's word: a column without a given role has not been examined.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from riskcore.data.profile import ColumnProfile
@@ -32,8 +32,13 @@ _MOSTLY = 0.95
 _CATEGORIES = 50
 # Text of this length is written by hand, or is an address.
 _LONG = 40
-# Households have fewer members on average.
+# Households have fewer members on average, and more than one.
 _LARGE_HOUSEHOLD = 10
+_SMALL_HOUSEHOLD = 1.2
+# Fewer records by value than this: a value is as good as an identifier.
+_FEW = 3
+# With so many values they are numbers of groups even if the records were shuffled.
+_MANY_GROUPS = 500
 
 
 class Proposal(NamedTuple):
@@ -55,19 +60,25 @@ _IDENTIFIER = _words(
     "serial latitude longitude lat lon gps coordinates vorname nachname anschrift "
     "adresse strasse telefon persnr nom prenom rue courriel"
 )
+# Other names that end with "ID" are identifiers, but not these.
+_NO_IDENTIFIER = _words(
+    "paid unpaid prepaid aid medicaid covid void valid invalid bid acid solid kid grid "
+    "hybrid rapid humid mid thyroid"
+)
 _HOUSEHOLD = _words(
-    "household households hid hhid hh hhnr householdid family haushalt menage"
+    "household households hid hhid hh hhnr householdid family haushalt menage couple "
+    "partner spouse mother father parent"
 )
 _WEIGHT = _words(
-    "weight weights wt wgt wght pweight fweight pwt perwt hhwt gewicht "
+    "weight weights wt wgt wght pweight fweight pwt perwt hhwt fnlwgt gewicht "
     "hochrechnungsfaktor poids ponderation"
 )
 _KEY = _words(
     "sex gender age birth yearbirth birthyear region area province district county "
     "canton state municipality country citizenship nationality marital marstat "
     "education educ school occupation profession job industry employment ethnic "
-    "ethnicity race language urban rural urbrur size relation religion hhsize hsize "
-    "relat relate nation degree "
+    "ethnicity etni race language urban rural urbrur size relation religion hhsize "
+    "hsize relat relate nation degree cluster clust psu nace isco isced nuts "
     "geschlecht alter kanton gemeinde bildung beruf sexe naissance pays metier"
 )
 _SENSITIVE = _words(
@@ -75,7 +86,7 @@ _SENSITIVE = _words(
     "abortion violence vote party union sexual suicide gesundheit krankheit sante "
     "maladie"
 )
-_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W\d_]+")
+_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\bID)(?=[a-z])|[\W\d_]+")
 
 
 def words_of(column: ColumnProfile) -> frozenset[str]:
@@ -87,6 +98,17 @@ def words_of(column: ColumnProfile) -> frozenset[str]:
 def singles_out(column: ColumnProfile) -> bool:
     """Return whether many records have a value of a column that nobody else has."""
     return column.single >= UNIQUE_SHARE * column.records and column.single > 0
+
+
+def has_many_values(column: ColumnProfile) -> bool:
+    """Return whether a column has more values than categories have."""
+    return column.distinct > _CATEGORIES
+
+
+def shared_by_few(column: ColumnProfile) -> bool:
+    """Return whether a value is shared by hardly more than two records, on average."""
+    present = column.records - column.missing
+    return has_many_values(column) and present < _FEW * column.distinct
 
 
 def own_values(column: ColumnProfile) -> str:
@@ -101,7 +123,8 @@ def own_values(column: ColumnProfile) -> str:
 def propose(column: ColumnProfile) -> Proposal:
     """Return the role that a column seems to have, and why."""
     words = words_of(column)
-    if words & _WEIGHT and column.is_number and column.distinct and _positive(column):
+    named = words & _WEIGHT or any(one.endswith("wgt") for one in words)
+    if named and column.is_number and column.distinct and _positive(column):
         return Proposal("weight", "its name")
     if column.distinct <= 1:
         return Proposal("harmless", "one value for all records")
@@ -110,7 +133,9 @@ def propose(column: ColumnProfile) -> Proposal:
 
 def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     """Return what kind of variable a column seems to be."""
-    many = column.distinct > _CATEGORIES
+    many = has_many_values(column)
+    if column.type != "number" and any(one.endswith("code") for one in words):
+        return Proposal("key", "its name")
     if words & _KEY and not (column.is_number and many and singles_out(column)):
         return Proposal("key", "its name")
     if column.is_number and many:
@@ -127,25 +152,66 @@ def _positive(column: ColumnProfile) -> bool:
 def _identifier(column: ColumnProfile, words: frozenset[str]) -> Proposal | None:
     """Return that a column is an identifier of records or households, or None."""
     mostly = column.single >= _MOSTLY * (column.records - column.missing)
-    if words & _HOUSEHOLD and _is_grouping(column):
+    many = mostly or has_many_values(column)
+    if words & _HOUSEHOLD and _is_grouping(column) and not mostly:
         return Proposal("household", "its name, and few records share a value")
-    if mostly and words & _IDENTIFIER:
+    if mostly and _names_identifier(words):
         return Proposal("identifier", "its name, and nearly all values are unique")
-    if column.type == "text" and (mostly or column.longest > _LONG):
-        reason = "nearly all values are unique" if mostly else "free text"
-        return Proposal("identifier", f"text, {reason}")
-    if mostly and column.type == "whole number" and _is_running(column):
+    if many and _names_identifier(words) and not words & _KEY and _is_code(column):
+        return Proposal("identifier", f"its name, and {column.distinct:,} values")
+    if mostly:
+        return _unique(column)
+    if column.type == "text" and many and column.longest > _LONG:
+        return Proposal("identifier", "text, free text")
+    return None if words & _KEY else _group(column)
+
+
+def _unique(column: ColumnProfile) -> Proposal | None:
+    """Return that values, nearly all of them unique, identify records; or None."""
+    if column.type == "text":
+        return Proposal("identifier", "text, nearly all values are unique")
+    if column.type != "whole number":
+        return None
+    if _is_running(column):
         return Proposal("identifier", "a running number")
+    if column.order == "ascending" and column.distinct == column.single:
+        return Proposal("identifier", "unique whole numbers in ascending order")
+    return None
+
+
+def _names_identifier(words: frozenset[str]) -> bool:
+    """Return whether words name an identifier of persons or units."""
+    return bool(words & _IDENTIFIER) or any(
+        one.endswith(("id", "name")) for one in words - _NO_IDENTIFIER
+    )
+
+
+def _is_code(column: ColumnProfile) -> bool:
+    """Return whether values can be numbers or names of units."""
+    return column.type in ("whole number", "text")
+
+
+def _group(column: ColumnProfile) -> Proposal | None:
+    """Return that values number small groups of records, by how they stand; or None."""
+    if not _is_grouping(column):
+        return None
+    numbered = column.type == "whole number" and _is_running(column)
+    in_order = column.order == "ascending" or column.type == "text"
+    if column.order is not None and (numbered or in_order):
+        reason = "few records share a value, and they stand together"
+        return Proposal("household", reason)
+    if numbered and column.distinct > _MANY_GROUPS:
+        return Proposal("household", "running numbers that few records share")
     return None
 
 
 def _is_grouping(column: ColumnProfile) -> bool:
-    """Return whether values stand for small groups of records."""
+    """Return whether values stand for small groups of the records that have one."""
+    members = (column.records - column.missing) / max(column.distinct, 1)
     return (
-        column.missing == 0
-        and column.records <= _LARGE_HOUSEHOLD * column.distinct
-        and column.type in ("whole number", "text")
-        and column.distinct > _CATEGORIES
+        _is_code(column)
+        and has_many_values(column)
+        and _SMALL_HOUSEHOLD <= members <= _LARGE_HOUSEHOLD
     )
 
 
@@ -157,13 +223,18 @@ def _is_running(column: ColumnProfile) -> bool:
     return span <= 2 * column.distinct
 
 
-def check_roles_given(
-    roles: Mapping[Hashable, str], taken: Mapping[Hashable, str]
-) -> None:
-    """Refuse roles that do not exist, and columns that have another role.
-
-    ``taken`` are the roles of columns that arguments give, by column.
-    """
+def roles_of(
+    keys: Iterable[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+    roles: Mapping[Hashable, str],
+    household_keys: Iterable[Hashable] = (),
+) -> dict[Hashable, Role]:
+    """Return the role of each column that has one; refuse a second role."""
+    taken: dict[Hashable, Role] = dict.fromkeys(keys, "key")
+    taken |= dict.fromkeys(household_keys, "household key")
+    taken |= {weight: "weight"} if weight is not None else {}
+    taken |= {household: "household"} if household is not None else {}
     for name, role in roles.items():
         if role not in GIVEN_ROLES:
             known = ", ".join(map(repr, GIVEN_ROLES))
@@ -175,3 +246,4 @@ def check_roles_given(
             raise ValueError(
                 f"roles: column {name!r} is {taken[name]} already; give it one role"
             )
+    return taken | dict(roles)  # type: ignore[return-value]

@@ -131,6 +131,13 @@ KIND_OF_L = Setting(
 )
 
 
+def _limit(unit: str, metavar: str, what: str) -> Setting:
+    """Return a limit of a rule of `check`, between 0 and 1."""
+    return Setting(
+        kind=FRACTION, within="[0, 1]", unit=unit, metavar=metavar, help=what
+    )
+
+
 def level(consequence: str) -> Setting:
     """Return the choice between counting records and counting households."""
     return Setting(default="record", help=_LEVEL + consequence)
@@ -174,42 +181,28 @@ class CheckSettings(TypedDict, total=False):
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     max_risk: Annotated[
         float | None,
-        Setting(
-            kind=FRACTION,
-            within="[0, 1]",
-            unit="a risk",
-            metavar="RISK",
-            help="largest individual risk allowed for a record",
-        ),
+        _limit("a risk", "RISK", "largest individual risk allowed for a record"),
     ]
     max_rate: Annotated[
         float | None,
-        Setting(
-            kind=FRACTION,
-            within="[0, 1]",
-            unit="a share of the records",
-            metavar="RATE",
-            help="largest re-identification rate allowed, such as 0.001 or 0.1%",
+        _limit(
+            "a share of the records",
+            "RATE",
+            "largest re-identification rate allowed, such as 0.001 or 0.1%",
         ),
     ]
     max_household_risk: Annotated[
         float | None,
-        Setting(
-            kind=FRACTION,
-            within="[0, 1]",
-            unit="a risk",
-            metavar="RISK",
-            help="largest risk allowed for a household, with --household",
+        _limit(
+            "a risk", "RISK", "largest risk allowed for a household, with --household"
         ),
     ]
     max_household_rate: Annotated[
         float | None,
-        Setting(
-            kind=FRACTION,
-            within="[0, 1]",
-            unit="a share of the records",
-            metavar="RATE",
-            help="largest household re-identification rate allowed, with --household",
+        _limit(
+            "a share of the records",
+            "RATE",
+            "largest household re-identification rate allowed, with --household",
         ),
     ]
     min_population: Annotated[

@@ -111,19 +111,9 @@ def weight_remarks(
 ) -> list[str]:
     """Return sentences about what is doubtful in the weights of a file.
 
-    Parameters
-    ----------
-    weights : WeightFigures or None
-        None if the file has no column of weights.
-    sampling_fraction : float, optional
-        The share of the population that was sampled, as the user gave it.
+    ``weights`` is None if the file has none; ``sampling_fraction`` is the share of the
+    population that was sampled, as the user gave it.
 
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
     >>> weights = WeightFigures.of(np.array([0.5, 20.0, 30.0]), 50.5)
     >>> for sentence in weight_remarks(weights, 0.01):
     ...     print(sentence)

@@ -27,13 +27,14 @@ or 130 if interrupted.
 
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT", "EDUCATION")
 _ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
-# Incomes are exchanged among records with equal keys, so that keys and income together
-# tell no more than the keys. Equal weights tell the region, so no region is blanked.
+# Incomes are exchanged among records that agree in all keys but one, so that keys and
+# income together tell no more than the keys: with all five, many records would have no
+# partner. Equal weights tell the region, so no region is blanked.
 # Households are found by all their members together, so their numbers are left out.
 _PROTECTION = (
     "--household-keys", "REGION", "--cost", "REGION=never",
     "--recode", "REGION=truncate:2", "AGE=from:15,30,45,60,75",
-    "--treat", f"INCOME=swap:99%:within={'+'.join(_DEMO_KEYS)}", "INCOME=round:1000",
+    "--treat", "INCOME=swap:99%:within=REGION+SEX+AGE+EDUCATION", "INCOME=round:1000",
     "WEIGHT=share-weights:1:within=REGION", "WEIGHT=round:0.01",
     "--drop", "HOUSEHOLD", "PERSON", "HHSIZE", "CITIZENSHIP",
     "--threshold", "0.5%", "--household-threshold", "1%", "--shuffle",

@@ -255,7 +255,7 @@ def run(options: argparse.Namespace) -> int:
     )
     figures = facts_of(result, examined)
     pages = _pages(result, reports, options, progress)
-    public = _public_page(result, options)
+    public = _public_page(result, options, means["drop"])
     record, reports_written = None, True
     if writes:
         try:
@@ -498,14 +498,17 @@ def _pages(
     }
 
 
-def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:
+def _public_page(
+    result: Any, options: argparse.Namespace, drop: Any
+) -> dict[Path, str]:
     """Return the text of the public report, one for all sets of keys."""
     if options.report_public is None:
         return {}
     from riskcore.report.page import public_protection_page
 
     title = {} if options.report_title is None else {"title": options.report_title}
-    return {options.report_public: public_protection_page(result, **title)}
+    page = public_protection_page(result, **title, drop=drop)
+    return {options.report_public: page}
 
 
 def _outcome(

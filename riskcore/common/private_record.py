@@ -12,9 +12,11 @@ import os
 import re
 import reprlib
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Read = TypeVar("Read")
 
 # The version of the layout of the private record.
 FORMAT = 3
@@ -75,7 +77,19 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def content_of_record(path: Path) -> dict[str, Any]:
+def record_of(path: Path, read: Callable[[dict[str, Any]], Read]) -> Read:
+    """Return what is read of the content of a private record; errors name the file."""
+    try:
+        return read(_content(path))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a record of a protection: {error}") from None
+    except RecursionError:
+        raise ValueError(
+            f"{path}: not a record of a protection: nested too deeply"
+        ) from None
+
+
+def _content(path: Path) -> dict[str, Any]:
     """Return the content of a private record of a layout that this version reads."""
     content = plain_json(path)
     if not isinstance(content, dict):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,11 @@ Ints = NDArray[np.int64]
 def fsum(values: Floats) -> float:
     """Return the sum of numbers, rounded once."""
     return math.fsum(values.tolist())
+
+
+def sums_by(codes: NDArray[Any], values: NDArray[Any], size: int) -> Floats:
+    """Return the sum of the values of each code, in the order of the rows."""
+    return np.asarray(np.bincount(codes, values, size), np.float64)
 
 
 def total_variation(p: Floats, q: Floats) -> float:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from riskcore.comparison.analyses import Coefficient, ModelComparison, category_of, some
 from riskcore.comparison.formula import Formula
-from riskcore.comparison.measures import Floats, Ints
-from riskcore.comparison.propensity import certain_records
+from riskcore.comparison.measures import Floats, Ints, sums_by
+from riskcore.comparison.propensity import certain_records, occurring
 from riskcore.comparison.regression import Estimates, Predictors, Rows, Term, fit
 from riskcore.comparison.study_columns import Columns, Mask, Studied, studied
 from riskcore.comparison.tables import parts
@@ -218,11 +218,11 @@ class _Model:
         without these records.
         """
         factors = self._factors(side)
-        terms = [_ranks(codes) for _, codes in factors]
+        terms = [occurring(codes) for _, codes in factors]
         for i, j in self.formula.pairs:
             a, b = side.values[i + 1], side.values[j + 1]
             if self.predictors[i].categories and self.predictors[j].categories:
-                terms.append(_ranks(a.astype(np.int64) * (int(b.max()) + 1) + b))
+                terms.append(occurring(a.astype(np.int64) * (int(b.max()) + 1) + b))
         if not terms:
             return side, []
         weight, y = side.rows.sums, side.rows.y
@@ -324,12 +324,8 @@ def _named(variable: Studied, code: int) -> str:
 
 def _sums(cell: NDArray[Any], values: Floats, size: int) -> Floats:
     """Return the sum of the values of each cell, whatever the order of the records."""
-    high, low = (np.bincount(cell, part, size) for part in parts(values))
-    return np.asarray(high + low, np.float64)
-
-
-def _ranks(codes: Ints) -> Ints:
-    return np.asarray(np.unique(codes, return_inverse=True)[1], np.int64)
+    high, low = (sums_by(cell, part, size) for part in parts(values))
+    return high + low
 
 
 def _exponent(sides: Sequence[_Side], j: int) -> int:

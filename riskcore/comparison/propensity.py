@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.comparison.cholesky import ALIASED, Mask, factored, solved
-from riskcore.comparison.measures import Floats, Ints, fsum
+from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
 
 MOST_PARAMETERS = 1500  # without the largest factor's: their matrix is dense
 _STEPS = 100  # Newton's
@@ -97,9 +97,9 @@ def propensity(
         return Propensity.failed(reason, interactions=interactions)
     occurs = before + after > 0
     before, after = before[occurs], after[occurs]
-    factors = [_occurring(np.asarray(one)[occurs]) for one in codes]
+    factors = [occurring(np.asarray(one)[occurs]) for one in codes]
     pairs = [*combinations(factors, 2)] if interactions else []
-    whole = [_occurring(a * (int(b.max()) + 1) + b) for a, b in pairs]
+    whole = [occurring(a * (int(b.max()) + 1) + b) for a, b in pairs]
     counts = (before + after).astype(np.float64)
     design = Design.of(factors, pairs)
     if design.size > MOST_PARAMETERS:
@@ -115,8 +115,8 @@ def propensity(
     reason = ""
     if rest.any():
         inner = Design.of(
-            [_occurring(one[rest]) for one in factors],
-            [(_occurring(a[rest]), _occurring(b[rest])) for a, b in pairs],
+            [occurring(one[rest]) for one in factors],
+            [(occurring(a[rest]), occurring(b[rest])) for a, b in pairs],
         )
         p[rest], reason = inner.fit(counts[rest], after[rest].astype(np.float64))
     told_apart = int((before + after)[certain].sum())
@@ -132,7 +132,7 @@ def propensity(
     return Propensity(pmse, expected, ratio, *figures, True, "")
 
 
-def _occurring(codes: NDArray[Any]) -> Ints:
+def occurring(codes: NDArray[Any]) -> Ints:
     """Return the rank of each code among those that occur."""
     return np.asarray(np.unique(codes, return_inverse=True)[1], np.int64)
 
@@ -190,7 +190,7 @@ class Design:
 
         D, the diagonal block, belongs to the largest factor.
         """
-        D = _sums(self.first, weight, self.largest)
+        D = sums_by(self.first, weight, self.largest)
         blocks = [
             self._crossed(self.first, self.largest, term, size + 1, weight)[:, 1:]
             for term, size in zip(self.terms, self.sizes, strict=True)
@@ -210,16 +210,16 @@ class Design:
     @staticmethod
     def _crossed(a: Ints, rows: int, b: Ints, columns: int, weight: Floats) -> Floats:
         """Return the two-way table of the weight."""
-        table = _sums(a * columns + b, weight, rows * columns)
+        table = sums_by(a * columns + b, weight, rows * columns)
         return table.reshape(rows, columns)
 
     def score(self, residual: Floats) -> tuple[Floats, Floats]:
         """Return the sum of residual x, for the largest factor and for the rest."""
         parts = [
-            _sums(term, residual, size + 1)[1:]
+            sums_by(term, residual, size + 1)[1:]
             for term, size in zip(self.terms, self.sizes, strict=True)
         ]
-        first = _sums(self.first, residual, self.largest)
+        first = sums_by(self.first, residual, self.largest)
         return first, np.concatenate([np.zeros(0), *parts])
 
     def kept(self, counts: Floats) -> Mask:
@@ -283,11 +283,6 @@ class Design:
         for term, start, stop in zip(self.terms, ends, ends[1:], strict=False):
             factor = factor * np.append(1.0, grown[start:stop])[term]
         return factor
-
-
-def _sums(codes: Ints, values: Floats, size: int) -> Floats:
-    """Return the sum of the values of each code, in the order of the rows."""
-    return np.asarray(np.bincount(codes, values, size), np.float64)
 
 
 def _growth(step: Floats) -> Floats:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from riskcore.comparison.cholesky import ALIASED, Mask, factored, product, solved
-from riskcore.comparison.measures import Floats, Ints, fsum
+from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
 
 _STEPS = 100
 _CLOSE = 1e-12  # largest score of a parameter, relative to the sum of its terms
@@ -84,8 +84,12 @@ class Predictors:
 
     def score(self, residual: Floats) -> Floats:
         """Return the sum of residual x, shape (p,)."""
-        sums = [_sums(one.codes, _times(residual, one), one.size) for one in self.terms]
-        return np.concatenate(sums)
+        return np.concatenate(
+            [
+                sums_by(one.codes, _times(residual, one), one.size + 1)[1:]
+                for one in self.terms
+            ]
+        )
 
     def linear(self, parameters: Floats) -> Floats:
         """Return the linear predictor of each row, shape (K,)."""
@@ -258,12 +262,8 @@ def _crossed(a: Term, b: Term, weight: Floats) -> Floats:
     """Return the sum of weight x_a x_b' of two terms."""
     number = a.codes * (b.size + 1) + b.codes
     size = (a.size + 1) * (b.size + 1)
-    sums = np.bincount(number, _times(_times(weight, a), b), size)
-    return np.asarray(sums, np.float64).reshape(a.size + 1, b.size + 1)[1:, 1:]
-
-
-def _sums(codes: Ints, values: Floats, size: int) -> Floats:
-    return np.asarray(np.bincount(codes, values, size + 1)[1:], np.float64)
+    sums = sums_by(number, _times(_times(weight, a), b), size)
+    return sums.reshape(a.size + 1, b.size + 1)[1:, 1:]
 
 
 def _times(values: Floats, term: Term) -> Floats:

@@ -38,7 +38,7 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
     if reason:
         return replace(found, reason=reason)
     cells = np.union1d(tables[0].numbers, tables[1].numbers)
-    p, q = (_shares(table, cells) for table in tables)
+    p, q = (table.shares(cells) for table in tables)
     margins = Z * _share_errors(tables[0], squares[0], cells)
     codes_of_cells = zip(
         *(one.tolist() for one in np.unravel_index(cells, levels)), strict=True
@@ -56,18 +56,9 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
     )
 
 
-def _shares(table: Table, cells: Ints) -> Floats:
-    """Return the share of the weight in each of some cells."""
-    share = np.zeros(len(cells))
-    share[np.searchsorted(cells, table.numbers)] = table.weight / fsum(table.weight)
-    return share
-
-
 def _share_errors(table: Table, squares: Table, cells: Ints) -> Floats:
     """Return the standard errors of weighted shares, of a sample with replacement."""
-    p = _shares(table, cells)
-    own = np.zeros(len(cells))
-    own[np.searchsorted(cells, squares.numbers)] = squares.weight
+    p, own = table.shares(cells), squares.spread(squares.weight, cells)
     total, n = fsum(table.weight), table.n
     # The sum of w^2 (d - p)^2, d being 1 in the cell.
     spread = own * (1 - 2 * p) + p * p * fsum(squares.weight)

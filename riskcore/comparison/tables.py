@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.comparison.category_order import in_order
-from riskcore.comparison.measures import Floats, Ints, fsum
+from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.count import count
 from riskcore.data.files.labels import Labels, code_text
@@ -154,7 +154,7 @@ class Table:
         K = len(records)
         high, low = records.astype(np.float64), np.zeros(K)
         if weight is not None:
-            high, low = (_sums(found.inverse, part, K) for part in parts(weight))
+            high, low = (sums_by(found.inverse, part, K) for part in parts(weight))
         return cls(tuple(found.codes), tuple(levels), records, high, low)
 
     @property
@@ -177,7 +177,9 @@ class Table:
             size = len(cells)
         else:
             cells = np.arange(size)
-        sums = [_sums(number, one, size) for one in (self.records, self.high, self.low)]
+        sums = [
+            sums_by(number, one, size) for one in (self.records, self.high, self.low)
+        ]
         there = sums[0] > 0
         records, high, low = (one[there] for one in sums)
         codes = np.unravel_index(cells[there], levels)
@@ -193,6 +195,16 @@ class Table:
     def numbers(self) -> Ints:
         """The number of each cell among all combinations, shape (K,)."""
         return _numbers(self.codes, self.levels)
+
+    def shares(self, cells: Ints) -> Floats:
+        """Return the share of the weight in each of the numbered cells."""
+        return self.spread(self.weight / fsum(self.weight), cells)
+
+    def spread(self, values: Floats, cells: Ints) -> Floats:
+        """Return values of the cells at the numbered cells, 0 where there are none."""
+        spread = np.zeros(len(cells))
+        spread[np.searchsorted(cells, self.numbers)] = values
+        return spread
 
     def present(self) -> Table:
         """Return the cells in which no column is missing."""
@@ -215,10 +227,6 @@ def parts(weight: Floats) -> tuple[Floats, Floats]:
     return high, weight - high
 
 
-def _sums(number: NDArray[Any], values: NDArray[Any], size: int) -> Floats:
-    return np.asarray(np.bincount(number, values, size), np.float64)
-
-
 def _numbers(codes: Sequence[Codes], levels: Sequence[int]) -> Ints:
     number = np.zeros(len(codes[0]), np.int64)
     for one, size in zip(codes, levels, strict=True):
@@ -231,15 +239,8 @@ def shares_of_both(before: Table, after: Table) -> tuple[Floats, Floats]:
 
     Equal tables give equal bits.
     """
-    numbers = before.numbers, after.numbers
-    cells = np.union1d(*numbers)
-    shares = []
-    for table, number in zip((before, after), numbers, strict=True):
-        share = np.zeros(len(cells))
-        total = fsum(table.weight)
-        share[np.searchsorted(cells, number)] = table.weight / total
-        shares.append(share)
-    return shares[0], shares[1]
+    cells = np.union1d(before.numbers, after.numbers)
+    return before.shares(cells), after.shares(cells)
 
 
 def stacked(before: Table, after: Table) -> tuple[tuple[Codes, ...], Ints, Ints]:

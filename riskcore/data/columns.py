@@ -40,6 +40,8 @@ from riskcore.data.unsigned import Codes, mark_levels, rank_levels
 Array = NDArray[Any]
 # Labels in sorted order, and the position of every value among them.
 Coded = tuple[Array, Array]
+# Whole numbers below are doubles.
+_EXACT = 1 << 53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,6 +181,17 @@ def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
     if infinite:
         raise ValueError(
             f"column {name!r}: infinite in {infinite:,} of {records.n:,} records"
+        )
+    return values
+
+
+def exact_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of numbers as doubles; refuse numbers that may lose digits."""
+    values = real_numbers(records, name)
+    if np.nanmax(np.abs(values), initial=0.0) >= _EXACT:
+        raise ValueError(
+            f"column {name!r}: numbers of {_EXACT:,} (2^53) and more would lose digits "
+            "here; drop the column, or give it in another unit"
         )
     return values
 

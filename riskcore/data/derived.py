@@ -34,6 +34,8 @@ CHANCE = 1e-6
 _FIRST = 20_000
 # Two columns determine a third only if each has at most so many values.
 _MOST_OF_PAIR = 1_000
+# So many columns are paired to find hidden values: 1,770 pairs.
+_MOST_PAIRED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,43 +58,21 @@ class Derived:
     kind: Kind
 
 
-def derived(
-    data: Any, household: Hashable | None = None, *, pairs: bool = True
-) -> tuple[Derived, ...]:
-    """Return the columns that one or two other columns determine.
+def derived(data: Any, household: Hashable | None = None) -> tuple[Derived, ...]:
+    """Return the columns that another column determines, in their order.
 
-    Parameters
-    ----------
-    data : frame or mapping
-        All its columns are compared, except that the household column determines no
-        other, and that columns of values without an order are left out.
-    household : column name, optional
-    pairs : bool, optional
-        Whether to look for columns that two others determine together.
+    All columns are compared, except that the household column determines no other, and
+    that columns of values without an order are left out. Of two equal columns the later
+    is listed, and nothing is listed of it again.
 
-    Returns
-    -------
-    tuple of Derived
-        In the order of the columns; of each column first what one other determines. Of
-        two equal columns the later is listed, and nothing is listed of it again.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        As `assess`, if the data or the household column cannot be read.
-
-    Notes
-    -----
     Records in which one of the columns is missing are left out. If y did not depend on
     x, every further record with a value of x would have the y of the first by the share
     of this y. The product of these shares is the chance that x determines y; for two
     columns, it is taken given either of them. The commonest value of x is left out:
-    that all without an income pay no tax does not make the tax a function of income.
-    A column is listed if its chance is below 10^-6. With households only their first
+    that all without an income pay no tax does not make the tax a function of income. A
+    column is listed if its chance is below 10^-6. With households only their first
     records count there, for members are alike.
 
-    Examples
-    --------
     >>> age = [15, 16, 31, 32] * 10
     >>> derived({"age": age, "young": [one < 30 for one in age]})
     (Derived(column='young', of=('age',), kind='function'),)
@@ -103,7 +83,7 @@ def derived(
     names = [name for name in records.columns if name != household]
     groups = None if household is None else household_codes(records, household)
     columns = {one.name: one for one in _coded(records, names)}
-    return derived_of_coded(columns, groups, household, pairs=pairs)
+    return derived_of_coded(columns, groups, household)
 
 
 def _coded(records: Records, names: list[Hashable]) -> Iterator[CodedColumn]:
@@ -123,31 +103,17 @@ def related_columns(
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the columns that would give the values of keys away, by key.
 
-    Parameters
-    ----------
-    found : iterable of Derived
-        Columns that one other determines; others are left out.
-    keys : iterable of column names
-    without : container of column names
-        Columns that are not blanked, such as the weight.
+    Of each key these are the columns that determine it, and the columns that it
+    determines and that are not keys: a key that it determines is known to an intruder
+    anyhow, and counted. Columns in ``without``, such as the weight, are not blanked.
 
-    Returns
-    -------
-    dict of column name to tuple of column names
-        Of each key the columns that determine it, and the columns that it determines
-        and that are not keys: a key that it determines is known to an intruder anyhow,
-        and counted.
-
-    Examples
-    --------
     >>> found = [Derived("decade", ("age",), "function")]
     >>> related_columns(found, ["age"]), related_columns(found, ["decade"])
     ({'age': ('decade',)}, {'decade': ('age',)})
     >>> related_columns(found, ["age", "decade"])
     {'decade': ('age',)}
     """
-    single = [one for one in found if len(one.of) == 1]
-    single = [one for one in single if one.kind != "household count"]
+    single = [one for one in found if one.kind != "household count"]
     alike = {one.column: one.of[0] for one in single if one.kind != "function"}
     first = {name: alike.get(name, name) for one in single for name in _names(one)}
     rules = {(one.of[0], one.column) for one in single if one.kind == "function"}
@@ -180,23 +146,51 @@ def derived_of_coded(
     columns: Mapping[Hashable, CodedColumn],
     households: Codes | None = None,
     household: Hashable | None = None,
-    *,
-    pairs: bool = True,
 ) -> tuple[Derived, ...]:
     """Return the columns that others determine, of columns as codes; see `derived`."""
     found = [_Column.of(one) for one in columns.values() if len(one.labels) > 1]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]
-    search = _Search(found, firsts)
-    single = search.single()
-    result = [*single]
+    result = _Search(found, firsts).single()
     if households is not None and firsts is not None:
         result += _counts(found, households, household, firsts)
-    if pairs:
-        result += search.of_pairs(single)
     place = {name: i for i, name in enumerate(columns)}
-    return tuple(sorted(result, key=lambda one: (place[one.column], len(one.of))))
+    return tuple(sorted(result, key=lambda one: place[one.column]))
+
+
+def pairs_that_determine(
+    columns: Mapping[Hashable, CodedColumn],
+    hidden: Mapping[Hashable, Codes],
+    households: Codes | None = None,
+) -> Iterator[Derived]:
+    """Yield pairs of columns that determine a hidden column, and neither of them does.
+
+    ``hidden`` are the codes that columns had, -1 for missing. Of many columns, those
+    with the most values are tried. See `derived` for what counts.
+    """
+    few = [
+        _Column.of(one)
+        for one in columns.values()
+        if 1 < len(one.labels) <= _MOST_OF_PAIR
+    ]
+    few = sorted(few, key=lambda one: -len(one.labels))[:_MOST_PAIRED]
+    sought = [_Column(name, codes, np.zeros(0)) for name, codes in hidden.items()]
+    firsts = None
+    if households is not None:
+        firsts = np.unique(households, return_index=True)[1]
+    search = _Search([*few, *sought], firsts)
+    targets = range(len(few), len(search.columns))
+    alone = {(i, j) for i in range(len(few)) for j in targets if search.one(i, j)}
+    for a, b in combinations(range(len(few)), 2):
+        names = few[a].name, few[b].name
+        small = _ranked(_both(search.small[a], search.small[b]))
+        for j in targets:
+            name = search.columns[j].name
+            if name in names or not alone.isdisjoint(((a, j), (b, j))):
+                continue
+            if _table(small, search.small[j]) is not None and search.two(a, b, j):
+                yield Derived(name, names, "function")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,7 +223,7 @@ class _Search:
         """Return the columns that one other determines."""
         found: list[Derived] = []
         numbers = range(len(self.columns))
-        by = {(i, j) for i in numbers for j in numbers if i != j and self._one(i, j)}
+        by = {(i, j) for i in numbers for j in numbers if i != j and self.one(i, j)}
         copies = {j for i, j in by if i < j and (j, i) in by}
         for i, j in sorted(by):
             x, y = self.columns[i], self.columns[j]
@@ -244,7 +238,7 @@ class _Search:
             found.append(Derived(y.name, (x.name,), kind))
         return found
 
-    def _one(self, i: int, j: int) -> bool:
+    def one(self, i: int, j: int) -> bool:
         """Return whether column i determines column j, not by chance."""
         x, y = self.columns[i], self.columns[j]
         if _table(self.ranked[i], self.small[j]) is None:
@@ -252,30 +246,7 @@ class _Search:
         table = _table(x.codes, y.codes)
         return table is not None and self._beyond_chance(x.codes, y, None)
 
-    def of_pairs(self, single: list[Derived]) -> list[Derived]:
-        """Return the columns that two others determine, and neither of them does."""
-        known = {(one.of[0], one.column) for one in single}
-        known |= {(y, x) for x, y in known if (x, y) in _equal(single)}
-        copies = {one.column for one in single if one.kind != "function"}
-        few = [
-            i
-            for i, one in enumerate(self.columns)
-            if len(one.labels) <= _MOST_OF_PAIR and one.name not in copies
-        ]
-        targets = [j for j, one in enumerate(self.columns) if one.name not in copies]
-        found = []
-        for a, b in combinations(few, 2):
-            names = self.columns[a].name, self.columns[b].name
-            small = _ranked(_both(self.small[a], self.small[b]))
-            for j in targets:
-                name = self.columns[j].name
-                if j in (a, b) or any((one, name) in known for one in names):
-                    continue
-                if _table(small, self.small[j]) is not None and self._two(a, b, j):
-                    found.append(Derived(name, names, "function"))
-        return found
-
-    def _two(self, a: int, b: int, j: int) -> bool:
+    def two(self, a: int, b: int, j: int) -> bool:
         """Return whether two columns determine column j, given either not by chance."""
         one, other, y = self.columns[a], self.columns[b], self.columns[j]
         both = _both(one.codes, other.codes)
@@ -290,10 +261,6 @@ class _Search:
             x, codes = x[self.firsts], codes[self.firsts]
             given = None if given is None else given[self.firsts]
         return _log_chance(x, codes, given) < math.log(CHANCE)
-
-
-def _equal(single: list[Derived]) -> set[tuple[Hashable, Hashable]]:
-    return {(one.of[0], one.column) for one in single if one.kind == "equal"}
 
 
 def _both(one: Codes, other: Codes) -> Codes:

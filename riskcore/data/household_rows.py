@@ -32,8 +32,8 @@ class HouseholdRows:
         """Return the households; refuse columns in which their members differ."""
         _, first, of = np.unique(households, return_index=True, return_inverse=True)
         rows = cls(first.astype(np.int64), of.reshape(-1).astype(np.int64))
-        counts = {name: rows.differing(column) for name, column in columns.items()}
-        faults = [f"{name!r} in {count:,}" for name, count in counts.items() if count]
+        counts = rows.differing(columns)
+        faults = [f"{name!r} in {count:,}" for name, count in counts.items()]
         if faults:
             raise ValueError(
                 f"level='household': members differ in {', '.join(faults)} of "
@@ -42,10 +42,15 @@ class HouseholdRows:
             )
         return rows
 
-    def differing(self, column: NDArray[Any]) -> int:
-        """Return the number of households whose members have different values."""
-        unlike = column != column[self.first][self.of]
-        return len(np.unique(self.of[unlike]))
+    def differing(
+        self, columns: Mapping[Hashable, NDArray[Any]]
+    ) -> dict[Hashable, int]:
+        """Return how many households have different values, by column if there are."""
+        unlike = {
+            name: self.of[column != column[self.first][self.of]]
+            for name, column in columns.items()
+        }
+        return {name: len(np.unique(of)) for name, of in unlike.items() if of.size}
 
     @property
     def size(self) -> Positions:

@@ -20,6 +20,8 @@ from riskcore.data.files.reading import is_number
 
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
 
+Order = Literal["ascending", "together"]
+
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
@@ -47,6 +49,10 @@ class ColumnProfile:
     constant : bool or None
         Whether all members of each household have the same value; None without
         households.
+    order : {"ascending", "together"} or None
+        Whether no value is below the one before it, in the order of the records, or
+        records with equal values stand together; missing values are left out. None if
+        neither is so, and for data on an engine.
     """
 
     name: Hashable
@@ -60,11 +66,7 @@ class ColumnProfile:
     largest: Any = None
     longest: int = 0
     constant: bool | None = None
-
-    @property
-    def single_share(self) -> float:
-        """The share of records with a value that no other unit has."""
-        return self.single / self.records
+    order: Order | None = None
 
     @property
     def is_number(self) -> bool:
@@ -102,16 +104,8 @@ def _profile(
 ) -> ColumnProfile:
     try:
         column = code_column(records, name)
-    except TypeError:  # values without an order, such as lists: nothing is known
-        return ColumnProfile(
-            name=name,
-            label=label,
-            type="other",
-            records=records.n,
-            missing=0,
-            distinct=records.n,
-            single=records.n,
-        )
+    except TypeError:
+        return _without_order(name, records.n, label)
     values = column.labels.tolist()
     found = _type(column.labels, values, decimal)
     smallest, largest = _extremes(column.labels, values, found, decimal)
@@ -127,6 +121,14 @@ def _profile(
         largest=largest,
         longest=max(map(len, values), default=0) if found == "text" else 0,
         constant=None if household is None else _is_constant(column, household),
+        order=_order(column, values, found, decimal),
+    )
+
+
+def _without_order(name: Hashable, n: int, label: str | None = None) -> ColumnProfile:
+    """Return the profile of values such as lists, of which nothing is known."""
+    return ColumnProfile(
+        name=name, label=label, type="other", records=n, missing=0, distinct=n, single=n
     )
 
 
@@ -138,10 +140,7 @@ def profile_on_engine(engine: Engine, names: Iterable[Hashable]) -> list[ColumnP
 def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     kind = engine.schema[name]  # type: ignore[index]
     if kind.is_nested():
-        n = engine.weigh(None).n
-        return ColumnProfile(
-            name=name, type="other", records=n, missing=0, distinct=n, single=n
-        )
+        return _without_order(name, engine.weigh(None).n)
     weighed = engine.weigh(None, [name])
     missing = weighed.missing_keys[0]
     distinct = single = 0
@@ -211,10 +210,32 @@ def _extremes(
     if not values or found == "other":
         return None, None
     if isinstance(values[0], str) and found != "text":
-        read = int if found == "whole number" else float
-        numbers = [read(one.strip().replace(decimal, ".")) for one in values]
+        numbers = _read(values, found, decimal)
         return min(numbers), max(numbers)
     return plain_value(labels[0]), plain_value(labels[-1])
+
+
+def _read(values: list[str], found: Type, decimal: str) -> list[Any]:
+    """Return text of numbers as numbers."""
+    read = int if found == "whole number" else float
+    return [read(one.strip().replace(decimal, ".")) for one in values]
+
+
+def _order(
+    column: CodedColumn, values: list[Any], found: Type, decimal: str
+) -> Order | None:
+    """Return how the records are ordered by a column; text of numbers as numbers."""
+    if len(values) < 2:
+        return None
+    codes = column.codes[column.codes < len(values)].astype(np.int64)
+    if isinstance(values[0], str) and found in ("whole number", "number"):
+        numbers = np.array(_read(values, found, decimal), object)
+        _, rank = np.unique(numbers, return_inverse=True)
+        codes = rank.reshape(-1)[codes]
+    step = np.diff(codes)
+    if (step >= 0).all():
+        return "ascending"
+    return "together" if np.count_nonzero(step) == len(values) - 1 else None
 
 
 def _single(column: CodedColumn, household: NDArray[np.int64] | None) -> int:

@@ -35,6 +35,7 @@ from riskcore.data.columns import (
     plain_value,
     with_columns,
 )
+from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.tails import Tail, nearest_multiple
 
@@ -957,13 +958,6 @@ def refuse_backwards(rule: Rule, *, padded: bool) -> None:
         low, high = low.rjust(len(high)), high.rjust(len(low))
     if low > high:
         raise ValueError(f"{rule.low!r} comes after {rule.high!r}")
-
-
-def code_text(code: Any) -> str:
-    """Return a code as text, a whole number without a decimal point."""
-    if isinstance(code, float) and code.is_integer():
-        return str(int(code))
-    return str(code)
 
 
 def _number(code: Any) -> Any:

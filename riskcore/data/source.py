@@ -16,6 +16,7 @@ from typing import Any
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.data.columns import Records, in_memory
+from riskcore.data.engines.base import Engine
 from riskcore.data.engines.file import BatchedFile
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
@@ -120,13 +121,17 @@ class Source:
             )
 
     @property
+    def engine(self) -> Engine | None:
+        """The engine that holds the data; None for a file or for records in memory."""
+        return None if self.path is not None else engine_of(self.given)
+
+    @property
     def names(self) -> tuple[Hashable, ...]:
         """The names of the columns."""
         if self.path is not None:
             return self.header.names
-        engine = engine_of(self.given)
-        if engine is not None:
-            return tuple(engine.schema)
+        if self.engine is not None:
+            return tuple(self.engine.schema)
         return tuple(Records.of(self.given).columns)
 
     @property
@@ -162,8 +167,7 @@ class Source:
     ) -> tuple[Any, Intake | None]:
         """Return the data, or the named columns of a file, and the intake."""
         if self.path is None:
-            engine = engine_of(self.given)
-            return self.given, None if engine is None else engine.intake
+            return self.given, None if self.engine is None else self.engine.intake
         needed = [str(name) for name in columns if name is not None]
         if self.all_columns:
             needed = list(dict.fromkeys([*map(str, self.names), *needed]))

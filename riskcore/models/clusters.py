@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.scatter import scattered
 from riskcore.common.words import counted
 from riskcore.data.sample_design import SampleDesign
-from riskcore.models.cell_groups import scattered
 from riskcore.models.codes import Ints
 
 
@@ -84,8 +84,8 @@ class Clusters:
         np.add.at(number, row, records)
         cluster, at = np.divmod(pairs, cells)
         begins = np.flatnonzero(np.diff(cluster, prepend=-1))
-        known = scattered(at) * number.astype(np.uint64)
-        mark = scattered(np.add.reduceat(known, begins).view(np.int64))
+        known = scattered(at.astype(np.uint64)) * number.astype(np.uint64)
+        mark = scattered(np.add.reduceat(known, begins))
         stratum = np.zeros(len(first), np.int64)
         if design.stratum is not None:
             stratum = design.stratum[first]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
+from riskcore.common.words import counted, printable
 from riskcore.protection.leaks.examination import Examination
+from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.numbers import numbers_of
 from riskcore.protection.protected_records import ProtectedRecords, finite
+from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.verdict import verdict_of
 
 
@@ -63,7 +67,10 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
         "rules": [
             {
                 "columns": list(map(str, names)),
-                "rules": [rule.describe(public=False) for rule in rules],
+                "rules": [
+                    *(rule.describe(public=False) for rule in rules),
+                    *_totals_lost(result, names, rules),
+                ],
                 "alters": any(rule.alters for rule in rules),
             }
             for names, rules in result.settings.treat.items()
@@ -75,9 +82,33 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
         "altered": {
             str(name): int(treated.altered(name).sum()) for name in treated.after
         },
-        **treated.effects().to_dict(),
+        **treated.effects(),
         "told": treated.told,
     }
+
+
+def _totals_lost(
+    result: ProtectedRecords, names: Sequence[Hashable], rules: Iterable[Treatment]
+) -> Iterator[str]:
+    """Yield how far suppression took weights from the totals they were raked to.
+
+    Weights were raked before, so a category lacks the weights of its blanked records.
+    """
+    assert result.treated is not None
+    for name in (name for rule in rules if rule.last for name in rule.needs):
+        mask = result.masks.get(name)
+        if mask is None or not mask.any():
+            continue
+        weights = result.treated.after[names[0]]
+        codes = codes_before(result, name)
+        lost = np.bincount(codes[mask], weights[mask], int(codes.max()) + 1)
+        total = np.bincount(codes[codes >= 0], weights[codes >= 0])
+        yield (
+            f"suppression took {counted(int(mask.sum()), 'value')} of "
+            f"{printable(str(name))}, so that its weighted totals are up to "
+            f"{100 * float(np.max(lost / total)):.3g} % too low (at a cost of never it "
+            "is not blanked)"
+        )
 
 
 def _weight_remarks(result: ProtectedRecords) -> list[str]:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.numeric_risk import NumericRisk, numeric_risk
+from riskcore.assessment.record_linkage import (
+    BOTH,
+    RecordLinkage,
+    link_records,
+    scales_of,
+)
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MEASURE = "standardized distance"
 
 
 class NumericRisks(NamedTuple):
@@ -37,11 +46,7 @@ def numeric_risks(result: ProtectedRecords) -> NumericRisks | None:
         None if weight is None else numbers_of(result, weight, after=stage)
         for stage in (False, True)
     ]
-    keys, kept = [], []
-    for name in result.settings.variables:
-        codes = codes_before(result, name).astype(np.int64)
-        keys.append(codes)
-        kept.append(np.where(result.masks[name], -1, codes))
+    keys, kept = _keys(result)
     original = [
         codes_before(result, name, recoded=False).astype(np.int64)
         for name in result.settings.variables
@@ -51,11 +56,50 @@ def numeric_risks(result: ProtectedRecords) -> NumericRisks | None:
         numeric_risk(
             before,
             after,
-            keys=np.stack(keys, axis=1),
-            released_keys=np.stack(kept, axis=1),
+            keys=keys,
+            released_keys=kept,
             weight=weights[1],
         ),
     )
+
+
+def best_linked(
+    result: ProtectedRecords, names: Sequence[Hashable]
+) -> tuple[tuple[Hashable, ...], RecordLinkage]:
+    """Return the numbers by which, with the keys, most records are linked, and how.
+
+    Numbers that were swapped far hide one that was changed little. So each number is
+    tried alone; then the best by itself is joined by the next best, while that helps.
+    """
+    before = {name: numbers_of(result, name) for name in names}
+    after = {name: numbers_of(result, name, after=True) for name in names}
+    keys = _keys(result)
+
+    def linked(some: Sequence[Hashable]) -> RecordLinkage:
+        files = [before[name] for name in some], [after[name] for name in some]
+        scales = {MEASURE: scales_of(some, *files)[MEASURE]}
+        return link_records(*files, scales, keys, known=(BOTH,))[-1]
+
+    alone = {name: linked([name]) for name in names}
+    ranked = sorted(names, key=lambda name: -alone[name].beyond_chance)
+    best: tuple[Hashable, ...] = (ranked[0],)
+    found = alone[ranked[0]]
+    for name in ranked[1:]:
+        more = linked([*best, name])
+        if more.beyond_chance <= found.beyond_chance:
+            break
+        best, found = (*best, name), more
+    return best, found
+
+
+def _keys(result: ProtectedRecords) -> tuple[Integers, Integers]:
+    """Return the codes of the keys as recoded, and as released, shape (n, K)."""
+    keys, kept = [], []
+    for name in result.settings.variables:
+        codes = codes_before(result, name).astype(np.int64)
+        keys.append(codes)
+        kept.append(np.where(result.masks[name], -1, codes))
+    return np.stack(keys, axis=1), np.stack(kept, axis=1)
 
 
 def numbers_of(

@@ -25,9 +25,8 @@ from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, real_numbers, with_columns
+from riskcore.data.columns import Records, exact_numbers, with_columns
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.recode import Recoding, recoded_columns
 from riskcore.data.source import Source
@@ -61,9 +60,6 @@ from riskcore.protection.suppression.rounds import (
     suppress,
 )
 from riskcore.protection.treatments.records import Treated, treat_records
-
-# Whole numbers up to here are doubles.
-_LARGEST = 1 << 53
 
 
 class HouseholdKeyDiffers(UserWarning):
@@ -292,25 +288,9 @@ def _protect(
     source: Source, settings: Settings, say: Lines, secret: str | None
 ) -> Protected:
     """Protect a file by settings that are resolved; warn of what shows."""
-    source.check(settings.named)
-    engine = None if source.path is not None else engine_of(source.given)
-    if engine is not None:
-        if settings.plan != "record":
-            raise TypeError(
-                f"plan={settings.plan!r}: this plan needs single records, but "
-                f"{engine.name} holds them; collect the data, or use plan='record'"
-            )
-        for what, asked in (
-            ("treat: treatments", settings.treat),
-            ("cluster: clusters", settings.cluster is not None),
-            ("roles: columns known as numbers", settings.with_role("numeric")),
-        ):
-            if asked:
-                raise TypeError(
-                    f"{what} need single records, but {engine.name} holds them; "
-                    "collect the data first"
-                )
-        return _protect_on_engine(source, engine, settings, say, secret)
+    settings.check_names(source)
+    if source.engine is not None:
+        return _protect_on_engine(source, source.engine, settings, say, secret)
     if source.path is not None:
         say(f"reading {source.path}")
     data = source.data
@@ -360,13 +340,7 @@ def _numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64
     """Return a column of the data as numbers, nan for missing."""
     numbers = source.numbers(name)
     given = data if numbers is None else {name: numbers}
-    found = real_numbers(Records.of(given), name)
-    if np.nanmax(np.abs(found), initial=0.0) >= _LARGEST:
-        raise ValueError(
-            f"column {name!r}: numbers of {_LARGEST:,} (2^53) and more would lose "
-            "digits here; drop the column, or give it another role"
-        )
-    return found
+    return exact_numbers(Records.of(given), name)
 
 
 def _treated(
@@ -384,13 +358,10 @@ def _treated(
         risk = np.maximum.reduce([one.individual_risk for one in assessments])
     return treat_records(
         data,
-        settings.treat,
+        coded,
+        settings,
         partial(_numbers_of, source, data),
         decimal=source.reading.decimal,
-        weights=coded.weights,
-        weight=settings.weight,
-        household=coded.households,
-        by_household=settings.level == "household",
         risk=risk,
         secret=secret if settings.is_random else None,
     )
@@ -476,6 +447,21 @@ def _protect_on_engine(
     secret: str | None,
 ) -> Protected:
     """Protect data on an engine, see `riskcore.protection.on_engine`."""
+    if settings.plan != "record":
+        raise TypeError(
+            f"plan={settings.plan!r}: this plan needs single records, but "
+            f"{engine.name} holds them; collect the data, or use plan='record'"
+        )
+    for what, asked in (
+        ("treat: treatments", settings.treat),
+        ("cluster: clusters", settings.cluster is not None),
+        ("roles: columns known as numbers", settings.with_role("numeric")),
+    ):
+        if asked:
+            raise TypeError(
+                f"{what} need single records, but {engine.name} holds them; collect "
+                "the data first"
+            )
     say(f"counting on {engine.name}")
     held = OnEngine.count(engine, settings)
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
@@ -566,42 +552,23 @@ def _make_safe(
             )
         aims = [Aim.of(assessment, settings) for assessment in recoded]
         costs = costs_of_sets(recoded, settings)
-        protected, start = recoded, coded
-        n = len(recoded[0].cells.rows)
-        masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
-        rounds: list[Round] = []
-        proven = True
         draw = Draw(secret) if secret and settings.ties == "secret" else None
-        while len(rounds) != settings.rounds:
-            say(f"round {len(rounds) + 1}: suppressing")
-            new, least = suppress(protected, aims, costs, settings, say, draw)
-            for name, mask in new.items():
-                mask &= has_value[name] & ~masks[name]
-            if not any(mask.any() for mask in new.values()):
-                break
-            rounds.append(Round.of(protected, aims, new, sizes))
-            masks = {name: masks[name] | mask for name, mask in new.items()}
-            proven = least and len(rounds) == 1
-            say(f"round {len(rounds)}: verifying")
-            coded = coded.blanked(new)
-            protected = assess_key_sets(None, coded, settings, recoded)
-        by_record = _Plan(masks, coded, protected, tuple(rounds))
-        safe, certificate = (
-            by_record,
-            of_record(masks, settings, recoded, aims, optimal=proven),
+        safe, proven = _in_rounds(
+            coded, recoded, aims, costs, has_value, settings, say, sizes, draw
         )
-        if rounds and settings.plan != "record":
+        certificate = of_record(safe.masks, settings, recoded, aims, optimal=proven)
+        if safe.rounds and settings.plan != "record":
             safe, certificate = _restored(
-                by_record, start, recoded, aims, costs, settings, say
+                safe, coded, recoded, aims, costs, settings, say
             )
-        masks, coded, protected = safe.masks, safe.coded, safe.protected
-    if rounds:
-        data = blank(data, masks)
+    protected = safe.protected
+    if safe.rounds:
+        data = blank(data, safe.masks)
         protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
     return _SafeRows(
-        data, coded, columns, sets, masks, safe.rounds, certificate, treated
+        data, safe.coded, columns, sets, safe.masks, safe.rounds, certificate, treated
     )
 
 
@@ -613,6 +580,37 @@ class _Plan:
     coded: CodedRecords
     protected: list[Assessment]
     rounds: tuple[Round, ...]
+
+
+def _in_rounds(
+    coded: CodedRecords,
+    recoded: list[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    has_value: Masks,
+    settings: Settings,
+    say: Lines,
+    sizes: NDArray[np.int64] | None,
+    draw: Draw | None,
+) -> tuple[_Plan, bool]:
+    """Suppress and verify in rounds; return the plan, and whether it is proven."""
+    protected, proven = recoded, True
+    masks = {name: np.zeros(mask.size, bool) for name, mask in has_value.items()}
+    rounds: list[Round] = []
+    while len(rounds) != settings.rounds:
+        say(f"round {len(rounds) + 1}: suppressing")
+        new, least = suppress(protected, aims, costs, settings, say, draw)
+        for name, mask in new.items():
+            mask &= has_value[name] & ~masks[name]
+        if not any(mask.any() for mask in new.values()):
+            break
+        rounds.append(Round.of(protected, aims, new, sizes))
+        masks = {name: masks[name] | mask for name, mask in new.items()}
+        proven = least and len(rounds) == 1
+        say(f"round {len(rounds)}: verifying")
+        coded = coded.blanked(new)
+        protected = assess_key_sets(None, coded, settings, recoded)
+    return _Plan(masks, coded, protected, tuple(rounds)), proven
 
 
 def _restored(

@@ -18,6 +18,7 @@ from riskcore.data.files.labels import Labels
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 from riskcore.protection.on_engine import OnEngine
+from riskcore.protection.release.in_memory import released_records
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.certificate import Certificate
@@ -83,16 +84,21 @@ class ProtectedRecords:
     treated: Treated | None = None
     numbers: Mapping[Any, NDArray[np.float64]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def data(self) -> Any:
-        """The protected records, of the type of the input, without identifiers.
+        """The protected records, of the type of the input, as they may be released.
 
-        For a path they have all other columns. They keep the order of the input. For
-        data on an engine they are as lazy as the input, in an order that the engine
-        chooses.
+        Columns with the role "identifier" are left out; for a path they are all others.
+        The household column has new ids, numbered by the first record of each
+        household. An index of pandas, which may name persons, is replaced by 0, 1, ...;
+        to keep it, make it a column (``reset_index``) and give it a role. The records
+        keep the order of the input. For data on an engine they are as lazy as the
+        input, in an order that the engine chooses.
         """
-        whole = self.rows if self.on_engine is None else self.on_engine.given
-        return without_columns(whole, self.settings.with_role("identifier"))
+        if self.on_engine is None:
+            return released_records(self.rows, self.source, self.settings)
+        identifiers = self.settings.with_role("identifier")
+        return without_columns(self.on_engine.given, identifiers)
 
     @property
     def before(self) -> Any:

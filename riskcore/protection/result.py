@@ -29,6 +29,7 @@ from riskcore.protection.leaks.showing import (
 from riskcore.protection.numbers import NumericRisks, numeric_risks
 from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords, Round
 from riskcore.protection.release import writing
+from riskcore.protection.release.in_memory import columns_with_ids
 from riskcore.protection.release.writing import (
     InputCannotBeChecked,
     OrderCanBeFound,
@@ -115,7 +116,13 @@ class Protected(ProtectedRecords):
         if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
         rows = self.data if self.on_engine is None else self.rows
-        return shown_by(self, Records.of(rows).columns)
+        # New ids tell only who belongs together.
+        new_ids = columns_with_ids(self.source, self.settings)
+        return tuple(
+            one
+            for one in shown_by(self, Records.of(rows).columns)
+            if one.column not in new_ids or one.rule in ("equal", "code")
+        )
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return the suppressed and recoded values that some columns reveal.
@@ -158,8 +165,7 @@ class Protected(ProtectedRecords):
         """The leaks of the file, and the columns without a role.
 
         `write` examines what it writes; this is the file that it makes by default,
-        with new household ids and the records in their order. For data in memory, the
-        order of the old ids counts.
+        with new household ids and the records in their order.
         """
         return examination_of(self)
 
@@ -297,7 +303,6 @@ class Protected(ProtectedRecords):
             Columns that get new ids, 1, 2, ... in random order; missing ids stay
             missing. By default the household column, given or declared by mu-Argus
             metadata, unless it is dropped, recoded or blanked; ``()`` for no column.
-            ``data`` keeps the old ids.
         guard_formulas : bool, optional
             In a CSV file, write an apostrophe before text that a spreadsheet would
             read as a formula: text that begins with ``= + - @``, a tab or a line end,
@@ -505,12 +510,6 @@ def examination_of(
         result.source, result.settings, drop=map(str, left_out)
     )
     shown = [one for one in result.shown if one.column not in left_out]
-    if result.source.path is not None:  # new ids tell only who belongs together
-        shown = [
-            one
-            for one in shown
-            if one.column not in new_ids or one.rule in ("equal", "code")
-        ]
     return examine(
         result,
         shown,

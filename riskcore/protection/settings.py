@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 from riskcore.assessment.assess import check_fitted, check_population, check_roles
-from riskcore.assessment.describe import roles_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
-from riskcore.assessment.roles import Role
+from riskcore.assessment.roles import Role, roles_of
 from riskcore.assessment.settings_table import WEIGHTS, Level, Method
 from riskcore.common import arguments
 from riskcore.common.settings import (
@@ -34,9 +33,9 @@ from riskcore.common.settings import (
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
-from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.recode import Recoding, code_text, rule_file, with_bounds
+from riskcore.data.files.labels import code_text
+from riskcore.data.recode import Recoding, rule_file, with_bounds
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
     ANY,
@@ -177,12 +176,6 @@ class Settings:
         return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
 
     @property
-    def columns_assessed(self) -> Names:
-        """The columns that are counted or may be blanked, and the weight."""
-        weight = () if self.weight is None else (self.weight,)
-        return (*self.suppressible, *weight)
-
-    @property
     def named(self) -> Names:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
@@ -232,6 +225,43 @@ class Settings:
         """Return why leaks of a column may stay open; None stands for the order."""
         name = ORDER if column is None else column
         return self.accept.get(name, self.accept.get(ANY))
+
+    def check_names(self, source: Source) -> None:
+        """Refuse names that are not columns, or are a column and stand for others."""
+        source.check(self.named)
+        for name in self.accept:
+            if name in (ANY, ORDER) and name in source.names:
+                raise ValueError(
+                    f"accept: {name!r} is a column, and also stands for "
+                    f"{'all leaks' if name == ANY else 'the order of the records'}; "
+                    "rename the column"
+                )
+
+    def without(self, columns: Iterable[Hashable]) -> Settings:
+        """Return the settings as published: nothing of columns that are left out.
+
+        Keys stay, for the goals name them.
+        """
+        gone = set(map(str, columns)) - set(map(str, self.variables))
+        if not gone:
+            return self
+
+        def kept(names: Iterable[Any]) -> Names:
+            return tuple(name for name in names if str(name) not in gone)
+
+        treat: dict[Any, tuple[Treatment, ...]] = {}
+        for names, rules in self.treat.items():
+            if left := kept(names):
+                treat[left] = (*treat.get(left, ()), *rules)
+        related = {key: kept(others) for key, others in self.related.items()}
+        return replace(
+            self,
+            recodings={name: self.recodings[name] for name in kept(self.recodings)},
+            roles={name: self.roles[name] for name in kept(self.roles)},
+            related={key: others for key, others in related.items() if others},
+            treat=treat,
+            cluster=next(iter(kept([self.cluster])), None),
+        )
 
     def with_role(self, role: Role) -> Names:
         """Return the columns that were given a role."""
@@ -490,7 +520,6 @@ class Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
         asked = complete(ProtectSettings, given)
         recodings: Any = asked["recodings"] or {}
-        related: Any = asked["related"]
         household_keys, cost = asked["household_keys"], asked["cost"]
         _check_kinds(weight=weight, household=household, **asked)
         _check_cost_kinds(**asked)
@@ -506,16 +535,6 @@ class Settings:
                 () if household is None else _household_keys(names, declared)
             )
         weight = source.weight if weight is None else weight
-        if related is None or related == DERIVED:
-            known = _related(names, declared)
-            found: dict[Any, Names] = {}
-            if related == DERIVED:
-                found = dict(_derived(source, names, weight, household))
-            related = {
-                key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
-                for key in names
-                if key in known or key in found
-            }
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())
@@ -532,7 +551,7 @@ class Settings:
                 for name, rule in recodings.items()
             },
             "household_keys": tuple(household_keys),
-            "related": {key: tuple(others) for key, others in related.items()},
+            "related": _related(asked["related"], source, names, weight, household),
             "cost": cost
             if isinstance(cost, str)
             else {key: _as_floats(one) for key, one in cost.items()},
@@ -801,7 +820,28 @@ def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
     )
 
 
-def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
+def _related(
+    given: Any,
+    source: Source,
+    names: Iterable[Hashable],
+    weight: Hashable,
+    household: Hashable,
+) -> dict[Any, Names]:
+    """Return the columns related to the keys: as given, by metadata, or as found."""
+    if given is not None and given != DERIVED:
+        return {key: tuple(others) for key, others in given.items()}
+    known = _declared(names, source.variables)
+    if given is None:
+        return known
+    found = _derived(source, names, weight, household)
+    return {
+        key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
+        for key in names
+        if key in known or key in found
+    }
+
+
+def _declared(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
     """Return the columns that metadata relate to the keys, in both directions."""
     pairs = [(v.name, v.related) for v in declared.values() if v.related]
     both = [*pairs, *((b, a) for a, b in pairs)]
@@ -813,12 +853,11 @@ def _derived(
     source: Source, names: Iterable[Hashable], weight: Hashable, household: Hashable
 ) -> Mapping[Any, Names]:
     """Return the columns that determine a key, or that a key determines."""
-    engine = None if source.path is not None else engine_of(source.given)
-    if engine is not None:
-        raise engine.refuse_single(f"related={DERIVED!r}")
+    if source.engine is not None:
+        raise source.engine.refuse_single(f"related={DERIVED!r}")
     roles = [role for role in (weight, household) if role is not None]
     source.check([*names, *roles])
-    found = derived(source.data, household, pairs=False)
+    found = derived(source.data, household)
     return related_columns(found, names, roles)
 
 

@@ -8,8 +8,8 @@ values and recompute the figure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskcore.assessment.result import Assessment
+from riskcore.common import arguments
 from riskcore.common.html import digits
 from riskcore.core.risk.anonymity import SHOWN
 from riskcore.protection.release.record import COARSE, about
@@ -112,7 +113,9 @@ def public_page(
     )
 
 
-def public_protection_page(protected: Protected, *, title: str = _AFTER) -> str:
+def public_protection_page(
+    protected: Protected, *, title: str = _AFTER, drop: Iterable[Hashable] = ()
+) -> str:
     """Return a report of a protection that may be published, as HTML.
 
     Parameters
@@ -121,6 +124,9 @@ def public_protection_page(protected: Protected, *, title: str = _AFTER) -> str:
     title : str, optional
         Title of the page, such as the name of the survey, printed as given. What the
         page is stands below it.
+    drop : iterable of column names, optional
+        The columns that `Protected.write` leaves out: the page does not name them,
+        unless they are keys.
 
     Returns
     -------
@@ -144,7 +150,11 @@ def public_protection_page(protected: Protected, *, title: str = _AFTER) -> str:
     True
     """
     need_jinja()
-    settings = protected.settings
+    left_out = arguments.names("drop", drop)
+    settings = protected.settings.without(
+        [*left_out, *protected.settings.with_role("identifier")]
+    )
+    protected = replace(protected, settings=settings)
     threshold = _shown(settings.threshold)
     household_threshold = _shown(settings.household_threshold)
     sets = [
@@ -162,7 +172,11 @@ def public_protection_page(protected: Protected, *, title: str = _AFTER) -> str:
         what=_AFTER,
         use=_PROTECTED,
         verdict=public_verdict(protected),
-        suppressed=protected.suppressed_rows,
+        suppressed={
+            name: count
+            for name, count in protected.suppressed_rows.items()
+            if name in settings.suppressible
+        },
         facts=public_facts(settings),
     )
 

@@ -546,6 +546,19 @@ def test_what_assess_refuses(settings, error, message):
         riskcore.assess(FILE, ["sex"], **settings)
 
 
+def test_whole_numbers_that_are_not_doubles_are_refused(tmp_path):
+    """Neighbors would be equal: 2^53 and 2^53 + 1."""
+    ids = [2**53 + i for i in range(3)]
+    frame = pl.DataFrame({"sex": ["f", "f", "m"], "id": ids})
+    frame.write_csv(tmp_path / "survey.csv")
+    for data in (frame, tmp_path / "survey.csv"):
+        with pytest.raises(ValueError, match=r"'id': numbers .* would lose digits"):
+            riskcore.assess(data, ["sex"], numeric=["id"])
+    below = frame.with_columns(id=pl.Series([2**53 - 1, 2**53 - 2, 1]))
+    found = riskcore.assess(below, ["sex"], numeric=["id"]).numeric
+    assert found.matches[0].sample_uniques == 3
+
+
 def test_data_on_an_engine_are_refused():
     frame = pl.LazyFrame({"sex": ["f"], "income": [1.0]})
     with pytest.raises(TypeError, match="numeric: single records are needed"):
@@ -561,6 +574,8 @@ X = {"x": [1.0, 2.0, 4.0]}
         ({"original": {}}, ValueError, "original: the data hold no records"),
         ({"original": {"x": ["a", "b"]}}, TypeError, "original: .*not real numbers"),
         ({"original": {"x": [1, math.inf]}}, ValueError, "original: .*infinite in 1"),
+        ({"original": {"x": [2**53 + 1, 2**53, 0]}}, ValueError, "lose digits"),
+        ({"original": {"x": [1, 0, -(2**53)]}}, ValueError, "lose digits"),
         ({"released": {"y": [1, 2, 3]}}, ValueError, "3 records of 'y'"),
         ({"released": {"x": [1, 2]}}, ValueError, "the original has 3 records of 'x'"),
         ({"keys": [0, 1]}, ValueError, r"keys: shape \(2,\), need \(3,\)"),
@@ -579,12 +594,15 @@ X = {"x": [1.0, 2.0, 4.0]}
         (
             {"released": {"x": [1e200, 2, 3]}},
             ValueError,
-            r"'x': its values reach 1e\+200, so distances overflow",
+            r"released: column 'x': numbers of .* \(2\^53\) and more would lose digits",
         ),
         (
-            {"original": {"x": [1e149, 1e-9, 0, 2e-9, 0]}, "released": {"x": [0] * 5}},
+            {
+                "original": {"x": [1e15, 1e-140, 0, 2e-140, 0]},
+                "released": {"x": [0] * 5},
+            },
             ValueError,
-            r"'x': its values reach 1e\+149, but their spread is only 1\.4",
+            r"'x': its values reach 1e\+15, but their spread is only 1\.4",
         ),
         (
             {"original": {"keys": [1, 2, 3]}, "keys": [0, 1, 1]},

@@ -626,7 +626,7 @@ def known_secret(monkeypatch):
 
 @pytest.mark.usefixtures("known_secret")
 def test_demo(run):
-    status, out, err = run("demo --records 2000 --seed 3")
+    status, out, err = run("demo --records 4000 --seed 3")
     assert status == 0
     # In so small a file an order may reveal two or three values by luck.
     assert all(" suppressed values of " in line for line in err.splitlines())
@@ -636,13 +636,13 @@ def test_demo(run):
         ["assess", "riskcore-demo.csv"],
         ["protect", "riskcore-demo.csv"],
     ]
-    survey = simulate.microdata(2000, np.random.default_rng(3))
+    survey = simulate.microdata(4000, np.random.default_rng(3))
     written = pyarrow.csv.read_csv("riskcore-demo.csv")
     assert written["WEIGHT"].to_pylist() == survey["WEIGHT"].tolist()
     # The commands shown are those run.
     again = zip(lines, commands, strict=True)
     assert "\n".join(f"{line}\n\n{run(words)[1]}" for line, words in again) == out
-    assert run("demo --records 2000 --seed 3")[1] == out
+    assert run("demo --records 4000 --seed 3")[1] == out
 
 
 @pytest.mark.usefixtures("known_secret")

@@ -101,7 +101,6 @@ def test_single_values_by_counting(rows):
     assert found.distinct == len(counts)
     assert found.missing == column.count(None)
     assert found.constant is None
-    assert found.single_share == found.single / len(column)
     # With households, a value is own if all that have it are members of one.
     own = {
         value: {h for v, h in zip(column, household, strict=True) if v == value}

@@ -202,16 +202,16 @@ def test_a_safe_file_has_codes_with_labels(survey):
         assert one.suppressed == other.suppressed
 
 
+def protected_by_age(suffix, rules=RULES):
+    return protect(
+        f"survey.{suffix}", ["age"], "w", threshold=0.9, recodings=rules,
+        accept=ANY_LEAK,
+    )  # fmt: skip
+
+
 def test_other_formats_have_the_categories(survey):
     suffix, _ = survey
-    result = protect(
-        f"survey.{suffix}",
-        ["age"],
-        "w",
-        threshold=0.9,
-        recodings=RULES,
-        accept=ANY_LEAK,
-    )
+    result = protected_by_age(suffix)
     result.write("safe.csv")
     assert set(pd.read_csv("safe.csv")["age"].dropna()) == {
         "< 15", "[15, 30)", "[30, 65)", ">= 65",
@@ -222,14 +222,7 @@ def test_numbers_of_a_grc_file_stay_numbers(survey):
     suffix, _ = survey
     Path("age.grc").write_text("1: - 14\n2: 15 - 64\n3: 65 -\n")
     rules = {"age": read_recoding("age.grc")}
-    result = protect(
-        f"survey.{suffix}",
-        ["age"],
-        "w",
-        threshold=0.9,
-        recodings=rules,
-        accept=ANY_LEAK,
-    )
+    result = protected_by_age(suffix, rules)
     result.write(f"safe.{suffix}")
     data, about = shown(f"safe.{suffix}")
     assert sorted(data["age"].dropna().unique()) == [1.0, 2.0, 3.0]
@@ -259,14 +252,7 @@ def test_damaged_labels_are_seen(survey, monkeypatch, what):
         return write(frame, path, **how)
 
     monkeypatch.setattr(pyreadstat, name, damaged)
-    result = protect(
-        f"survey.{suffix}",
-        ["age"],
-        "w",
-        threshold=0.9,
-        recodings=RULES,
-        accept=ANY_LEAK,
-    )
+    result = protected_by_age(suffix)
     with pytest.raises(ReadBackError, match="labels of 'age' are not as expected"):
         result.write(f"safe.{suffix}")
     assert not Path(f"safe.{suffix}").exists()

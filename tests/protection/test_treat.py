@@ -46,6 +46,18 @@ def numbers(data, name):
     return np.array(getattr(column, "to_pylist", lambda: list(column))(), float)
 
 
+@pytest.mark.parametrize("kind", ["arrays", "pandas", "polars", "arrow"])
+@pytest.mark.parametrize("rule", ["round:100", "top:50", "noise:10%", "swap:10%"])
+def test_integers_stay_integers(kind, rule):
+    whole = {name: one for name, one in file().items() if name in KEYS}
+    whole["age"] = np.arange(400) % 90
+    result = riskcore.protect(
+        KINDS[kind](whole), KEYS, k=2, treat={"age": rule}, accept=ACCEPT
+    )
+    column = result.data["age"]
+    assert str(getattr(column, "dtype", getattr(column, "type", ""))).lower() == "int64"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_data_of_all_kinds_are_treated_alike(kind):
     data = KINDS[kind](file())
@@ -156,7 +168,7 @@ def test_numbers_decide_as_well():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"treat": {"none": "round:1"}}, "no column none"),
+        ({"treat": {"none": "round:1"}}, "no column 'none'; did you mean"),
         ({"treat": {"income": "circle:1"}}, "circle"),
         ({"treat": {"sex": "round:10"}}, "sex"),
         ({"treat": {"hh": "round:10"}, "household": "hh"}, "is the household"),

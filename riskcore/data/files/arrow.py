@@ -299,14 +299,14 @@ def array_of(values: Any) -> Any:
 
 
 def with_sorted_dictionaries(table: Any) -> Any:
-    """Return a table whose unordered dictionaries are sorted, without unused values.
+    """Return a table whose dictionaries have no unused values, unordered ones sorted.
 
     They usually list values in the order of their first occurrence, which would show
     the order of the records before they were shuffled.
     """
     types = import_pyarrow().types
     for i, field in enumerate(table.schema):
-        if types.is_dictionary(field.type) and not field.type.ordered:
+        if types.is_dictionary(field.type):
             table = table.set_column(i, field.name, _sorted_dictionary(table.column(i)))
     return table
 
@@ -316,13 +316,23 @@ def _sorted_dictionary(column: Any) -> Any:
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     plain = decoded(column)
     values = compute.unique(plain.drop_null())
-    try:
-        values = values.take(compute.array_sort_indices(values))
-    except pyarrow.ArrowNotImplementedError:
-        return plain
+    if column.type.ordered and column.num_chunks:
+        # All chunks have the dictionary of the first.
+        column = column.unify_dictionaries()
+        order = column.chunk(0).dictionary
+        values = order.filter(compute.is_in(order, values))
+    else:
+        try:
+            values = values.take(compute.array_sort_indices(values))
+        except pyarrow.ArrowNotImplementedError:
+            return plain
     codes = compute.index_in(plain, values).cast(column.type.index_type)
+    ordered = column.type.ordered
     return pyarrow.chunked_array(
-        [pyarrow.DictionaryArray.from_arrays(chunk, values) for chunk in codes.chunks],
+        [
+            pyarrow.DictionaryArray.from_arrays(chunk, values, ordered=ordered)
+            for chunk in codes.chunks
+        ],
         column.type,
     )
 

@@ -1,22 +1,37 @@
 """Households that are alone with the keys of their members.
 
 Whoever knows the members of a household finds it by all of them together, even where
-each member is one of many. Household ids, new ones too, tell who belongs together.
+each member is one of many. Household ids, new ones too, tell who belongs together. So
+do columns that members share, such as the income of the household, and the order of
+records that were not shuffled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.scatter import scattered
+from riskcore.data.columns import Records, code_column
 from riskcore.data.count import count
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
 Integers = NDArray[np.int64]
-# The multipliers of a hash that mixes all bits (splitmix64).
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_STEP = np.uint64(0x9E3779B97F4A7C15)
+# A column is shared if members differ in at most this share of the households; so many
+# columns in which some differ are tried.
+_DIFFERING = 0.05
+_TRIED = 20
+
+
+class Rebuilt(NamedTuple):
+    """Households that were rebuilt without their ids."""
+
+    records: int  # in households that are alone by their members
+    columns: tuple[Hashable, ...]  # that members share; none for the order
 
 
 def records_by_composition(result: ProtectedRecords) -> int:
@@ -29,21 +44,106 @@ def records_by_composition(result: ProtectedRecords) -> int:
     household = result.household_of
     if household is None:
         return 0
+    household = household.astype(np.int64)
+    size = np.bincount(household)
+    return max(int(size[_alone(codes, household)].sum()) for codes in _keys_of(result))
+
+
+def records_rebuilt(
+    result: ProtectedRecords,
+    household: Integers,
+    left_out: Collection[str],
+    *,
+    shuffled: bool,
+) -> Rebuilt:
+    """Return how many records are in such households although the ids are left out.
+
+    Records with equal values in the columns that members share are taken for a
+    household, and counted if they are one, of two members or more. If members stand
+    together and the file is not shuffled, all households are taken as known.
+    """
+    household = np.unique(household, return_inverse=True)[1].reshape(-1)
+    if not shuffled and np.count_nonzero(np.diff(household)) == household.max():
+        return Rebuilt(_records_found(result, household, household), ())
+    columns = _shared(result, household, left_out)
+    names = [name for name, differing in columns.items() if not differing]
+    group = _together([_codes(result, name) for name in names], len(household))
+    found = _records_found(result, household, group)
+    few = sorted(filter(columns.get, columns), key=columns.__getitem__)
+    for name in few[:_TRIED]:
+        finer = _together([group, _codes(result, name)], len(household))
+        if (more := _records_found(result, household, finer)) > found:
+            group, found, names = finer, more, [*names, name]
+    return Rebuilt(found, tuple(names))
+
+
+def _shared(
+    result: ProtectedRecords, household: Integers, left_out: Collection[str]
+) -> dict[Hashable, int]:
+    """Return the columns that members mostly share, and in how many they differ."""
+    several = int(np.count_nonzero(np.bincount(household) > 1))
+    found = {}
+    for name in Records.of(result.rows).columns:
+        if str(name) in left_out or (codes := _codes(result, name)) is None:
+            continue
+        last = np.zeros(int(household.max()) + 1, codes.dtype)
+        last[household] = codes
+        differing = len(np.unique(household[codes != last[household]]))
+        if differing <= _DIFFERING * several:
+            found[name] = differing
+    return found
+
+
+def _codes(result: ProtectedRecords, name: Hashable) -> Any:
+    """Return the codes of a released column, None if its values have no order."""
+    try:
+        return code_column(Records.of(result.rows), name).codes
+    except TypeError:
+        return None
+
+
+def _together(columns: Sequence[NDArray[Any]], n: int) -> Integers:
+    """Return the number of each combination of codes, from 0."""
+    group = np.zeros(n, np.int64)
+    for codes in columns:
+        pair = group * (int(codes.max()) + 1) + codes
+        group = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    return group
+
+
+def _records_found(
+    result: ProtectedRecords, household: Integers, group: Integers
+) -> int:
+    """Return how many records are in households that are groups and alone."""
+    size = np.bincount(household)
+    of = np.zeros(len(size), np.int64)
+    of[household] = group
+    whole = (np.bincount(group)[of] == size) & (size > 1)
+    whole[household[of[household] != group]] = False
+    if not whole.any():
+        return 0
+    return max(
+        int(size[whole & _alone(codes, household)].sum()) for codes in _keys_of(result)
+    )
+
+
+def _keys_of(result: ProtectedRecords) -> list[list[NDArray[np.signedinteger]]]:
+    """Return the codes of each set of keys as released, -1 for missing."""
     codes = {
         name: np.where(result.masks[name], -1, codes_before(result, name))
         for name in result.settings.variables
     }
-    return max(
-        _alone([codes[name] for name in keys], household.astype(np.int64))
-        for keys in result.settings.keys
-    )
+    return [[codes[name] for name in keys] for keys in result.settings.keys]
 
 
-def _alone(codes: list[NDArray[np.signedinteger]], household: Integers) -> int:
-    """Return how many records are in households that are alone by their members."""
+def _alone(
+    codes: list[NDArray[np.signedinteger]], household: Integers
+) -> NDArray[np.bool_]:
+    """Return which households no other one equals by its members."""
     levels = [int(one.max()) + 2 for one in codes]
     cells = count([(one + 1).astype(np.uint64) for one in codes], levels)
-    member = _mixed(cells.inverse.astype(np.uint64))
+    # Sums of hashes are as good as distinct.
+    member = scattered(cells.inverse.astype(np.uint64))
     households = int(household.max()) + 1
     whole = np.zeros(households, np.uint64)
     np.add.at(whole, household, member)  # the order of the members does not count
@@ -51,14 +151,5 @@ def _alone(codes: list[NDArray[np.signedinteger]], household: Integers) -> int:
     for one in codes:
         blank[household[one < 0]] = True
     _, inverse, frequency = np.unique(whole, return_inverse=True, return_counts=True)
-    alone = (frequency[inverse] == 1) & ~blank
-    return int(np.bincount(household, minlength=households)[alone].sum())
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashes of numbers whose sums are as good as distinct."""
-    mixed = numbers * _STEP + _STEP
-    for shift, factor in ((np.uint64(30), _MIX[0]), (np.uint64(27), _MIX[1])):
-        mixed = (mixed ^ (mixed >> shift)) * factor
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
+    alone: NDArray[np.bool_] = (frequency[inverse] == 1) & ~blank
+    return alone

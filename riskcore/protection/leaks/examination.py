@@ -8,25 +8,36 @@ reveals suppressed or recoded values. Each leak is mended, or accepted by name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.assessment.numeric_risk import NumericRisk
+from riskcore.assessment.record_linkage import BOTH, NUMBERS, RecordLinkage
 from riskcore.assessment.roles import (
     UNIQUE_SHARE,
+    has_many_values,
     own_values,
     propose,
+    shared_by_few,
     singles_out,
 )
-from riskcore.common.words import listed, printable
-from riskcore.data.columns import Records, code_keys
-from riskcore.data.derived import derived_of_coded
-from riskcore.data.profile import ColumnProfile
-from riskcore.protection.leaks.composition import records_by_composition
+from riskcore.common.words import counted, listed, printable
+from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
+from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
+from riskcore.data.profile import ColumnProfile, profile
+from riskcore.protection.leaks.composition import (
+    records_by_composition,
+    records_rebuilt,
+)
 from riskcore.protection.leaks.disclosure import Shown
-from riskcore.protection.leaks.showing import advice_on
-from riskcore.protection.numbers import NumericRisks
+from riskcore.protection.leaks.showing import advice_on, codes_before
+from riskcore.protection.numbers import NumericRisks, best_linked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
@@ -139,9 +150,11 @@ def examine(
         found.append(_kept_ids(household, settings.accepted(household)))
     if household is not None and str(household) not in left_out:
         found += _by_composition(result)
+    found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
-        found += _of_numbers(numeric.protected, settings)
+        found += _of_numbers(result, numeric.protected, gone)
     found += _copies(result, gone)
+    found += _pairs(result, gone)
     found += [
         Leak(
             one.column,
@@ -174,23 +187,37 @@ def _of_columns(
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
-        if not singles_out(one):
-            continue
-        accepted = settings.accepted(one.name)
+        accepted, rare = settings.accepted(one.name), _rare(one)
         if one.name == settings.weight:
-            yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
+            if rare:
+                yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
             continue
         proposed = propose(one)
+        like = _SEEMS.get(str(proposed.role), "")
+        if not rare and not (like and has_many_values(one)):
+            continue
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
-        like = f"seems to be an identifier ({proposed.reason}): " * (
-            kind == "identifier"
-        )
+        if like:
+            like = f"seems to {like} ({proposed.reason}): "
         text, advice = _text(one, like), _advice(proposed.role)
         yield Leak(one.name, kind, text, advice, accepted)
 
 
+# Columns that may not stay without a role, even if no value is unique.
+_SEEMS = {"identifier": "be an identifier", "household": "tell who belongs together"}
+
+
+def _rare(column: ColumnProfile) -> bool:
+    """Return whether values belong to few records: one, or two on average."""
+    return singles_out(column) or shared_by_few(column)
+
+
 def _text(column: ColumnProfile, like: str = "") -> str:
-    return f"{printable(str(column.name))!r}: {like}{own_values(column)}"
+    said = own_values(column)
+    if not singles_out(column):
+        present = column.records - column.missing
+        said = f"{column.distinct:,} values in {present:,} records"
+    return f"{printable(str(column.name))!r}: {like}{said}"
 
 
 _WEIGHT_ADVICE = (
@@ -210,39 +237,68 @@ def _advice(proposed: str | None) -> str:
     return f"{mend}; or give it a role, or accept this with a reason"
 
 
-def _of_numbers(risk: NumericRisk, settings: Settings) -> Iterator[Leak]:
+def _of_numbers(
+    result: ProtectedRecords, risk: NumericRisk, gone: Collection[str]
+) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
     names, n = risk.columns, len(risk.matches[0].individual_risk)
-    reasons = [settings.accepted(name) for name in names]
-    accepted = "; ".join(dict.fromkeys(filter(None, reasons)))
-    text = ", ".join(repr(printable(str(name))) for name in names)
-    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
-    altered = {name for each in settings.altered for name in each}
+    altered = {name for each in result.settings.altered for name in each}
     said = []
     alone = risk.matches[-1].sample_uniques
     if alone > UNIQUE_SHARE * n and not altered.issuperset(names):
         said.append(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
+    most = UNIQUE_SHARE
     for known, by in _LINKS.items():
         ways = [one for one in risk.linkages if one.known == known]
         nearest = max(ways, key=lambda one: one.beyond_chance)
         if nearest.beyond_chance > UNIQUE_SHARE:
-            said.append(
-                f"{100 * nearest.rate:.3g} % of the records are found by {by} "
-                f"({100 * nearest.chance_rate:.2g} % by chance)"
-            )
+            said.append(_linked(nearest, by))
+            most = max(most, nearest.beyond_chance)
+    left = [name for name in names if str(name) not in gone]
+    if len(names) > 1 and altered.intersection(left):
+        best, nearest = best_linked(result, left)
+        # The best of many ways must be better than the luckiest of them.
+        luck = _LUCK * math.sqrt(nearest.chance_rate / n)
+        if nearest.beyond_chance > most + luck:
+            of = ", ".join(repr(printable(str(name))) for name in best)
+            names = names if said else best
+            said.append(_linked(nearest, f"the keys and {of} alone"))
     if said:
-        mend = accepted if all(reasons) else None
-        advice = _NUMBERS
-        if len(names) > 1:
-            advice = advice.replace("accept this", "accept each of them")
-        yield Leak(column, "numbers", f"{text}: {'; '.join(said)}", advice, mend)
+        yield _leak_of_numbers(names, said, result.settings)
+
+
+# Standard deviations of the number of links by chance.
+_LUCK = 4
+
+
+def _linked(found: RecordLinkage, by: str) -> str:
+    """Return in words how many records are found."""
+    return (
+        f"{100 * found.rate:.3g} % of the records are found by {by} "
+        f"({100 * found.chance_rate:.2g} % by chance)"
+    )
+
+
+def _leak_of_numbers(
+    names: Sequence[Hashable], said: Iterable[str], settings: Settings
+) -> Leak:
+    """Return the leak of numbers, accepted if all of them are."""
+    reasons = [settings.accepted(name) for name in names]
+    accepted = "; ".join(dict.fromkeys(filter(None, reasons)))
+    text = ", ".join(repr(printable(str(name))) for name in names)
+    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
+    advice = _NUMBERS
+    if len(names) > 1:
+        advice = advice.replace("accept this", "accept each of them")
+    mend = accepted if all(reasons) else None
+    return Leak(column, "numbers", f"{text}: {'; '.join(said)}", advice, mend)
 
 
 _LINKS = {
-    "numbers": "these numbers alone",
-    "keys and numbers": "the keys and these numbers",
+    NUMBERS: "these numbers alone",
+    BOTH: "the keys and these numbers",
 }
 _NUMBERS = (
     "swap them within the keys, make them much coarser, or drop them; or accept this "
@@ -261,6 +317,53 @@ def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
         )
         accepted = result.settings.accepted(household)
         yield Leak(household, "composition", text, _COMPOSITION, accepted)
+
+
+def _rebuilt(
+    result: ProtectedRecords, left_out: Collection[str], *, shuffled: bool
+) -> Iterator[Leak]:
+    """Yield that households are found although their ids are left out."""
+    for name, codes in _households_left_out(result, left_out):
+        found = records_rebuilt(result, codes, left_out, shuffled=shuffled)
+        if found.records <= UNIQUE_SHARE * result.n:
+            continue
+        shared = [printable(str(one)) for one in found.columns]
+        if len(shared) > _NAMED:
+            shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
+        by, advice = "members stand together", "shuffle the records"
+        if shared:
+            verb = "shows" if len(shared) == 1 else "show"
+            by = f"{listed(shared)} {verb} who belongs together"
+            advice = "make them coarser or drop them, above all those with many values"
+        text = (
+            f"{printable(str(name))!r}: left out, but {by}: {found.records:,} of "
+            f"{result.n:,} records are in a household that is alone with the keys of "
+            "all its members"
+        )
+        accepted = result.settings.accepted(name)
+        advice = f"{advice}; or accept this with a reason"
+        yield Leak(name, "composition", text, advice, accepted)
+
+
+def _households_left_out(
+    result: ProtectedRecords, left_out: Collection[str]
+) -> Iterator[tuple[Hashable, NDArray[np.int64]]]:
+    """Yield the household column, or columns that seem to be one, that are left out."""
+    if result.on_engine is not None:
+        return
+    records = Records.of(result.rows)
+    names = [name for name in records.columns if str(name) in left_out]
+    if result.settings.household in names:
+        assert result.household_of is not None
+        yield result.settings.household, result.household_of.astype(np.int64)
+        return
+    for one in profile(result.rows, names):
+        if propose(one).role == "household":
+            column = code_column(records, one.name)
+            codes = column.codes.astype(np.int64)
+            alone = codes == len(column.labels)  # without a household
+            codes[alone] += np.arange(np.count_nonzero(alone))
+            yield one.name, codes
 
 
 _COMPOSITION = (
@@ -285,7 +388,7 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
             continue
         records = Records.of({**written, name: treated.before[name]})
         coded = {one.name: one for one in code_keys(records, [*records.columns])}
-        for one in derived_of_coded(coded, result.household_of, pairs=False):
+        for one in derived_of_coded(coded, result.household_of):
             if one.column == name and one.kind != "household count":
                 (source,) = one.of
                 text = (
@@ -295,6 +398,61 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
                 advice = "treat both in the same way, or drop one of them"
                 accepted = settings.accepted(source)
                 yield Leak(source, "reveals", text, advice, accepted)
+
+
+def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield pairs of columns that give suppressed or altered values of others back."""
+    if result.on_engine is not None:
+        return
+    treated, settings = result.treated, result.settings
+    hidden = {
+        name: codes_before(result, name).astype(np.int64)
+        for name, mask in result.masks.items()
+        if mask.any() and str(name) not in gone
+    }
+    before = {} if treated is None else treated.before
+    for name in (name for names in settings.altered for name in names):
+        if name not in hidden and str(name) not in gone:
+            column = code_column(Records({name: before[name]}, result.n), name)
+            hidden[name] = column.codes.astype(np.int64)
+            hidden[name][column.codes == len(column.labels)] = -1
+    if not hidden:
+        return
+    columns = _coded_columns(result, gone)
+    for one in pairs_that_determine(columns, hidden, result.household_of):
+        mask = result.masks.get(one.column)
+        if mask is None:
+            mask = np.ones(result.n, bool)
+        for other in one.of:
+            mask = mask & (columns[other].codes < len(columns[other].labels))
+        if mask.any():
+            yield _leak_of_pair(one, int(mask.sum()), settings)
+
+
+def _coded_columns(
+    result: ProtectedRecords, gone: Collection[str]
+) -> dict[Hashable, CodedColumn]:
+    """Return the columns of the file as codes, without values that have no order."""
+    records, found = Records.of(result.rows), {}
+    for name in records.columns:
+        if str(name) not in gone:
+            with suppress(TypeError):
+                found[name] = code_column(records, name)
+    return found
+
+
+def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
+    """Return the leak of two columns that give values of a third one back."""
+    key = printable(str(one.column))
+    names = listed(repr(printable(str(name))) for name in one.of)
+    values = counted(count, "hidden value")
+    text = f"{names}: together they give back {values} of {key!r}"
+    reasons = [settings.accepted(name) for name in one.of]
+    advice = (
+        f"recode or drop one of them; if {key!r} is a key, name one as related to it"
+    )
+    accepted = next(filter(None, reasons), None)
+    return Leak(" + ".join(map(str, one.of)), "reveals", text, advice, accepted)
 
 
 def _kept_ids(household: Hashable, accepted: str | None) -> Leak:

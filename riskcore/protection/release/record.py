@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from riskcore.common.private_record import (
     FORMAT,
-    content_of_record,
     hex_digits,
     member,
     names_of,
+    record_of,
 )
 from riskcore.common.version import __version__
 from riskcore.data.recode import Recoding
@@ -151,7 +152,10 @@ def public(
 
 
 def method_of(recoding: Recoding) -> dict[str, Any]:
-    """Return the kind of a recoding and its bounds, without codes of single values."""
+    """Return the kind of a recoding and its bounds, without codes of single values.
+
+    Bounds that are quantiles of the data are given as quantiles.
+    """
     if recoding.drop:
         return {"kind": "truncation", "characters": recoding.drop}
     if recoding.base:
@@ -161,6 +165,8 @@ def method_of(recoding: Recoding) -> dict[str, Any]:
         return {"kind": "mapping"}
     ends = all(rule.low is None or rule.high is None for rule in ranges)
     kind = "top and bottom" if ends and recoding.others == "keep" else "intervals"
+    if recoding.words is not None:
+        return {"kind": kind, "quantiles": recoding.words}
     described = {"kind": kind, "intervals": [rule.interval for rule in ranges]}
     if len(ranges) < len(recoding.rules):
         described["kind"] = f"{kind}, mapping"
@@ -191,14 +197,7 @@ def read_record(path: str | Path) -> Record:
     because the record names it.
     """
     path = Path(path)
-    try:
-        return _record(path, content_of_record(path))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a record of a protection: {error}") from None
-    except RecursionError:
-        raise ValueError(
-            f"{path}: not a record of a protection: nested too deeply"
-        ) from None
+    return record_of(path, partial(_record, path))
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:

@@ -208,7 +208,7 @@ def random_order(secret: str, unit: Positions | None, n: int) -> Positions:
     members = _numbers(secret, _MEMBERS, n)
     if unit is None:
         return np.argsort(members, kind="stable")
-    place = _by_appearance(unit)
+    place = by_appearance(unit)
     rank = _ranks(_numbers(secret, _UNITS, int(place.max(initial=-1)) + 1))
     return np.lexsort((members, rank[place]))
 
@@ -219,7 +219,7 @@ def random_ids(
     """Return new ids of a column: 1, 2, ... in a secret order, 0 if missing."""
     ids = np.zeros(codes.size, np.int64)
     present = codes >= 0
-    place = _by_appearance(codes[present])
+    place = by_appearance(codes[present])
     size = int(place.max(initial=-1)) + 1
     refused = set(taken)
     free = islice((number for number in count(1) if number not in refused), size)
@@ -241,7 +241,7 @@ def _ranks(numbers: NDArray[np.uint64]) -> Positions:
     return ranks
 
 
-def _by_appearance(codes: Positions) -> Positions:
+def by_appearance(codes: Positions) -> Positions:
     """Return codes from 0 by their first appearance."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     place = np.empty(first.size, np.int64)

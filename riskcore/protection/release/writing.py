@@ -31,6 +31,7 @@ from riskcore.protection.numbers import numeric_risks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
+from riskcore.protection.release.in_memory import columns_with_ids
 from riskcore.protection.release.layout import Layout
 from riskcore.protection.release.secret import (
     check_secret,
@@ -109,7 +110,7 @@ def write(
     shuffled = shuffle is not False
     layout = Layout.of(
         result.source,
-        result.data,
+        result.rows,
         path,
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
@@ -156,7 +157,7 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(again, None),
+            verdict=verdict_of(_published(again, dropped), None),
             versions=versions(),
             source=source,
             output=output,
@@ -230,14 +231,28 @@ def _refuse_unsafe(
 def _public_record(
     result: ProtectedRecords, again: ProtectedRecords, output: Mapping[str, Any]
 ) -> dict[str, Any]:
+    published = _published(result, output["dropped"])
+    figures = facts_of(result, Examination())
+    suppressed = {
+        name: count
+        for name, count in figures["suppressed"].items()
+        if name in published.settings.suppressible
+    }
     return records.public(
-        {**facts_of(result, Examination()), "goals_met": again.goals_met},
-        result.settings,
-        verdict=verdict_of(again, None),
+        {**figures, "goals_met": again.goals_met, "suppressed": suppressed},
+        published.settings,
+        verdict=verdict_of(_published(again, output["dropped"]), None),
         shuffled=output["shuffled"],
         renumbered=output["renumbered"],
         formulas_guarded=output["formulas_guarded"],
     )
+
+
+def _published(
+    result: ProtectedRecords, dropped: Iterable[Hashable]
+) -> ProtectedRecords:
+    """Return the result with nothing in its settings about columns left out."""
+    return replace(result, settings=result.settings.without(dropped))
 
 
 def columns_renumbered(
@@ -254,10 +269,7 @@ def columns_renumbered(
         "recoded": set(settings.recodings),
     }
     if renumber is None:
-        # Declared household numbers show as much if households are not used.
-        ids = dict.fromkeys([settings.household, source.household])
-        others = {None}.union(*parts.values())
-        return tuple(str(name) for name in ids if name not in others)
+        return tuple(map(str, columns_with_ids(source, settings, parts["left out"])))
     given = arguments.names("renumber", renumber)
     names = tuple(dict.fromkeys(str(name) for name in given))
     source.check(names)
@@ -352,7 +364,7 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
     if name == result.settings.household and units is not None:
         codes = units.astype(np.int64)
     else:
-        column = code_column(Records.of(result.data), name)
+        column = code_column(Records.of(result.rows), name)
         codes = column.codes.astype(np.int64)
         codes[codes == len(column.labels)] = -1
     declared = result.source.variables.get(name)
@@ -424,7 +436,7 @@ def _as_values(
     result: ProtectedRecords, name: str, codes: Any, order: NDArray[np.int64] | None
 ) -> Any:
     """Return the values of codes that were read, which were compared before."""
-    column = code_column(Records.of(result.data), name)
+    column = code_column(Records.of(result.rows), name)
     if not len(column.labels):  # all are blanked
         return codes
     mine = column.codes if order is None else column.codes[order]
@@ -439,7 +451,7 @@ def _in_order(
     result: ProtectedRecords, name: Hashable, order: NDArray[np.int64] | None
 ) -> Any:
     """Return a column that was left out, in the order of the written file."""
-    column = Records.of(result.data).column(name)
+    column = Records.of(result.rows).column(name)
     if name == result.settings.weight:
         numbers = result.source.numbers(name)
         if result.treated is not None and name in result.treated.after:

@@ -28,7 +28,7 @@ from riskcore.common.words import shortened
 from riskcore.core.risk.anonymity import short_of
 from riskcore.data.cells import Cells
 from riskcore.data.columns import plain_value
-from riskcore.data.recode import code_text
+from riskcore.data.files.labels import code_text
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.plan_record import (
     Draw,

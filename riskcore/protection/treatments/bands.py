@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from riskcore.protection.treatments.rules import (
     enter,
     mean_of,
     number_of,
-    options_of,
     shown_number,
 )
+
+_WORDS = ("midpoint", "mean")
 
 
 @enter
@@ -44,50 +45,49 @@ class Bands(Treatment):
 
     kind = "bands"
 
-    def __post_init__(self) -> None:
+    def checked(self) -> dict[str, Any]:
+        """Return the breaks, and the codes if there are some."""
         breaks = _numbers("breaks", self.breaks)
         if not breaks or any(low >= high for low, high in pairwise(breaks)):
             raise ValueError("breaks: need numbers in increasing order")
-        object.__setattr__(self, "breaks", breaks)
-        if self.becomes in ("midpoint", "mean"):
-            return
+        if self.becomes in _WORDS:
+            return {"breaks": breaks}
         codes = _numbers("codes", self.becomes)
         if len(codes) != len(breaks) + 1:
             raise ValueError(
                 f"{len(breaks)} breaks make {len(breaks) + 1} bands, two of them open, "
                 f"but there are {len(codes)} codes"
             )
-        object.__setattr__(self, "becomes", codes)
+        return {"breaks": breaks, "becomes": codes}
 
     @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``0,1000,2000``, with ``=mean`` or ``=1,2,3,4``."""
-        argument, _ = options_of(words, ())
-        breaks, equals, becomes = argument.partition("=")
-        ends = tuple(number_of(one, "a break") for one in breaks.split(","))
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the breaks of ``0,1000,2000``, and what is after ``=``."""
+        words, equals, becomes = argument.partition("=")
+        breaks = tuple(number_of(one, "a break") for one in words.split(","))
         if not equals:
-            return cls(ends)
-        if becomes in ("midpoint", "mean"):
-            return cls(ends, cast(Any, becomes))
-        return cls(ends, tuple(number_of(one, "a code") for one in becomes.split(",")))
+            return {"breaks": breaks}
+        if becomes in _WORDS:
+            return {"breaks": breaks, "becomes": becomes}
+        codes = tuple(number_of(one, "a code") for one in becomes.split(","))
+        return {"breaks": breaks, "becomes": codes}
 
-    def words(self) -> str:
-        """Return the words of the rule."""
-        ends = ",".join(map(shown_number, self.breaks))
+    def argument(self) -> str:
+        """Return the breaks, and what values become unless it is the midpoint."""
+        breaks = ",".join(map(shown_number, self.breaks))
         if self.becomes == "midpoint":
-            return ends
+            return breaks
         if self.becomes == "mean":
-            return f"{ends}=mean"
-        return f"{ends}={','.join(map(shown_number, self.becomes))}"
+            return f"{breaks}=mean"
+        return f"{breaks}={','.join(map(shown_number, self.becomes))}"
 
     def describe(self, public: bool) -> str:
         """Return "in 4 bands, each value the midpoint of its band"."""
-        what = {"midpoint": "the midpoint", "mean": "the mean"}
-        name = self.becomes if isinstance(self.becomes, str) else ""
+        what = self.becomes if isinstance(self.becomes, str) else "code"
         phrase = f"in {len(self.breaks) + 1} bands"
         if not public:
             phrase += f" with the breaks {', '.join(map(shown_number, self.breaks))}"
-        return f"{phrase}, each value {what.get(name, 'the code')} of its band"
+        return f"{phrase}, each value the {what} of its band"
 
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the values of the bands."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.data.kd_tree import build_trees, nodes_of
 from riskcore.protection.treatments.microaggregation_kernels import (
-    fill_tree,
     join_groups,
     mdav_steps,
     optimal_groups,
@@ -29,13 +29,9 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
-    checked_names,
     checked_whole,
     enter,
     mean_of,
-    options_of,
-    shown_strata,
-    strata_of,
     whole_of,
 )
 from riskcore.protection.treatments.strata import strata
@@ -67,30 +63,25 @@ class Microaggregation(Treatment):
 
     kind = "microaggregate"
     alters = True
+    columns = (1, math.inf)
 
-    def __post_init__(self) -> None:
-        checked_whole("k", self.k, 2)
-        checked_names(self.within)
-
-    @property
-    def columns(self) -> tuple[int, float]:
-        """The fewest and the most columns that it takes together."""
-        return 1, math.inf
+    def checked(self) -> dict[str, Any]:
+        """Return the size of the smallest group."""
+        return {"k": checked_whole("k", self.k, 2)}
 
     @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``3`` or ``3:within=REGION``."""
-        argument, options = options_of(words, ("within",))
-        return cls(whole_of(argument, "the size of a group"), strata_of(options))
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the size of the smallest group."""
+        return {"k": whole_of(argument, "the size of a group")}
 
-    def words(self) -> str:
-        """Return the words of the rule."""
-        return f"{self.k}{shown_strata(self.within)}"
+    def argument(self) -> str:
+        """Return the size of the smallest group."""
+        return str(self.k)
 
     def describe(self, public: bool) -> str:
         """Return "the mean of groups of at least 3 records"."""
-        within = f" within {', '.join(self.within)}" if self.within else ""
-        return f"the mean of groups of at least {self.k} similar records{within}"
+        groups = f"groups of at least {self.k} similar records"
+        return f"the mean of {groups}{self.in_strata()}"
 
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the means of the groups."""
@@ -159,12 +150,14 @@ def mdav(points: Floats, k: int) -> Integers:
     """
     n, p = points.shape
     group = np.full(n, -1, np.int64)
-    levels = (-(-n // _LEAF) - 1).bit_length()
-    nodes = (2 << levels) - 1
+    (nodes,) = nodes_of(np.array([n]), _LEAF).tolist()
+    levels = nodes.bit_length() - 1
     tree = np.array(points, order="C")
-    order, where = np.arange(n), np.arange(n)
-    box, ends = np.empty(2 * p * nodes), np.empty(2 * nodes, np.int64)
-    fill_tree(n, p, levels, tree, order, where, box, ends)
+    order, where = np.arange(n), np.empty(n, np.int64)
+    box, ends = np.empty(2 * p * nodes), np.zeros(2 * nodes, np.int64)
+    begin, root = np.array([0, n]), np.array([0, nodes])
+    build_trees(0, 1, p, begin, root, np.ones(p), tree, order, ends, box)
+    where[order] = np.arange(n)
     total = np.zeros(2 * p)
     for j in range(p):
         total[2 * j] = math.fsum(points[:, j].tolist())

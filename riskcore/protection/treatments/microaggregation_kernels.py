@@ -1,13 +1,10 @@
 """The compiled part of `microaggregation`: optimal groups of a column, and MDAV.
 
 MDAV asks for the nearest points and the farthest point among those that are left. They
-are kept in a balanced k-d tree (Friedman, Bentley and Finkel 1977) whose boxes shrink
-as points leave. Bounds and distances round in the same order of operations, and
-rounding is monotonic, so the tree finds exactly the points that a full search finds.
-
-Node i has the children 2i+1 and 2i+2. ``ends`` has the first position of each node and
-the end of its points; in leaves only of those that are left. ``box`` has the smallest,
-then the largest coordinates of each node.
+are kept in a k-d tree whose boxes shrink as points leave. Bounds and distances round in
+the same order of operations, and rounding is monotonic, so the tree finds exactly the
+points that a full search finds. ``ends`` is the span of each node; in leaves it ends
+after the points that are left.
 """
 
 from __future__ import annotations
@@ -17,6 +14,7 @@ from typing import Any
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.double_double import dd_add
 from riskcore.core.special.floats import offset
+from riskcore.data.kd_tree import enclose, exchange
 
 _INFINITY = float("inf")
 
@@ -50,98 +48,14 @@ def optimal_groups(x: Any, n: int, k: int, cost: Any, cut: Any, group: Any) -> N
 
 
 @kernel
-def _exchange(tree: Any, order: Any, where: Any, p: int, a: int, b: int) -> None:
-    """Exchange the points at two positions."""
-    for j in range(p):
-        keep = tree[a * p + j]
-        tree[a * p + j] = tree[b * p + j]
-        tree[b * p + j] = keep
-    point = order[a]
-    order[a] = order[b]
-    order[b] = point
-    where[order[a]] = a
-    where[order[b]] = b
-
-
-@kernel
-def _select(
-    tree: Any, order: Any, where: Any, p: int, j: int, begin: int, end: int, middle: int
-) -> None:
-    """Move the smallest coordinates j of a part before its middle (Hoare 1961)."""
-    low = begin
-    high = end - 1
-    while low < high:
-        pivot = tree[((low + high) >> 1) * p + j]
-        a = low
-        b = high
-        while a <= b:
-            while tree[a * p + j] < pivot:
-                a += 1
-            while tree[b * p + j] > pivot:
-                b -= 1
-            if a <= b:
-                _exchange(tree, order, where, p, a, b)
-                a += 1
-                b -= 1
-        if middle <= b:
-            high = b
-        elif middle >= a:
-            low = a
-        else:
-            break
-
-
-@kernel
-def _fit_box(tree: Any, box: Any, p: int, node: int, begin: int, end: int) -> None:
-    """Set the box of a node to that of its points."""
-    at = 2 * p * node
-    for j in range(p):
-        low = _INFINITY
-        high = -_INFINITY
-        for i in range(begin, end):
-            value = tree[i * p + j]
-            low = min(low, value)
-            high = max(high, value)
-        box[at + j] = low
-        box[at + p + j] = high
-
-
-@kernel
 def _join_boxes(box: Any, p: int, node: int) -> None:
     """Set the box of a node to that of its children."""
     at = 2 * p * node
     left = 2 * p * (2 * node + 1)
     right = left + 2 * p
-    for j in range(p):
+    for j in range(0, 2 * p, 2):
         box[at + j] = min(box[left + j], box[right + j])
-        box[at + p + j] = max(box[left + p + j], box[right + p + j])
-
-
-@native("int64, int64, int64, float64*, int64*, int64*, float64*, int64*")
-def fill_tree(
-    n: int, p: int, levels: int, tree: Any, order: Any, where: Any, box: Any, ends: Any
-) -> None:
-    """Sort points into a tree that halves its parts at the widest coordinate."""
-    inner = (1 << levels) - 1
-    ends[0] = 0
-    ends[1] = n
-    for node in range(2 * inner + 1):
-        begin = ends[2 * node]
-        end = ends[2 * node + 1]
-        _fit_box(tree, box, p, node, begin, end)
-        if node < inner:
-            at = 2 * p * node
-            widest = 0
-            for j in range(1, p):
-                width = box[at + p + j] - box[at + j]
-                if width > box[at + p + widest] - box[at + widest]:
-                    widest = j
-            middle = (begin + end) >> 1
-            _select(tree, order, where, p, widest, begin, end, middle)
-            ends[4 * node + 2] = begin
-            ends[4 * node + 3] = middle
-            ends[4 * node + 4] = middle
-            ends[4 * node + 5] = end
+        box[at + j + 1] = max(box[left + j + 1], box[right + j + 1])
 
 
 @kernel
@@ -160,8 +74,8 @@ def _nearest_in_box(box: Any, p: int, node: int, center: Any) -> float:
     total = 0.0
     first = 2 * p * node
     for j in range(p):
-        below = box[first + j] - center[j]
-        above = center[j] - box[first + p + j]
+        below = box[first + 2 * j] - center[j]
+        above = center[j] - box[first + 2 * j + 1]
         difference = max(0.0, max(below, above))
         total += difference * difference
     return total
@@ -173,8 +87,8 @@ def _farthest_in_box(box: Any, p: int, node: int, center: Any) -> float:
     total = 0.0
     first = 2 * p * node
     for j in range(p):
-        below = center[j] - box[first + j]
-        above = box[first + p + j] - center[j]
+        below = center[j] - box[first + 2 * j]
+        above = box[first + 2 * j + 1] - center[j]
         difference = max(below, above)
         total += difference * difference
     return total
@@ -294,9 +208,10 @@ def _remove(
         right = 2 * node + 2
         node = right if position >= ends[2 * right] else right - 1
     last = ends[2 * node + 1] - 1
-    _exchange(tree, order, where, p, position, last)
+    exchange(tree, order, p, position, last)
+    where[order[position]] = position
     ends[2 * node + 1] = last
-    _fit_box(tree, box, p, node, ends[2 * node], last)
+    enclose(tree, p, ends[2 * node], last, box, node)
     while node > 0:
         node = (node - 1) >> 1
         _join_boxes(box, p, node)

@@ -5,33 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
+from riskcore.comparison.cholesky import factored
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
-    Treatment,
-    checked_share,
+    ShareTreatment,
     enter,
-    flag,
     mean_of,
-    options_of,
-    percent_of,
     percent_words,
-    shown_percent,
     uniform,
 )
 
-_MOST = 10.0
+_ALIASED = 1e-12
 
 
 @enter
 @dataclass(frozen=True, slots=True)
-class Noise(Treatment):
+class Noise(ShareTreatment):
     """Values get normal noise; zeros, which often mean "none", stay zeros.
 
     Attributes
@@ -44,32 +39,17 @@ class Noise(Treatment):
         of the records that have all the columns, none of them 0.
     """
 
-    share: float
     correlated: bool = False
 
+    most = 10.0
     kind = "noise"
     alters = True
     random = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "share", checked_share("share", self.share, _MOST))
-        if not isinstance(self.correlated, bool):
-            raise ValueError("correlated: need true or false")
 
     @property
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
         return (2, math.inf) if self.correlated else (1, 1)
-
-    @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``10%`` or ``10%:correlated``."""
-        argument, options = options_of(words, ("correlated",))
-        return cls(percent_of(argument), flag(options, "correlated"))
-
-    def words(self) -> str:
-        """Return the words of the rule."""
-        return shown_percent(self.share) + (":correlated" if self.correlated else "")
 
     def describe(self, public: bool) -> str:
         """Return "with noise of 10 % of the standard deviation, zeros kept"."""
@@ -97,7 +77,7 @@ class Noise(Treatment):
             return [x.copy()]
         weights = None if given.weights is None else given.weights[present]
         _, covariance = _moments(x[present][:, None], weights)
-        return [x + self.share * math.sqrt(covariance[0][0]) * deviates[0]]
+        return [x + self.share * math.sqrt(covariance[0, 0]) * deviates[0]]
 
     def _correlated(
         self, values: Sequence[Floats], deviates: Floats, given: Given
@@ -114,7 +94,8 @@ class Noise(Treatment):
             )
         weights = None if given.weights is None else given.weights[full]
         mean, covariance = _moments(x[full], weights)
-        factor = _cholesky(covariance)
+        # A column that follows from those before it adds nothing.
+        factor, _ = factored(covariance, _ALIASED * covariance.diagonal())
         shrink = math.sqrt(1.0 + self.share * self.share)
         out = []
         for j, row in enumerate(factor):
@@ -132,34 +113,10 @@ def _normal(given: Given, size: int) -> Floats:
     return deviates
 
 
-def _moments(
-    x: Floats, weights: Floats | None
-) -> tuple[list[float], list[list[float]]]:
+def _moments(x: Floats, weights: Floats | None) -> tuple[list[float], Floats]:
     """Return the means and the covariances of columns, shape (n, p), n > 1."""
-    n, p = x.shape
+    n = len(x)
     mean = [mean_of(column, weights) for column in x.T]
     apart = [column - center for column, center in zip(x.T, mean, strict=True)]
-    return mean, [
-        [mean_of(apart[i] * apart[j], weights) * (n / (n - 1)) for j in range(p)]
-        for i in range(p)
-    ]
-
-
-def _cholesky(matrix: list[list[float]]) -> list[list[float]]:
-    """Return the lower factor of a covariance, in plain arithmetic for equal bits.
-
-    A column that follows from those before it adds nothing.
-    """
-    p = len(matrix)
-    factor = [[0.0] * p for _ in range(p)]
-    for i in range(p):
-        for j in range(i + 1):
-            rest = matrix[i][j]
-            for m in range(j):
-                rest -= factor[i][m] * factor[j][m]
-            if i == j:
-                small = 1e-12 * matrix[i][i]
-                factor[i][i] = math.sqrt(rest) if rest > small else 0.0
-            elif factor[j][j] > 0.0:
-                factor[i][j] = rest / factor[j][j]
-    return factor
+    products = [[mean_of(a * b, weights) for b in apart] for a in apart]
+    return mean, np.array(products) * (n / (n - 1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +15,9 @@ from riskcore.protection.treatments.rules import (
     Given,
     Integers,
     Names,
-    Treatment,
-    checked_names,
-    checked_share,
+    ShareTreatment,
     enter,
-    options_of,
-    percent_of,
     percent_words,
-    shown_percent,
-    shown_strata,
-    strata_of,
 )
 from riskcore.protection.treatments.strata import strata
 
@@ -34,7 +26,7 @@ _ROUNDING = 1e-12
 
 @enter
 @dataclass(frozen=True, slots=True)
-class RankSwap(Treatment):
+class RankSwap(ShareTreatment):
     """Records exchange values whose ranks differ by at most a share of the records.
 
     Each record has one partner, drawn from those within reach that have none yet, all
@@ -48,26 +40,11 @@ class RankSwap(Treatment):
         The columns of the strata in which values are exchanged.
     """
 
-    share: float
     within: Names = ()
 
     kind = "swap"
     alters = True
     random = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "share", checked_share("share", self.share))
-        checked_names(self.within)
-
-    @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``5%`` or ``5%:within=REGION``."""
-        argument, options = options_of(words, ("within",))
-        return cls(percent_of(argument), strata_of(options))
-
-    def words(self) -> str:
-        """Return the words of the rule."""
-        return f"{shown_percent(self.share)}{shown_strata(self.within)}"
 
     def describe(self, public: bool) -> str:
         """Return "exchanged with a record of similar rank".
@@ -78,8 +55,7 @@ class RankSwap(Treatment):
         reach = (
             "" if public else f", at most {percent_words(self.share)} of the ranks away"
         )
-        within = f" within {', '.join(self.within)}" if self.within else ""
-        return f"exchanged with a record of similar rank{reach}{within}"
+        return f"exchanged with a record of similar rank{reach}{self.in_strata()}"
 
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the exchanged values."""

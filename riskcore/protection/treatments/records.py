@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,8 +14,9 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.recode import column_like
 from riskcore.data.unsigned import Codes
+from riskcore.protection.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
-from riskcore.protection.treatments.effects import Effects, effects
+from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import Floats, Names, Treatment
 
 Rules = Mapping[Names, Sequence[Treatment]]
@@ -45,9 +46,9 @@ class Treated:
     before: dict[Any, Floats]
     after: dict[Any, Floats]
     categorical: frozenset[Hashable]
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)
-    weights: Floats | None = None
-    weight: Hashable | None = None
+    told: dict[str, dict[str, Any]]
+    weights: Floats | None
+    weight: Hashable | None
 
     def altered(self, name: Hashable) -> NDArray[np.bool_]:
         """Return the mask of the values of a column that are others now, shape (n,)."""
@@ -55,20 +56,19 @@ class Treated:
         mask: NDArray[np.bool_] = (old != new) & ~(np.isnan(old) & np.isnan(new))
         return mask
 
-    def effects(self) -> Effects:
-        """Return what became of the columns of numbers."""
+    def effects(self) -> dict[str, Any]:
+        """Return what became of the columns of numbers, as plain data."""
+        before = {str(name): one for name, one in self.before.items()}
         after = {
             str(name): one
             for name, one in self.after.items()
             if name not in self.categorical
         }
-        before = {str(name): one for name, one in self.before.items()}
         found = effects(before, after, self.weights)
-        if self.weight is None or self.weight not in self.after:
-            return found
-        name = str(self.weight)  # weights are not weighted by themselves
-        own = effects(before, {name: after[name]}).columns
-        return replace(found, columns={**found.columns, **own})
+        if self.weight in self.after:  # weights are not weighted by themselves
+            name = str(self.weight)
+            found["columns"] |= effects(before, {name: after[name]})["columns"]
+        return found
 
     def recoded(self, coded: CodedRecords) -> CodedRecords:
         """Return coded records with the treated keys and weights."""
@@ -89,27 +89,27 @@ class Treated:
 
 def treat_records(
     data: Any,
-    rules: Rules,
+    coded: CodedRecords,
+    settings: Settings,
     numbers_of: Callable[[Hashable], Floats],
     *,
-    decimal: str = ".",
-    weights: Floats | None = None,
-    weight: Hashable | None = None,
-    household: NDArray[np.int64] | None = None,
-    by_household: bool = False,
-    risk: Floats | None = None,
-    secret: str | None = None,
+    decimal: str,
+    risk: Floats | None,
+    secret: str | None,
 ) -> Treated:
     """Return the treated columns of data.
 
     ``numbers_of`` returns a column of the data as numbers, ``decimal`` is the decimal
-    mark of numbers in text; the other arguments go to `treated_columns`. With
-    ``by_household``, rules that alter values apply once for each household where its
-    members agree; other rules give equal values for equal values anyway.
+    mark of numbers in text. In a pass over households, rules that alter values apply
+    once for each household where its members agree; other rules give equal values for
+    equal values anyway.
     """
-    file = _File.of(Records.of(data), rules, numbers_of, decimal)
+    weights, household = coded.weights, coded.households
+    file = _File.of(Records.of(data), settings.treat, numbers_of, decimal)
     told: dict[str, dict[str, Any]] = {}
-    of_persons, of_households = file.by_unit(rules, household if by_household else None)
+    of_persons, of_households = file.by_unit(
+        settings.treat, household if settings.level == "household" else None
+    )
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
         first = np.unique(household, return_index=True)[1]
@@ -138,11 +138,15 @@ def treat_records(
     columns = {}
     for name, numbers in after.items():
         values, codes = _table(numbers)
-        table = [*file.values(name, values), None]
+        table = file.values(name, values)
+        if np.isnan(numbers).any():  # without it, integers stay integers
+            table.append(None)
         own = data[name] if isinstance(data, Mapping) else None
         new = replace(file.coded[name], codes=codes)
         columns[name] = column_like(file.records, name, table, new, own)
-    return Treated(columns, file.before, after, file.categorical, told, weights, weight)
+    return Treated(
+        columns, file.before, after, file.categorical, told, weights, settings.weight
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +215,7 @@ class _File:
             name: code_column(self.records, name).codes[rows]
             for each in rules.values()
             for rule in each
-            for name in getattr(rule, "within", ())
+            for name in rule.strata
         }
 
     def as_now(self, name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:

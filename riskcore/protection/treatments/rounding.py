@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from riskcore.protection.treatments.rules import (
     checked_number,
     checked_whole,
     enter,
-    flag,
     number_of,
-    options_of,
     shown_number,
     uniform,
     whole_of,
@@ -56,20 +54,20 @@ class Rounding(Treatment):
 
     kind = "round"
 
-    def __post_init__(self) -> None:
+    def checked(self) -> dict[str, Any]:
+        """Return the base as a double."""
         if (self.base is None) == (self.digits is None):
             raise ValueError("give a base such as 100, or digits such as 2digits")
-        if self.base is not None:
-            base = checked_number("base", self.base)
-            if not base > 0.0 or max(Fraction(repr(base)).as_integer_ratio()) > 1e22:
-                raise ValueError(
-                    f"base={shown_number(base)}: need a number above 0 with few digits"
-                )
-            object.__setattr__(self, "base", base)
-        if self.digits is not None and checked_whole("digits", self.digits, 1) > 15:
-            raise ValueError(f"digits={self.digits}: need 1 to 15 digits")
-        if not isinstance(self.unbiased, bool):
-            raise ValueError("unbiased: need true or false")
+        if self.base is None:
+            if checked_whole("digits", self.digits, 1) > 15:
+                raise ValueError(f"digits={self.digits}: need 1 to 15 digits")
+            return {}
+        base = checked_number("base", self.base)
+        if not base > 0.0 or max(Fraction(repr(base)).as_integer_ratio()) > 1e22:
+            raise ValueError(
+                f"base={shown_number(base)}: need a number above 0 with few digits"
+            )
+        return {"base": base}
 
     @property
     def alters(self) -> bool:
@@ -82,20 +80,17 @@ class Rounding(Treatment):
         return self.unbiased
 
     @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``100``, ``2digits`` or ``100:unbiased``."""
-        argument, options = options_of(words, ("unbiased",))
-        unbiased = flag(options, "unbiased")
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the base of ``100``, or the digits of ``2digits``."""
         if argument.endswith("digits") or argument.endswith("digit"):
-            digits = whole_of(argument.rpartition("digit")[0], "a number of digits")
-            return cls(digits=digits, unbiased=unbiased)
-        base = number_of(argument, "a base such as 100 or digits such as 2digits")
-        return cls(base=base, unbiased=unbiased)
+            words = argument.rpartition("digit")[0]
+            return {"digits": whole_of(words, "a number of digits")}
+        example = "a base such as 100 or digits such as 2digits"
+        return {"base": number_of(argument, example)}
 
-    def words(self) -> str:
-        """Return the words of the rule."""
-        unit = f"{self.digits}digits" if self.base is None else shown_number(self.base)
-        return unit + (":unbiased" if self.unbiased else "")
+    def argument(self) -> str:
+        """Return the base, or the digits."""
+        return f"{self.digits}digits" if self.base is None else shown_number(self.base)
 
     def describe(self, public: bool) -> str:
         """Return "rounded to multiples of 100"."""

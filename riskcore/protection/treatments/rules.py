@@ -77,10 +77,10 @@ class Given:
     stratum: Integers | None
     label: str
     numbers: Callable[[int], NDArray[np.uint64]]
-    household: Integers | None = None
-    risk: Floats | None = None
-    tell: Callable[[dict[str, Any]], object] = dict
-    column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]] | Any = None
+    household: Integers | None
+    risk: Floats | None
+    tell: Callable[[dict[str, Any]], object]
+    column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +111,28 @@ class Treatment(ABC):
     by_risk: ClassVar[bool] = False
     last: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        for name, value in self.checked().items():
+            object.__setattr__(self, name, value)
+        _check_strata(self.strata)
+        for name in self._flags():
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}: need true or false")
+
     @property
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
         return 1, 1
 
     @property
+    def strata(self) -> Names:
+        """The columns within whose combinations it works."""
+        return getattr(self, "within", ())
+
+    @property
     def needs(self) -> Names:
         """Other columns that it uses: its strata."""
-        return getattr(self, "within", ())
+        return self.strata
 
     @property
     def alters(self) -> bool:
@@ -131,14 +144,34 @@ class Treatment(ABC):
         """Whether the treatment needs a secret."""
         return False
 
+    @abstractmethod
+    def checked(self) -> dict[str, Any]:
+        """Return the fields of the argument in their one form, or refuse them."""
+
     @classmethod
     @abstractmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of the words after its kind and the first colon."""
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the fields that an argument such as ``5%`` says."""
 
     @abstractmethod
-    def words(self) -> str:
-        """Return the words after the kind, from which `parsed` makes an equal rule."""
+    def argument(self) -> str:
+        """Return the argument from which `read` makes equal fields."""
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of the words after its kind and the first colon."""
+        argument, *options = words.split(":")
+        allowed = [*cls._flags(), *(["within"] if hasattr(cls, "within") else [])]
+        return cls(**cls.read(argument), **_options_of(options, allowed))
+
+    def in_strata(self) -> str:
+        """Return " within REGION, SEX", or nothing without strata."""
+        return f" within {', '.join(self.strata)}" if self.strata else ""
+
+    @classmethod
+    def _flags(cls) -> list[str]:
+        """Return the fields that are options without a value."""
+        return [each.name for each in fields(cls) if isinstance(each.default, bool)]
 
     @abstractmethod
     def describe(self, public: bool) -> str:
@@ -153,31 +186,14 @@ class Treatment(ABC):
         """Return the treated values of its columns; nan is missing, and stays so."""
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.words()}"
+        flags = [name for name in self._flags() if getattr(self, name)]
+        within = [f"within={'+'.join(self.strata)}"] if self.strata else []
+        return ":".join([self.kind, self.argument(), *flags, *within])
 
     @classmethod
     def of(cls, column: str, rule: str | Treatment) -> Treatment:
-        """Return the treatment of a rule in words.
+        """Return the treatment of a rule in words; errors name the column.
 
-        Parameters
-        ----------
-        column : str
-            The column, or columns, that the rule is for: errors name it.
-        rule : str or Treatment
-
-        Returns
-        -------
-        Treatment
-
-        Raises
-        ------
-        TypeError
-            If the rule is neither text nor a treatment.
-        ValueError
-            If the text is not a rule.
-
-        Examples
-        --------
         >>> rule = Treatment.of("income", "round:100")
         >>> rule.base, str(rule)
         (100.0, 'round:100')
@@ -189,21 +205,15 @@ class Treatment(ABC):
                 f"treat {column}: need a rule in words such as 'round:100', not "
                 f"{arguments.shown(rule)}"
             )
-        kind, colon, words = rule.strip().partition(":")
+        kind, _, words = rule.strip().partition(":")
         try:
-            return _class_of(kind).parsed(words if colon else "")
+            return _class_of(kind).parsed(words)
         except ValueError as error:
             raise ValueError(f"treat {column}={rule}: {error}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain data for JSON.
 
-        Returns
-        -------
-        dict
-
-        Examples
-        --------
         >>> Treatment.of("income", "microaggregate:3").to_dict()
         {'kind': 'microaggregate', 'k': 3, 'within': []}
         """
@@ -215,28 +225,7 @@ class Treatment(ABC):
 
     @classmethod
     def from_dict(cls, plain: Any) -> Treatment:
-        """Return the rule of plain data.
-
-        Parameters
-        ----------
-        plain : mapping
-            What `to_dict` returned, or JSON made of it.
-
-        Returns
-        -------
-        Treatment
-
-        Raises
-        ------
-        ValueError
-            If `to_dict` does not return such data.
-
-        Examples
-        --------
-        >>> rule = Treatment.of("income", "top:1%=mean")
-        >>> Treatment.from_dict(rule.to_dict()) == rule
-        True
-        """
+        """Return the rule that `to_dict` wrote, or refuse it."""
         if not isinstance(plain, Mapping) or not isinstance(plain.get("kind"), str):
             raise ValueError(
                 f"treatment {arguments.shown(plain)}: need an object with a kind"
@@ -254,8 +243,30 @@ class Treatment(ABC):
         }
         try:
             return kind(**values)
-        except (TypeError, OverflowError) as error:
+        except TypeError as error:
             raise ValueError(f"treatment {kind.kind!r}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ShareTreatment(Treatment):
+    """A rule whose argument is a share, such as ``5%``."""
+
+    share: float
+
+    most: ClassVar[float] = 1.0
+
+    def checked(self) -> dict[str, Any]:
+        """Return the share as a double."""
+        return {"share": checked_share(self.share, self.most)}
+
+    @classmethod
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the share."""
+        return {"share": percent_of(argument)}
+
+    def argument(self) -> str:
+        """Return the share as percent."""
+        return shown_percent(self.share)
 
 
 def enter(kind: Kind) -> Kind:
@@ -279,30 +290,10 @@ def parsed_treatments(
 ) -> dict[Names, tuple[Treatment, ...]]:
     """Return the treatments of columns, in the order in which they apply.
 
-    Parameters
-    ----------
-    treat : mapping
-        Of a column, of several joined as in ``"income+savings"`` or of a tuple of
-        columns, to a rule or a list of rules, which apply one after the other.
-    columns : iterable of str
-        The columns of the file.
+    ``treat`` maps a column, several joined as in ``"income+savings"`` or a tuple of
+    columns to a rule or a list of rules, which apply one after the other.
 
-    Returns
-    -------
-    dict of tuple of str to tuple of Treatment
-
-    Raises
-    ------
-    TypeError
-        If ``treat`` is not such a mapping.
-    ValueError
-        If a column does not exist, stands in two keys, or is its own stratum, or if a
-        rule does not take that number of columns.
-
-    Examples
-    --------
-    >>> found = parsed_treatments({"a+b": "microaggregate:3"}, ["a", "b"])
-    >>> list(found)
+    >>> list(parsed_treatments({"a+b": "microaggregate:3"}, ["a", "b"]))
     [('a', 'b')]
     """
     if not isinstance(treat, Mapping):
@@ -319,19 +310,14 @@ def parsed_treatments(
         if not each:
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
         found[names] = tuple(Treatment.of(label, rule) for rule in each)
-    check_treatments(found, known)
+    check_treatments(found)
     return found
 
 
-def check_treatments(
-    treat: Mapping[Names, Sequence[Treatment]], known: set[Any] | None = None
-) -> None:
-    """Refuse rules that do not fit their columns, and columns in two keys.
-
-    ``known`` are the columns of the file.
-    """
+def check_treatments(treat: Mapping[Names, Sequence[Treatment]]) -> None:
+    """Refuse rules that do not fit their columns, and columns in two keys."""
     for names, rules in treat.items():
-        _check(names, rules, known)
+        _check(names, rules)
     every = [name for names in treat for name in names]
     twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:
@@ -356,7 +342,7 @@ def joined(names: Names) -> str:
     return "+".join(map(str, names))
 
 
-def _check(names: Names, rules: Sequence[Treatment], known: set[Any] | None) -> None:
+def _check(names: Names, rules: Sequence[Treatment]) -> None:
     """Refuse rules that do not fit their columns."""
     label = joined(names)
     for rule in rules:
@@ -364,30 +350,21 @@ def _check(names: Names, rules: Sequence[Treatment], known: set[Any] | None) -> 
         if not fewest <= len(names) <= most:
             need = "one column" if most == 1 else f"at least {fewest} columns"
             raise ValueError(f"treat {label}={rule}: this rule takes {need}")
-        own = [name for name in names if name in getattr(rule, "within", ())]
+        own = [name for name in names if name in rule.strata]
         if own:
             raise ValueError(
                 f"treat {label}={rule}: {', '.join(own)} cannot be a stratum as well"
             )
-        unknown = [
-            str(name)
-            for name in (*names, *rule.needs)
-            if known is not None and name not in known
-        ]
-        if unknown:
-            raise ValueError(
-                f"treat {label}={rule}: the file has no column {', '.join(unknown)}"
-            )
 
 
-def number_of(text: str, what: str = "a number") -> float:
+def number_of(text: str, what: str) -> float:
     """Return the number that a text says."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"{text!r} is not {what}")
     return checked_number(what, float(text))
 
 
-def whole_of(text: str, what: str = "a whole number") -> int:
+def whole_of(text: str, what: str) -> int:
     """Return the whole number that a text says."""
     if not re.fullmatch(r"\d{1,15}", text, re.ASCII):
         raise ValueError(f"{text!r} is not {what}")
@@ -431,12 +408,12 @@ def checked_number(name: str, value: Any) -> float:
     return found
 
 
-def checked_share(name: str, value: Any, most: float = 1.0) -> float:
+def checked_share(value: Any, most: float = 1.0) -> float:
     """Return a share of a rule, above 0 and below ``most``, or refuse it."""
-    found = checked_number(name, value)
+    found = checked_number("share", value)
     if not 0.0 < found < most:
         raise ValueError(
-            f"{name}={percent_words(found)}: need a share above 0 % and below "
+            f"share={percent_words(found)}: need a share above 0 % and below "
             f"{percent_words(most)}"
         )
     return found
@@ -451,53 +428,31 @@ def checked_whole(name: str, value: Any, fewest: int) -> int:
     return value
 
 
-def checked_names(value: Any) -> Names:
-    """Return the names of strata of a rule, or refuse them."""
-    found = value if isinstance(value, tuple) else (None,)
-    names = tuple(one for one in found if isinstance(one, str) and one)
-    if len(set(names)) < len(found):
+def _check_strata(within: Any) -> None:
+    """Refuse what are not different names of columns."""
+    found = within if isinstance(within, tuple) else (None,)
+    names = {one for one in found if isinstance(one, str) and one}
+    if len(names) < len(found):
         raise ValueError(
-            f"within={arguments.shown(value)}: need different names of columns"
+            f"within={arguments.shown(within)}: need different names of columns"
         )
-    return names
 
 
-def options_of(words: str, allowed: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Split words into the argument and its options, ``name`` or ``name=value``."""
-    argument, *rest = words.split(":")
-    found: dict[str, str] = {}
-    for word in rest:
+def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
+    """Return options as fields: flags, and ``within=REGION+SEX``."""
+    found: dict[str, Any] = {}
+    for word in words:
         name, _, value = word.partition("=")
         if name not in allowed:
-            raise ValueError(
-                f"option {word!r}: "
-                + (
-                    f"use {' or '.join(allowed)}"
-                    if allowed
-                    else "this rule has no options"
-                )
-            )
+            use = " or ".join(allowed)
+            use = f"use {use}" if use else "this rule has no options"
+            raise ValueError(f"option {word!r}: {use}")
         if name in found:
             raise ValueError(f"option {name!r} is given twice")
-        found[name] = value
-    return argument, found
-
-
-def flag(options: Mapping[str, str], name: str) -> bool:
-    """Return whether an option without a value is given."""
-    if options.get(name):
-        raise ValueError(f"option {name!r} takes no value")
-    return name in options
-
-
-def strata_of(options: Mapping[str, str]) -> Names:
-    """Return the columns of the option ``within=REGION+SEX``."""
-    return tuple(options["within"].split("+")) if "within" in options else ()
-
-
-def shown_strata(within: Names) -> str:
-    """Return the option that `strata_of` reads."""
-    return f":within={'+'.join(within)}" if within else ""
+        if name != "within" and value:
+            raise ValueError(f"option {name!r} takes no value")
+        found[name] = tuple(value.split("+")) if name == "within" else True
+    return found
 
 
 def mean_of(values: Floats, weights: Floats | None) -> float:

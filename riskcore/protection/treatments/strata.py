@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,16 @@ def strata(
     order = np.argsort(code, kind="stable")
     ends = np.flatnonzero(np.diff(code[order])) + 1
     yield from np.split(order, ends)
+
+
+def combined(columns: Sequence[NDArray[Any]], n: int) -> Integers:
+    """Return one code for each combination of the values of columns of n records."""
+    found = np.zeros(n, np.int64)
+    for column in columns:
+        _, code = np.unique(column, return_inverse=True)
+        pair = found * (int(code.max(initial=0)) + 1) + code
+        found = np.unique(pair, return_inverse=True)[1]
+    return found
 
 
 def _message(label: str, number: int, fewest: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from riskcore.protection.treatments.rules import (
     enter,
     mean_of,
     number_of,
-    options_of,
     percent_of,
     percent_words,
     shown_number,
@@ -31,6 +30,7 @@ from riskcore.protection.treatments.rules import (
 
 # Weights are sums of doubles: so much of a share is taken for rounding.
 _ROUNDING = 1e-12
+_WORDS = ("limit", "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,56 +57,54 @@ class _Tail(Treatment):
 
     sign: ClassVar[float]
 
-    def __post_init__(self) -> None:
+    def checked(self) -> dict[str, Any]:
+        """Return the limit, the share or the number of records, and the code."""
         given = [self.limit, self.share, self.records]
         if sum(one is not None for one in given) != 1:
             raise ValueError("give one of a limit, a share and a number of records")
+        found: dict[str, Any] = {}
         if self.limit is not None:
-            object.__setattr__(self, "limit", checked_number("limit", self.limit))
-        if self.share is not None:
-            object.__setattr__(self, "share", checked_share("share", self.share))
-        if self.records is not None:
+            found["limit"] = checked_number("limit", self.limit)
+        elif self.share is not None:
+            found["share"] = checked_share(self.share)
+        else:
             checked_whole("records", self.records, 1)
-        if self.becomes not in ("limit", "mean"):
-            code = checked_number("code", self.becomes)
-            object.__setattr__(self, "becomes", code)
+        if self.becomes not in _WORDS:
+            found["becomes"] = checked_number("code", self.becomes)
         few = self.records is not None and self.records < FEWEST
         if self.becomes == "mean" and few:
             raise ValueError(
                 f"the mean of {counted(cast(int, self.records), 'record')} tells too "
                 f"much of them: take at least {FEWEST}"
             )
+        return found
 
     @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``50000``, ``1%=mean`` or ``5n=999``."""
-        argument, _ = options_of(words, ())
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the fields of ``50000``, ``1%=mean`` or ``5n=999``."""
         where, equals, becomes = argument.partition("=")
-        beyond: Any = becomes if equals else "limit"
-        if beyond not in _WORDS:
-            beyond = number_of(beyond, "a code, mean or limit")
+        found: dict[str, Any] = {"becomes": becomes if equals else "limit"}
+        if found["becomes"] not in _WORDS:
+            found["becomes"] = number_of(becomes, "a code, mean or limit")
         if where.endswith("%"):
-            return cls(share=percent_of(where), becomes=beyond)
+            return found | {"share": percent_of(where)}
         if where.endswith("n"):
-            records = whole_of(where[:-1], "the number of records of a tail, as in 5n")
-            return cls(records=records, becomes=beyond)
-        limit = number_of(where, "a limit such as 50000, 1% or 5n")
-        return cls(limit=limit, becomes=beyond)
+            what = "the number of records of a tail, as in 5n"
+            return found | {"records": whole_of(where[:-1], what)}
+        return found | {"limit": number_of(where, "a limit such as 50000, 1% or 5n")}
 
-    def words(self) -> str:
-        """Return the words of the rule."""
-        if self.becomes == "limit":
-            return self._where()
-        mean = isinstance(self.becomes, str)
-        becomes = self.becomes if mean else shown_number(cast(float, self.becomes))
-        return f"{self._where()}={becomes}"
-
-    def _where(self) -> str:
+    def argument(self) -> str:
+        """Return where the tail begins, and what values become unless the limit."""
         if self.limit is not None:
-            return shown_number(self.limit)
-        if self.share is not None:
-            return shown_percent(self.share)
-        return f"{self.records}n"
+            where = shown_number(self.limit)
+        elif self.share is not None:
+            where = shown_percent(self.share)
+        else:
+            where = f"{self.records}n"
+        if self.becomes == "limit":
+            return where
+        mean = self.becomes == "mean"
+        return f"{where}={'mean' if mean else shown_number(cast(float, self.becomes))}"
 
     def describe(self, public: bool) -> str:
         """Return "top coding: the largest 1 % become their mean"."""
@@ -171,9 +169,6 @@ class _Tail(Treatment):
         most = cast(float, self.share) * above[-1] * (1.0 + _ROUNDING)
         inside = int(np.searchsorted(above, most, side="right"))
         return float(x[order[min(inside, x.size - 1)]])
-
-
-_WORDS = ("limit", "mean")
 
 
 @enter

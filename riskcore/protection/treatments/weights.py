@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
+    Integers,
     Names,
     Treatment,
-    checked_names,
     checked_number,
     checked_whole,
     enter,
     number_of,
-    options_of,
     shown_number,
-    shown_strata,
-    strata_of,
     whole_of,
 )
-
-Weights = NDArray[np.float64]
-Codes = NDArray[Any]
+from riskcore.protection.treatments.strata import combined
 
 
 @enter
@@ -51,22 +45,21 @@ class WeightRounding(Treatment):
     alters = True
     random = True
 
-    def __post_init__(self) -> None:
+    def checked(self) -> dict[str, Any]:
+        """Return the base as a double."""
         base = checked_number("base", self.base)
         if not base > 0.0:
             raise ValueError(f"base={shown_number(base)}: need a number above 0")
-        object.__setattr__(self, "base", base)
-        checked_names(self.within)
+        return {"base": base}
 
     @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``10`` or ``10:within=REGION``."""
-        argument, options = options_of(words, ("within",))
-        return cls(number_of(argument, "a base such as 10"), strata_of(options))
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the base of ``10``."""
+        return {"base": number_of(argument, "a base such as 10")}
 
-    def words(self) -> str:
-        """Return the words of the rule."""
-        return f"{shown_number(self.base)}{shown_strata(self.within)}"
+    def argument(self) -> str:
+        """Return the base."""
+        return shown_number(self.base)
 
     def describe(self, public: bool) -> str:
         """Return "rounded to multiples of 10, keeping the sum"."""
@@ -93,38 +86,36 @@ class WeightSharing(Treatment):
         The columns of strata, each with classes of its own.
     """
 
-    classes: int = 1
+    classes: int
     within: Names = ()
 
     kind = "share-weights"
 
-    def __post_init__(self) -> None:
-        checked_whole("classes", self.classes, 1)
-        checked_names(self.within)
+    def checked(self) -> dict[str, Any]:
+        """Return the number of classes."""
+        return {"classes": checked_whole("classes", self.classes, 1)}
 
     @classmethod
-    def parsed(cls, words: str) -> Self:
-        """Return the rule of ``5`` or ``1:within=REGION``."""
-        argument, options = options_of(words, ("within",))
-        return cls(whole_of(argument, "a number of classes"), strata_of(options))
+    def read(cls, argument: str) -> dict[str, Any]:
+        """Return the number of classes of ``5``."""
+        return {"classes": whole_of(argument, "a number of classes")}
 
-    def words(self) -> str:
-        """Return the words of the rule."""
-        return f"{self.classes}{shown_strata(self.within)}"
+    def argument(self) -> str:
+        """Return the number of classes."""
+        return str(self.classes)
 
     def describe(self, public: bool) -> str:
         """Return "replaced by the means of 5 classes"."""
-        within = f" within {', '.join(self.within)}" if self.within else ""
         of = "the mean" if self.classes == 1 else f"the means of {self.classes} classes"
-        return f"replaced by {of}{within}"
+        return f"replaced by {of}{self.in_strata()}"
 
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the shared weights."""
         (weights,) = values
         _refuse_missing(weights, given.label)
-        groups = np.zeros(len(weights), np.int64)
-        if given.stratum is not None:
-            groups = np.unique(given.stratum, return_inverse=True)[1].reshape(-1)
+        groups = combined(
+            [] if given.stratum is None else [given.stratum], len(weights)
+        )
         if self.classes > 1:
             groups = _classes_within(weights, self.classes, groups)
         sizes = np.bincount(groups)
@@ -132,16 +123,14 @@ class WeightSharing(Treatment):
         return [share_weights(weights, groups)]
 
 
-def _refuse_missing(weights: Weights, label: str) -> None:
+def _refuse_missing(weights: Floats, label: str) -> None:
     """Refuse missing weights."""
     missing = int(np.count_nonzero(np.isnan(weights)))
     if missing:
         raise ValueError(f"{label}: {counted(missing, 'weight')} missing")
 
 
-def _classes_within(
-    weights: Weights, classes: int, strata: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _classes_within(weights: Floats, classes: int, strata: Integers) -> Integers:
     """Return the classes of the weights of each stratum, from 0 on."""
     found, start = np.empty(len(weights), np.int64), 0
     order = np.argsort(strata, kind="stable")
@@ -152,49 +141,25 @@ def _classes_within(
 
 
 def round_weights(
-    weights: Weights,
+    weights: Floats,
     base: float,
     numbers: NDArray[np.uint64],
-    strata: Codes | None = None,
-) -> Weights:
+    strata: Integers | None = None,
+) -> Floats:
     """Round weights to multiples of a base at random, keeping their sum.
 
-    Parameters
-    ----------
-    weights : float64 ndarray, shape (n,)
-        Positive weights.
-    base : float
-        Positive, at most the smallest weight, so that no weight becomes 0.
-    numbers : uint64 ndarray, shape (n + 1,)
-        Secret random numbers of 64 bits.
-    strata : integer ndarray, shape (n,), optional
-        Groups whose sums are kept, too.
+    A weight becomes the multiple below or above it, with probabilities that give the
+    weight on average; multiples stay. The sum of the file, and of each stratum, is a
+    multiple of the base less than one base from the old sum. ``numbers`` are n + 1
+    secret random numbers of 64 bits.
 
-    Returns
-    -------
-    float64 ndarray, shape (n,)
-        The multiple of the base below or above each weight, with probabilities that
-        give the weight on average. The sum of the file, and of each stratum, is a
-        multiple of the base less than one base from the old sum; multiples of the base
-        stay as they are.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the base is not a positive number, or some weights are below it.
-
-    Notes
-    -----
     Systematic sampling of the remainders in a secret order within strata: Cox (1987),
     Journal of the American Statistical Association 82, 520-524, for one dimension.
 
-    Examples
-    --------
     >>> numbers = np.arange(5, dtype=np.uint64) << np.uint64(60)
     >>> round_weights(np.array([12.5, 17.5, 20.0, 10.0]), 10.0, numbers)
     array([10., 20., 20., 10.])
     """
-    arguments.number_in("base", base, "(0, inf)", "a weight")
     below = int(np.count_nonzero(weights < base))
     if below:
         raise ValueError(
@@ -215,27 +180,15 @@ def round_weights(
     return _multiples(wholes + up, base)
 
 
-def _multiples(numbers: Weights, base: float) -> Weights:
+def _multiples(numbers: Floats, base: float) -> Floats:
     """Return multiples of a base: of 0.1 as the nearest doubles of 0.1, 0.2, 0.3."""
     parts = round(1.0 / base) if base < 1 else 0
     return numbers / parts if parts and 1.0 / parts == base else numbers * base
 
 
-def share_weights(weights: Weights, groups: Codes) -> Weights:
-    """Give all records of a group the mean of their weights.
+def share_weights(weights: Floats, groups: Integers) -> Floats:
+    """Give all records of a group, numbered from 0, the mean of their weights.
 
-    Parameters
-    ----------
-    weights : float64 ndarray, shape (n,)
-    groups : integer ndarray, shape (n,)
-        The group of each record, from 0, such as strata or `weight_classes`.
-
-    Returns
-    -------
-    float64 ndarray, shape (n,)
-
-    Examples
-    --------
     >>> share_weights(np.array([10.0, 20.0, 7.0]), np.array([0, 0, 1]))
     array([15., 15.,  7.])
     """
@@ -244,29 +197,16 @@ def share_weights(weights: Weights, groups: Codes) -> Weights:
     return means[groups]
 
 
-def weight_classes(weights: Weights, classes: int) -> NDArray[np.int64]:
-    """Return classes of weights of about as many records each, from the smallest on.
+def weight_classes(weights: Floats, classes: int) -> Integers:
+    """Return classes of weights of about as many records each, from 0 without gaps.
 
-    Parameters
-    ----------
-    weights : float64 ndarray, shape (n,)
-    classes : int
-        Number of classes, at least 1. Equal weights stay together, so there may be
-        fewer.
+    The smallest weights come first. Equal ones stay together, so there may be fewer
+    classes.
 
-    Returns
-    -------
-    int64 ndarray, shape (n,)
-        From 0, without gaps.
-
-    Examples
-    --------
     >>> weight_classes(np.array([5.0, 9.0, 7.0, 8.0]), 2)
     array([0, 1, 0, 1])
     """
-    if arguments.whole("classes", classes) < 1:
-        raise ValueError(f"classes={classes}: need at least 1")
     _, inverse, count = np.unique(weights, return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - count / 2
     found = (middle * classes / len(weights)).astype(np.int64)
-    return np.unique(found[inverse.reshape(-1)], return_inverse=True)[1].reshape(-1)
+    return np.unique(found[inverse], return_inverse=True)[1]

@@ -113,6 +113,20 @@ def test_from_one_record_in_a_hundred():
     assert leaks(protected(survey(**many))) == [("c", "unique")]
 
 
+def test_values_that_few_records_share():
+    """Ids of couples, and of units observed more than once, have no unique value."""
+    rng = np.random.default_rng(4)
+    couples = rng.permutation(np.repeat(rng.permutation(10**6)[: N // 2], 2))
+    assert leaks(protected(survey(c=couples))) == [("c", "unique")]
+    assert leaks(protected(survey(c=np.arange(N) // 3))) == []
+    units = {"UNITID": np.arange(N) // 5 * 7}
+    assert leaks(protected(survey(**units))) == [("UNITID", "identifier")]
+    few = {"UNITID": np.arange(N) // 10}
+    assert leaks(protected(survey(**few))) == []
+    result = protected(survey(UNITID=couples), roles={"UNITID": "harmless"})
+    assert result.safe
+
+
 def test_what_is_missing_is_no_value():
     assert protected(survey(c=["a"] * (N - 9) + [None] * 9)).safe
     assert protected(survey(c=[None] * (N - 2) + ["a", "b"])).safe
@@ -120,12 +134,12 @@ def test_what_is_missing_is_no_value():
 
 @pytest.mark.parametrize("level", ["record", "household"])
 def test_values_that_only_one_household_has(level):
-    # Each is shared by its two members, so that no record has one of its own.
+    # Each is shared by its members, so that no record has one of its own.
     of = np.arange(N) // 2
     rng = np.random.default_rng(1)
     shared = {"town": [f"t{i}" for i in of], "hh": of, "own": rng.choice(["a", "b"], N)}
     data = survey(**shared)
-    assert protected(data).safe
+    assert "150 values in 300 records" in protected(data).examination.open[0].text
     if level == "household":
         region = {f"t{i}": "nesw"[i % 4] for i in range(N)}
         data["region"] = [region[town] for town in data["town"]]
@@ -143,11 +157,15 @@ def test_weights_that_name_households(given):
     weight = np.repeat(np.random.default_rng(2).uniform(5, 90, N // 2).round(3), 2)
     data = survey(w=weight, hh=of)
     result = protected(data, weight="w", **({"household": "hh"} if given else {}))
-    assert leaks(result) == [("w", "weight")] * given
+    (leak, *others) = result.examination.open
+    assert (leak.column, leak.kind) == ("w", "weight")
+    assert "make the weights coarser" in leak.advice
     if given:
-        (leak,) = result.examination.open
         assert "no other household has" in leak.text
-        assert "make the weights coarser" in leak.advice
+        assert not others
+    else:  # two records have each weight, and each number of a household
+        assert leak.text == "'w': 150 values in 300 records"
+        assert leaks(result)[1:] == [("hh", "unique")]
     # Coarser ones are not a leak.
     data["w"] = [round(one, -1) + 10 for one in data["w"]]
     assert protected(data, weight="w", household="hh").safe
@@ -378,3 +396,82 @@ def test_the_error_survives_another_process():
     error = UnsafeError("not safe", {"safe": False})
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.figures) == ("not safe", {"safe": False})
+
+
+@pytest.mark.parametrize("name", ["*", "(order)"])
+def test_a_column_with_a_name_that_stands_for_others(name):
+    """To accept it would accept something else, too."""
+    data = {"sex": ["f", "m"] * 50, name: list(range(100))}
+    result = protect(data, ["sex"], k=2)
+    assert [one.column for one in result.examination.open] == [name]
+    with pytest.raises(ValueError, match="is a column, and also stands for"):
+        protect(data, ["sex"], k=2, accept={name: "a reason"})
+
+
+def test_numbers_that_were_swapped_do_not_hide_one_that_was_not():
+    rng = np.random.default_rng(3)
+    data = survey(**{f"x{i}": rng.lognormal(9, 1, N) for i in range(14)})
+    data |= survey(income=rng.lognormal(9, 1, N), debts=rng.lognormal(9, 1, N))
+    swapped = {f"x{i}": "swap:99%" for i in range(14)}
+    noise = dict.fromkeys(("income", "debts"), "noise:1%")
+    (leak,) = protected(data, treat=swapped | noise).examination.open
+    assert leak.kind == "numbers"
+    found = re.search(
+        r"([\d.]+) % of the records are found by the keys and "
+        r"('income', 'debts'|'debts', 'income') alone",
+        leak.text,
+    )
+    far = [
+        ((np.array(data[name])[None] - np.array(one)[:, None]) / np.std(data[name]))
+        for name, one in protected(data, treat=noise).data.items()
+        if name in noise
+    ]
+    # As good as the distances of all pairs of records, without the swapped numbers.
+    nearest = sum(one**2 for one in far).argmin(axis=1)
+    assert float(found[1]) > 90 * np.mean(nearest == np.arange(N)) > 20
+    far = protected(data, treat=swapped | dict.fromkeys(noise, "swap:99%"))
+    assert not any("alone (" in one.text for one in far.examination.leaks)
+
+
+def test_two_columns_that_give_blanked_values_back():
+    """Adults and children add to the size of a household, which was blanked."""
+    rng = np.random.default_rng(3)
+    adults, children = rng.integers(1, 4, N), np.minimum(rng.poisson(0.8, N), 6)
+    data = {
+        "sex": rng.choice(["f", "m"], N).tolist(),
+        "age": rng.integers(0, 5, N).tolist(),
+        "size": (adults + children).tolist(),
+        "adults": adults.tolist(),
+        "children": children.tolist(),
+    }
+    cost = {"size": 1, "sex": 100, "age": 100}
+    settings = {"k": 5, "cost": cost}
+    result = protect(data, ["sex", "age", "size"], **settings)
+    (leak,) = result.examination.open
+    assert set(leak.column.split(" + ")) == {"adults", "children"}
+    assert leak.kind == "reveals"
+    blanked = result.suppressed["size"]
+    assert blanked > 10
+    assert f"together they give back {blanked} hidden values of 'size'" in leak.text
+    for closed in (
+        {"related": {"size": ["adults"]}},
+        {"accept": {"children": "a test"}},
+    ):
+        assert protect(data, ["sex", "age", "size"], **settings, **closed).safe
+    alone = {name: one for name, one in data.items() if name != "adults"}
+    assert protect(alone, ["sex", "age", "size"], **settings).safe
+
+
+def test_two_columns_that_give_altered_numbers_back():
+    rng = np.random.default_rng(3)
+    wages, rents = rng.integers(0, 20, N) * 100, rng.integers(0, 9, N) * 3000
+    data = survey() | {"wages": wages, "rents": rents, "income": wages + rents}
+    (leak,) = [
+        one
+        for one in protected(data, treat={"income": "swap:99%"}).examination.open
+        if one.kind == "reveals"
+    ]
+    assert f"together they give back {N} hidden values of 'income'" in leak.text
+    data["income"] = rng.permutation(data["income"])
+    found = protected(data, treat={"income": "swap:99%"}).examination.open
+    assert not [one for one in found if one.kind == "reveals"]

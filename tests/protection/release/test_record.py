@@ -18,6 +18,7 @@ import pytest
 from riskcore import Recoding, cli, protect
 from riskcore.data.files import arrow, formats
 from riskcore.data.files.argus.metadata import read_metadata
+from riskcore.page import public_protection_page
 from riskcore.protection.release import secret
 from riskcore.protection.release.record import coarse, method_of, read_record
 from riskcore.protection.result import InputCannotBeChecked, OrderCanBeFound
@@ -211,6 +212,44 @@ def test_the_public_record():
     assert not any(len(word) > 30 and " " not in word for word in all_strings(public))
 
 
+def test_published_texts_do_not_name_columns_left_out():
+    data = {"zjob" if name == "job" else name: one for name, one in survey().items()}
+    debts = [i * 10 % 77 for i in range(120)]
+    data |= {"zcode": data["zjob"], "zdebts": debts, "zpay": debts}
+    path = formats.write("s.csv", data)
+    result = protect(
+        path, KEYS, threshold=1.0, accept=ANY_LEAK, roles={"zpay": "numeric"},
+        treat={"zdebts": "noise:10%", "zpay+w": "microaggregate:3"},
+        recodings={"zjob": Recoding.mapping({"a": "b"})}, related={"age": ["zcode"]},
+    )  # fmt: skip
+
+    def published(drop):
+        record = result.write(
+            "safe.csv", public_record="p.json", drop=drop, overwrite=True
+        )
+        page = public_protection_page(result, drop=drop)
+        return [record["verdict"], Path("p.json").read_text(), page]
+
+    for name in ("zdebts", "zjob", "zcode", "zpay"):
+        assert all(name in text for text in published([])[1:])
+        texts = published([name])
+        assert not any(name in text for text in texts)
+    assert "zpay + w" in json.loads(published([])[1])["treated"]
+    assert "w" in json.loads(texts[1])["treated"]
+    # Keys are named by the goals.
+    assert "age" in json.loads(published(["age"])[1])["sets"][0]
+
+
+def test_limits_that_are_quantiles_are_published_as_quantiles():
+    data = survey() | {"pay": [str(i) for i in range(1000, 1120)]}
+    top = Recoding.top_bottom(top="95%", top_label="more")
+    result = protect(data, KEYS, threshold=1.0, accept=ANY_LEAK, recodings={"pay": top})
+    result.write("safe.csv", public_record="p.json")
+    assert json.loads(Path("p.json").read_text())["recodings"] == {
+        "pay": {"kind": "top and bottom", "quantiles": "top:95%=more"}
+    }
+
+
 def test_kinds_of_recodings():
     assert method_of(Recoding.truncation(2)) == {"kind": "truncation", "characters": 2}
     assert method_of(Recoding.mapping({"1": "2"})) == {"kind": "mapping"}
@@ -350,7 +389,9 @@ def test_new_ids(target, shuffle):
     members, ids = households(target)
     assert members == households("s.csv")[0]
     assert ids == {str(i) for i in range(1, 41)}
-    assert result.data["hh"].to_pylist() == survey()["hh"]
+    old, new = survey()["hh"], result.data["hh"].to_pylist()
+    by_appearance = {id: str(i + 1) for i, id in enumerate(dict.fromkeys(old))}
+    assert new == [by_appearance[id] for id in old]
     kept = result.write(f"kept-{target}", renumber=())
     assert kept["output"]["renumbered"] == []
     assert households(f"kept-{target}")[1] == set(survey()["hh"])

@@ -10,7 +10,7 @@ from riskcore.protection.treatments.rules import Treatment
 def treated(words, values, weights=None):
     rule = Treatment.of("x", words)
     values = np.asarray(values, float)
-    return treated_columns({"x": values}, {("x",): rule}, weights=weights)["x"]
+    return treated_columns({"x": values}, {("x",): [rule]}, weights=weights)["x"]
 
 
 def test_bands_begin_at_their_break():

@@ -20,7 +20,7 @@ def treated(words, *columns, **more):
     names = tuple("abc"[: len(columns)])
     columns = dict(zip(names, (np.asarray(x, float) for x in columns), strict=True))
     rule = Treatment.of("x", words)
-    return list(treated_columns(columns, {names: rule}, **more).values())
+    return list(treated_columns(columns, {names: [rule]}, **more).values())
 
 
 def sse(x, group):

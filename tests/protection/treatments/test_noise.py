@@ -8,7 +8,6 @@ import pytest
 
 from riskcore.protection.release.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
-from riskcore.protection.treatments.noise import _cholesky
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.rules import Treatment
 
@@ -19,7 +18,7 @@ def treated(words, *columns, **more):
     names = tuple("abc"[: len(columns)])
     columns = dict(zip(names, (np.asarray(x, float) for x in columns), strict=True))
     rule = Treatment.of("x", words)
-    found = treated_columns(columns, {names: rule}, secret=SECRET, **more)
+    found = treated_columns(columns, {names: [rule]}, secret=SECRET, **more)
     return list(found.values())
 
 
@@ -117,12 +116,6 @@ def test_correlated_noise_needs_records():
 
 def test_a_single_value_has_no_deviation():
     assert treated("noise:20%", [5, np.nan])[0][0] == 5
-
-
-def test_the_factor_of_a_covariance():
-    rng = np.random.default_rng(7)
-    matrix = np.cov(rng.normal(size=(4, 9)))
-    assert np.allclose(_cholesky(matrix.tolist()), np.linalg.cholesky(matrix))
 
 
 def test_the_same_bits_on_every_machine():

@@ -13,7 +13,7 @@ def treated(words, values, seed=1, **more):
     rule = Treatment.of("x", words)
     found = treated_columns(
         {"x": np.asarray(values, float)},
-        {("x",): rule},
+        {("x",): [rule]},
         secret=secret_of_seed(seed),
         **more,
     )

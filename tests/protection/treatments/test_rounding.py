@@ -13,7 +13,7 @@ from riskcore.protection.treatments.rules import Treatment
 def treated(words, values, secret=None):
     rule = Treatment.of("x", words)
     values = np.asarray(values, float)
-    return treated_columns({"x": values}, {("x",): rule}, secret=secret)["x"]
+    return treated_columns({"x": values}, {("x",): [rule]}, secret=secret)["x"]
 
 
 def test_nearest_multiples_halves_to_the_even_one():

@@ -22,6 +22,10 @@ RULES = [
     "bands:0,1000,2000", "bands:0,1000=mean", "bands:0,10=1,2,3", "bands:5",
     "microaggregate:3", "microaggregate:5:within=REGION+SEX", "swap:5%",
     "swap:0.1%:within=REGION", "noise:10%", "noise:150%:correlated",
+    "pram:0.8", "pram:0:invariant", "pram:0.25:invariant:within=AREA+SEX",
+    "swap-areas:2%", "swap-areas:0.5%:within=SIZE+AGE", "round-weights:10",
+    "round-weights:0.5:within=A+B", "share-weights:5", "share-weights:1:within=A",
+    "rake:sex,f,510;sex,m,490.5",
 ]  # fmt: skip
 
 
@@ -36,9 +40,7 @@ def test_a_rule_comes_back_from_its_words_and_from_json(words):
 
 
 def test_every_kind_is_tried_here():
-    numeric = ("bands", "bottom", "microaggregate", "noise", "round", "swap", "top")
-    assert set(numeric) <= set(KINDS)
-    assert {words.partition(":")[0] for words in RULES} == set(numeric)
+    assert {words.partition(":")[0] for words in RULES} == set(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +81,21 @@ def test_every_kind_is_tried_here():
         ("noise:0%", "need a share above 0 %"),
         ("noise:1000%", "below 1000 %"),
         ("noise:", "'' is not a share"),
+        ("pram", "is not a probability such as 0.8"),
+        ("pram:1", "1: need a probability in [0, 1)"),
+        ("pram:-0.1", "need a probability"),
+        ("pram:0.8:invariant=yes", "takes no value"),
+        ("pram:0.8:alpha=0.5", "use invariant or within"),
+        ("swap-areas", "'' is not a share such as 5%"),
+        ("swap-areas:2", "'2' is not a share"),
+        ("swap-areas:0%", "need a share above 0 %"),
+        ("round-weights:0", "need a number above 0"),
+        ("round-weights", "'' is not a base such as 10"),
+        ("share-weights:0", "need a whole number of at least 1"),
+        ("share-weights:a", "'a' is not a number of classes"),
+        ("rake:area,a", "need a column, a category and its total"),
+        ("rake:area,a,x;area,b,1", "not a total of area"),
+        ("rake:area,a,1;area,a,2", "area a appears twice"),
     ],
 )
 def test_words_that_are_no_rule_are_refused_with_the_column(words, message):
@@ -126,10 +143,13 @@ def test_only_words_are_a_rule(given):
         {"kind": "top", "limit": None, "share": None, "records": 3.0, "becomes": 1},
         {"kind": "top", "limit": 5, "share": None, "records": None, "becomes": "x"},
         {"kind": "top", "limit": 5, "share": None, "records": None, "becomes": [1]},
+        {"kind": "rake", "totals": []},
+        {"kind": "rake", "totals": [["sex", 1, 2]]},
+        {"kind": "rake", "totals": [["a", "b"]]},
     ],
 )  # fmt: skip
 def test_json_that_is_no_rule_is_refused(plain):
-    said = r"is not a rule|need|give one|breaks|give a base"
+    said = r"is not a rule|need|give one|breaks|give a base|totals"
     with pytest.raises(ValueError, match=said):
         Treatment.from_dict(plain)
 
@@ -153,9 +173,10 @@ def test_the_public_phrase_tells_no_number_that_may_come_from_the_data():
         rule = Treatment.of("x", words)
         assert "48213.5" in rule.describe(public=False)
         assert "48213.5" not in rule.describe(public=True)
-    swap = Treatment.of("x", "swap:7.5%")
-    assert "7.5" in swap.describe(public=False)
-    assert "7.5" not in swap.describe(public=True)
+    for words in ("swap:7.5%", "swap-areas:7.5%:within=A"):
+        rule = Treatment.of("x", words)
+        assert "7.5" in rule.describe(public=False)
+        assert "7.5" not in rule.describe(public=True)
     assert "48213.5" not in Treatment.of("x", "top:1%=48213.5").describe(public=True)
 
 
@@ -165,7 +186,8 @@ def test_what_may_be_false_and_what_is_random():
     assert alters == {
         words
         for words in RULES
-        if words.startswith(("microaggregate", "swap", "noise")) or "unbiased" in words
+        if words.startswith(("microaggregate", "swap", "noise", "pram", "round-"))
+        or "unbiased" in words
     }
     assert {words for words, rule in kinds.items() if rule.random} == {
         words for words in alters if not words.startswith("microaggregate")
@@ -188,9 +210,6 @@ def test_rules_of_a_list_keep_their_order():
 @pytest.mark.parametrize(
     ("treat", "message"),
     [
-        ({"c": "round:10"}, "the file has no column c"),
-        ({"a+c": "microaggregate:3"}, "the file has no column c"),
-        ({"a": "swap:5%:within=Z"}, "the file has no column Z"),
         ({"a": "swap:5%:within=a"}, "a cannot be a stratum as well"),
         ({"a+b": "round:10"}, "this rule takes one column"),
         ({"a+b": "noise:10%"}, "this rule takes one column"),
@@ -273,6 +292,26 @@ def test_uniform_numbers_never_reach_their_ends():
             "covariances kept",
             "with noise of 10 % of the standard deviation, zeros kept, means and "
             "covariances kept",
+        ),
+        (
+            "pram:0.25:invariant:within=A",
+            "post-randomized in two steps, kept with 0.25 within A",
+            "post-randomized",  # who knows the matrix can undo it on average
+        ),
+        (
+            "round-weights:0.5:within=A",
+            "rounded to multiples of 0.5, keeping the sum",
+            "rounded to multiples of 0.5, keeping the sum",
+        ),
+        (
+            "share-weights:5",
+            "replaced by the means of 5 classes",
+            "replaced by the means of 5 classes",
+        ),
+        (
+            "share-weights:1:within=A",
+            "replaced by the mean within A",
+            "replaced by the mean within A",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from riskcore.protection.treatments.rules import Treatment
 def treated(words, values, weights=None):
     rule = Treatment.of("x", words)
     values = np.asarray(values, float)
-    return treated_columns({"x": values}, {("x",): rule}, weights=weights)["x"]
+    return treated_columns({"x": values}, {("x",): [rule]}, weights=weights)["x"]
 
 
 def test_values_beyond_a_limit_become_it():
