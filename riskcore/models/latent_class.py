@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -21,14 +22,19 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
+from riskcore.core.special.lanes import LANES
+from riskcore.data.count import count
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import ONE_CELL, CellModel
-from riskcore.models.cell_table import CellTable, occurring
+from riskcore.models.cell_table import CellTable, Positions, occurring
 from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
     MOST_CLASSES,
+    ROW_LOG_SCALE,
     add_expectations,
+    add_rows,
     write_probabilities,
+    write_rows,
     write_without,
 )
 from riskcore.models.overdispersion import kind_of
@@ -45,7 +51,7 @@ OWN = 0.5  # of its own record a cell's prior leaves out; notes/cell_models.md
 TOLERANCE = 1e-5  # gain of the log-likelihood by a cycle, per record
 _CYCLES = 2000
 _FIRST, _ON_PATH = 8, 60  # cycles of each start, and of the best start on the path
-_PARTS, _PER_PART = 16, 4096  # of cells, whose sums are added in order
+_PARTS, _PER_PART = 8, 2**14  # of cells, whose sums are added in order
 _KEPT = 0.1  # least share of the EM parameter after an extrapolation
 _ROUNDING = 2.0**-40
 
@@ -283,7 +289,7 @@ class LatentClass(CellModel):
         own = np.flatnonzero(there)
         if not len(own):
             return found
-        prior = Sample.of(sample, 1).prior
+        prior = _prior(sample)
         positions, keys = table.some(own).positions, len(table.levels)
         share, theta = (np.ascontiguousarray(each) for each in self.mixture)
         without = np.empty(len(own))
@@ -309,8 +315,7 @@ class LatentClass(CellModel):
         return found
 
     def _refitted(self, records: Ints) -> Self:
-        whole = Sample.of(self.sample, usual_threads())
-        sample = replace(whole, records=records.astype(np.float64))
+        sample = Sample.of(self.sample, usual_threads()).with_records(records)
         mixture = self.mixture
         for _ in range(STEPS):
             mixture = _step(sample, mixture)[0]
@@ -326,17 +331,39 @@ class LatentClass(CellModel):
 # --- the ascent --------------------------------------------------------------------
 
 
+class Half(NamedTuple):
+    """The distinct combinations of half of the keys.
+
+    Attributes
+    ----------
+    positions : int32 ndarray, shape (R, keys of the half)
+        Rows of theta.
+    place : int32 ndarray, shape (K,)
+        The combination of each cell.
+    """
+
+    positions: Positions
+    place: Positions
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
     """Cells as the kernels take them, and the prior.
 
-    ``prior`` has the records of the prior in each category, ``occurs`` the categories
-    with records; ``parts`` are the ranges of cells that are summed separately, which
-    depend on K alone.
+    A cell is a pair of combinations, one of each half of the keys, and there are far
+    fewer combinations than cells. Cells are in the order of their first ones, which
+    ``begins`` divides; ``order`` is that of the table's cells. ``prior`` has the records
+    of the prior in each category, ``occurs`` the categories with records; ``parts`` are
+    the ranges of combinations that are summed separately, which depend on the cells
+    alone.
     """
 
     table: CellTable
     records: Floats
+    first: Half
+    second: Half
+    order: Ints
+    begins: Ints
     prior: Floats
     occurs: NDArray[np.bool_]
     parts: list[tuple[int, int]]
@@ -345,16 +372,60 @@ class Sample:
     @classmethod
     def of(cls, table: CellTable, threads: int) -> Sample:
         """Return the cells of a table."""
-        counts = table.counts
+        mine, others = _halves(table.levels)
+        first = _half(table, mine)
+        order = np.argsort(first.place, kind="stable")
+        first = first._replace(place=first.place[order])
+        second = _half(table, others)
+        begins = np.searchsorted(first.place, np.arange(len(first.positions) + 1))
         parts = min(max(len(table) // _PER_PART, 1), _PARTS)
+        cuts = np.searchsorted(begins, [stop for _, stop in parts_of(len(table), parts)])
         return cls(
             table,
-            table.records.astype(np.float64),
-            PSEUDO * counts / table.n,
-            counts > 0.0,
-            parts_of(len(table), parts),
+            table.records[order].astype(np.float64),
+            first,
+            second._replace(place=second.place[order]),
+            order,
+            begins,
+            _prior(table),
+            table.counts > 0.0,
+            list(pairwise([0, *cuts.tolist()])),
             threads,
         )
+
+    def with_records(self, records: Ints) -> Sample:
+        """Return the sample with other numbers of records of its cells."""
+        return replace(self, records=records[self.order].astype(np.float64))
+
+
+def _halves(levels: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Split the keys into halves with about equally many combinations."""
+    halves: tuple[list[int], list[int]] = [], []
+    sizes = [1.0, 1.0]
+    for key in sorted(range(len(levels)), key=lambda key: -levels[key]):
+        smaller = int(sizes[1] < sizes[0])
+        halves[smaller].append(key)
+        sizes[smaller] *= levels[key]
+    return halves
+
+
+def _half(table: CellTable, keys: list[int]) -> Half:
+    """Return the combinations of some keys."""
+    if not keys:
+        return Half(np.zeros((1, 0), np.int32), np.zeros(len(table), np.int32))
+    codes = [table.codes[key].astype(np.uint32) for key in keys]
+    found = count(codes, [table.levels[key] for key in keys])
+    columns = [
+        np.asarray(code).astype(np.int32) + table.starts[key]
+        for code, key in zip(found.codes, keys, strict=True)
+    ]
+    positions = np.stack(columns, axis=1).astype(np.int32)
+    return Half(positions, found.inverse.astype(np.int32))
+
+
+def _prior(table: CellTable) -> Floats:
+    """Return the records of the prior in each category."""
+    return PSEUDO * table.counts / table.n
 
 
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
@@ -395,36 +466,66 @@ def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
     These are the log-likelihood without and with the logarithm of the prior.
     """
     table, classes = sample.table, len(mixture.share)
-    share, theta = mixture
+    share, theta = _padded(mixture)
+    wide = len(share)
+    first, second = sample.first, sample.second
+    rows, keys = second.positions.shape
+    products, scaled = np.empty((rows, wide)), np.empty(rows)
+    write_rows(second.positions, rows, keys, wide, theta, products, scaled)
 
-    def expect(start: int, stop: int) -> tuple[Floats, Floats]:
-        sums, likelihood = np.zeros((len(theta), classes)), np.zeros(3)
+    def expect(start: int, stop: int) -> tuple[Floats, Floats, Floats]:
+        sums, second_sums = np.zeros(theta.shape), np.zeros((rows, wide))
+        likelihood = np.zeros(4)
         add_expectations(
-            table.positions,
+            first.positions,
+            sample.begins,
+            first.positions.shape[1],
+            second.place,
             sample.records,
             start,
             stop,
-            len(table.levels),
-            classes,
+            wide,
             share,
             theta,
+            products,
             sums,
+            second_sums,
             likelihood,
         )
-        return sums, likelihood
+        return sums, second_sums, likelihood
 
-    found = in_threads(sample.threads, expect, sample.parts)
-    sums, likelihood = found[0]
-    for more, its in found[1:]:
-        sums += more
-        likelihood += its
+    sums, second_sums, likelihood = _added(
+        in_threads(sample.threads, expect, sample.parts)
+    )
+    add_rows(second.positions, rows, keys, wide, second_sums * products, sums)
+    if scaled.any():
+        likelihood[3] += float(sample.records @ scaled[second.place])
+    sums = sums[:, :classes]
     impossible = likelihood[2] > 0.0
     height = -math.inf if impossible else float(likelihood[0] + likelihood[1])
+    height -= ROW_LOG_SCALE * likelihood[3]
     in_class = sums[: table.levels[0]].sum(axis=0)
-    logs = log(theta[sample.occurs]).sum(axis=1)
+    logs = log(mixture.theta[sample.occurs]).sum(axis=1)
     prior = float((sample.prior[sample.occurs] * logs).sum())
     moved = (sums + sample.prior[:, np.newaxis]) / (in_class + PSEUDO)
     return Mixture(in_class / in_class.sum(), moved), height, height + prior
+
+
+def _padded(mixture: Mixture) -> tuple[Floats, Floats]:
+    """Return shares and thetas with classes of no records, to whole vectors."""
+    classes = len(mixture.share)
+    wide = -(-classes // LANES) * LANES
+    share, theta = np.zeros(wide), np.zeros((len(mixture.theta), wide))
+    share[:classes], theta[:, :classes] = mixture
+    return share, theta
+
+
+def _added(parts: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
+    """Add arrays in the order of the parts, to those of the first."""
+    for more in parts[1:]:
+        for total, part in zip(parts[0], more, strict=True):
+            total += part
+    return parts[0]
 
 
 def _extrapolated(
