@@ -30,12 +30,11 @@ from riskcore.core.special.gamma.functions import (
     exp,
     expm1,
     log,
-    log1p,
-    log1pmx,
     log_rising_excess,
 )
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.codes import Ints
+from riskcore.models.overdispersion_kernels import MANY, add_heights, add_slopes
 from riskcore.models.solve import EXACT, positive_root
 
 Floats = NDArray[np.float64]
@@ -185,23 +184,49 @@ def _power_law(
     m: Floats, f: Floats, exponents: tuple[float, ...], start: float, tolerance: float
 ) -> tuple[float, float]:
     """Return the most likely a and b, from the seen cells."""
+    cells = _Cells(m, f)
     best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist())
     for exponent in exponents:
         each = _power(m, exponent)
 
         def score(a: float, each: Floats = each) -> float:
-            slopes = _slopes(m, f, a * each)
-            return math.fsum(slopes.tolist())
+            return cells.slope(a, each)
 
         if not score(_LARGEST) < 0.0:
             continue  # it rises to the Poisson law
         a = positive_root(score, start, tolerance)
         if math.isnan(a):
             continue
-        height = math.fsum(_truncated(m, f, a * each).tolist())
+        height = cells.height(a, each)
         if height > highest:
             best, highest = (a, exponent), height
     return best
+
+
+class _Cells:
+    """Likelihood of the frequencies of cells, given that they are seen.
+
+    The law is negative binomial, of means m and shapes a times ``each``.
+    """
+
+    def __init__(self, m: Floats, f: Floats) -> None:
+        self.m, self.f, self.log_m = m, f, log(m)
+        self.large = np.flatnonzero(f > MANY)
+
+    def height(self, a: float, each: Floats) -> float:
+        """Return the sum of log P(f | f > 0) + log f!."""
+        sums = np.zeros(2)
+        add_heights(self.m, self.log_m, self.f, each, a, len(self.m), sums)
+        more = log_rising_excess(a * each[self.large], self.f[self.large])
+        return math.fsum([*sums.tolist(), *more.tolist()])
+
+    def slope(self, a: float, each: Floats) -> float:
+        """Return a times the derivative of `height` by a; no term cancels."""
+        sums = np.zeros(2)
+        add_slopes(self.m, self.f, each, a, len(self.m), sums)
+        t = a * each[self.large]
+        more = -t * digamma_deficit(t, self.f[self.large])
+        return math.fsum([*sums.tolist(), *more.tolist()])
 
 
 def _power(x: Floats, exponent: float) -> Floats:
@@ -214,30 +239,7 @@ def _power(x: Floats, exponent: float) -> Floats:
     return found
 
 
-def _truncated(m: Floats, f: Floats, t: Floats) -> Floats:
-    """Return log P(f | f > 0) + log f!, negative binomial of mean m and shape t."""
-    rate = log1p(m / t)
-    seen = -expm1(-t * rate)
-    height: Floats = (
-        log_rising_excess(t, f) + f * (log(m) - rate) - t * rate - log(seen)
-    )
-    return height
-
-
 def _poisson(m: Floats, f: Floats) -> Floats:
     """Return log P(f | f > 0) + log f! of a Poisson law."""
     height: Floats = f * log(m) - m - log(-expm1(-m))
     return height
-
-
-def _slopes(m: Floats, f: Floats, t: Floats) -> Floats:
-    """Return t times the derivative of `_truncated` by t; no term cancels."""
-    x = m / t
-    odds = x / (1.0 + x)
-    # log(1+x) - x/(1+x), twice near x^2/2.
-    bend = log1pmx(x) + x * odds
-    seen = -expm1(-t * log1p(x))
-    slopes: Floats = f * odds - t * bend / seen
-    shared = f > 1.0  # of one record the deficit is 0
-    slopes[shared] -= t[shared] * digamma_deficit(t[shared], f[shared])
-    return slopes
