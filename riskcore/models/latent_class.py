@@ -631,10 +631,13 @@ def _best_of(
     sample: Sample, classes: int, starts: int, before: Mixture | None
 ) -> tuple[Ascent, int]:
     """Climb a little from each start, then on from the best; return also all passes."""
-    tries = [
-        ascend(sample, begin, _FIRST)
-        for begin in _starts(sample, classes, starts, before)
-    ]
+    alone = replace(sample, threads=1)
+
+    def climb(begin: Mixture) -> Ascent:
+        return ascend(alone, begin, _FIRST)
+
+    begins = _starts(sample, classes, starts, before)
+    tries = in_threads(sample.threads, climb, [(begin,) for begin in begins])
     best = max(tries, key=lambda one: one.heights[-1])
     found = ascend(sample, best.mixture, _ON_PATH)
     return found, found.iterations + sum(one.iterations for one in tries)
