@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import counted
 from riskcore.core.risk import prior
 from riskcore.core.special.gamma.functions import exp, log, log1p
@@ -30,9 +31,10 @@ from riskcore.models.overdispersion import (
     Overdispersion,
     fit_overdispersion,
     kind_of,
+    part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.models.solve import root
+from riskcore.models.solve import EXACT, root
 
 Floats = NDArray[np.float64]
 
@@ -186,6 +188,10 @@ class CellModel(ABC):
         """
         return self._probability(table)
 
+    def _prior_probability_of(self, cells: Ints) -> Floats:
+        """Return pi for the prior of some cells of the sample, by their positions."""
+        return self._prior_probability(self.sample)[cells]
+
     @abstractmethod
     def _refitted(self, records: Ints) -> Self:
         """Return the model fitted to other records of its cells, starting from self."""
@@ -211,8 +217,7 @@ class CellModel(ABC):
         kind = kind_of(kind)
         if not self.converged:
             return self
-        pi = self._prior_probability(self.sample)
-        found = fit_overdispersion(pi, self.sample.records, kind)
+        found = self._fitted_overdispersion(self.sample.records, kind)
         return replace(
             self,
             overdispersion=found,
@@ -222,11 +227,24 @@ class CellModel(ABC):
 
     def _dispersed_again(self, records: Ints) -> Self:
         """Return the model with the overdispersion of other records of the sample."""
-        pi = self._prior_probability(self.sample)
         old = self.overdispersion
         start = 1.0 if old.poisson else old.scale
-        found = fit_overdispersion(pi, records, old.kind, start=start, tolerance=_ROUGH)
+        found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
         return replace(self, overdispersion=found)
+
+    def _fitted_overdispersion(
+        self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
+    ) -> Overdispersion:
+        """Return the most likely law for records of the sample's cells."""
+        cells = part_of(records, kind)
+        return fit_overdispersion(
+            self._prior_probability_of(cells),
+            records[cells],
+            kind,
+            start=start,
+            tolerance=tolerance,
+            n=int(records.sum()),
+        )
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.
@@ -515,7 +533,8 @@ class CellModel(ABC):
 
         Student's law is used, as the spread is known from few groups.
         """
-        found = [figure(model) for model in self._replicates(groups)]
+        models = self._replicates(groups)
+        found = in_threads(usual_threads(), figure, [(model,) for model in models])
         mean = math.fsum(found) / groups
         squares = math.fsum((one - mean) ** 2 for one in found)
         spread = math.sqrt((groups - 1) / groups * squares)
@@ -529,13 +548,14 @@ class CellModel(ABC):
         """Return the models fitted without each group of records."""
         if groups not in self._fits_without:
             cell, group = groups_of(self.sample.records, groups)
-            self._fits_without[groups] = [
-                self._refitted(
-                    self.sample.records
-                    - np.bincount(cell[group == each], minlength=len(self.sample))
-                )
-                for each in range(groups)
-            ]
+
+            def without(each: int) -> Self:
+                gone = np.bincount(cell[group == each], minlength=len(self.sample))
+                return self._refitted(self.sample.records - gone)
+
+            calls = [(each,) for each in range(groups)]
+            found = in_threads(usual_threads(), without, calls)
+            self._fits_without[groups] = found
         return self._fits_without[groups]
 
     def _as_groups(self, groups: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -277,27 +278,29 @@ class LatentClass(CellModel):
 
     def _prior_probability(self, table: CellTable) -> Floats:
         sample = self.sample
-        there = np.ones(len(sample), np.bool_)
-        if self.left_out is not None:
-            there = sample.records > self.left_out
-        if table is not sample:
-            place = table.places_in(sample)
-            there = (place >= 0) & there[place]
-        gone = 0 if self.left_out is None else int(self.left_out.sum())
-        # Other cells, and cells of fewer keys, have no record in the fit.
+        if table is sample:
+            return self._prior_probability_of(np.arange(len(sample)))
+        place = table.places_in(sample)
         found = probability(table, self.mixture)
-        own = np.flatnonzero(there)
-        if not len(own):
-            return found
-        prior = _prior(sample)
-        positions, keys = table.some(own).positions, len(table.levels)
+        known = np.flatnonzero(place >= 0)
+        found[known] = self._prior_probability_of(place[known])
+        return found
+
+    def _prior_probability_of(self, cells: Ints) -> Floats:
+        sample = self.sample
+        gone, own = 0, np.full(len(cells), OWN)
+        if self.left_out is not None:
+            gone = int(self.left_out.sum())
+            # Some cells have no record in the fit.
+            own[sample.records[cells] <= self.left_out[cells]] = 0.0
+        positions, keys = sample.positions[cells], len(sample.levels)
         share, theta = (np.ascontiguousarray(each) for each in self.mixture)
-        without = np.empty(len(own))
+        prior, found = _prior(sample), np.empty(len(cells))
 
         def write(start: int, stop: int) -> None:
             write_without(
                 positions,
-                OWN,
+                own,
                 start,
                 stop,
                 keys,
@@ -307,21 +310,25 @@ class LatentClass(CellModel):
                 float(sample.n - gone),
                 PSEUDO,
                 prior,
-                without,
+                found,
             )
 
-        in_threads(usual_threads(), write, parts_of(len(own), 2))
-        found[own] = without
+        in_threads(usual_threads(), write, parts_of(len(cells), 2))
         return found
 
     def _refitted(self, records: Ints) -> Self:
-        sample = Sample.of(self.sample, usual_threads()).with_records(records)
+        sample = self._alone.with_records(records)
         mixture = self.mixture
         for _ in range(STEPS):
             mixture = _step(sample, mixture)[0]
         out = self.sample.records - records
         model = replace(self, mixture=mixture, left_out=out)
         return model._dispersed_again(records)
+
+    @cached_property
+    def _alone(self) -> Sample:
+        """The sample, for fits that run on several threads at once."""
+        return Sample.of(self.sample, 1)
 
     def _describe(self) -> str:
         classes = f"{self.classes} class{'es' if self.classes > 1 else ''}"

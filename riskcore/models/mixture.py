@@ -51,6 +51,15 @@ def _joint(
 
 
 @kernel
+def _unscaled(total: float, scaled: float) -> float:
+    """Return a sum of `_joint` as a probability."""
+    while scaled > 0.0:
+        total /= _SCALE
+        scaled -= _LOG_SCALE
+    return total
+
+
+@kernel
 def _write_row(
     row: int, codes: Any, keys: int, classes: int, theta: Any, out: Any, first: int
 ) -> float:
@@ -183,19 +192,16 @@ def write_probabilities(
     joint = stack()
     for k in range(start, stop):
         total, scaled = _joint(k, codes, keys, classes, share, theta, joint)
-        while scaled > 0.0:
-            total /= _SCALE
-            scaled -= _LOG_SCALE
-        probability[k] = total
+        probability[k] = _unscaled(total, scaled)
 
 
 @native(
-    "int32*, float64, int64, int64, int64, int64, float64*, float64*, float64, "
+    "int32*, float64*, int64, int64, int64, int64, float64*, float64*, float64, "
     "float64, float64*, float64*"
 )
 def write_without(
     codes: Any,
-    part: float,
+    part: Any,
     start: int,
     stop: int,
     keys: int,
@@ -215,17 +221,19 @@ def write_without(
     """
     joint = stack()
     for k in range(start, stop):
-        total, _ = _joint(k, codes, keys, classes, share, theta, joint)
+        total, scaled = _joint(k, codes, keys, classes, share, theta, joint)
+        if part[k] == 0.0:
+            probability[k] = _unscaled(total, scaled)
+            continue
         pi = 0.0
         for c in range(classes):
-            gone = part * joint[c] / total if total > 0.0 else 0.0
+            gone = part[k] * joint[c] / total if total > 0.0 else 0.0
             size = n * share[c]
             left = size - gone if size > gone else 0.0
-            one = left / (n - part)
+            one, inverse = left / (n - part[k]), 1.0 / (left + pseudo)
             for j in range(keys):
                 at = codes[k * keys + j]
                 seen = theta[at * classes + c] * (size + pseudo) - gone
-                seen = seen if seen > prior[at] else prior[at]
-                one *= seen / (left + pseudo)
+                one *= max(seen, prior[at]) * inverse
             pi += one
         probability[k] = pi

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +127,24 @@ class Overdispersion:
         return f"<Overdispersion: shape {self.scale:.5g} (n pi)^{self.exponent:g}>"
 
 
+def part_of(records: Ints, kind: str) -> Ints:
+    """Return the positions of the cells to which a law is fitted, of all cells."""
+    seen = (records > 0) & (kind != "none")
+    if kind == "power" and len(records) > _CELLS:
+        seen &= _in_part(len(records))
+    return np.flatnonzero(seen)
+
+
+@lru_cache(maxsize=2)
+def _in_part(cells: int) -> NDArray[np.bool_]:
+    """Return a mask of a random part of the cells, by their places alone.
+
+    So they are the same cells if some records are left out.
+    """
+    _, place = groups_of(np.ones(cells, np.int64), cells)
+    return place < _CELLS
+
+
 def fit_overdispersion(
     probability: Floats,
     records: Ints,
@@ -133,15 +152,12 @@ def fit_overdispersion(
     exponents: tuple[float, ...] = EXPONENTS,
     start: float = 1.0,
     tolerance: float = EXACT,
+    n: int | None = None,
 ) -> Overdispersion:
-    """Return the most likely law of the shape."""
+    """Return the most likely law of the shape, from cells of a sample of n records."""
     kind = kind_of(kind)
-    n = int(records.sum())
+    n = int(records.sum()) if n is None else n
     seen = records > 0
-    if kind == "power" and len(records) > _CELLS:
-        # By the place of the cell: the same cells if some records are left out.
-        _, place = groups_of(np.ones(len(records), np.int64), len(records))
-        seen &= place < _CELLS
     pi = np.maximum(probability[seen], _NONE)
     f = records[seen].astype(np.float64)
     if kind == "none":
