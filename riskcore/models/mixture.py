@@ -12,15 +12,15 @@ from typing import Any
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.elementary import log
 from riskcore.core.special.floats import stack, two_sum
-from riskcore.core.special.lanes import add_multiple, product
+from riskcore.core.special.lanes import add_multiple, multiply, product
 
 MOST_CLASSES = 256  # fit in one stack buffer of the kernels
 # A product of many small factors is scaled before it can underflow.
 _SMALL, _SCALE, _BITS = 2.0**-400, 2.0**400, 400
 _LOG_SCALE = 277.25887222397812  # 400 log 2
 _EACH = 4  # keys between two checks: theta >= 2^-106 in every fit
-# Of the products of half of the keys, the largest of all classes stays above 2^-32.
-_SMALL_ROW, _ROW_SCALE = 2.0**-32, 2.0**32
+# Products of half of the keys are scaled if the squares of all classes add to less.
+_SMALL_SQUARES, _ROW_SCALE = 2.0**-64, 2.0**32
 ROW_LOG_SCALE = 22.18070977791825  # 32 log 2
 _LEAST = 2.0**-960  # of the product of both halves; records divided by it are finite
 
@@ -69,16 +69,14 @@ def _write_row(
     """
     scaled = 0.0
     for j in range(keys):
-        at = codes[row * keys + j] * classes
-        largest = 0.0
-        for c in range(classes):
-            out[first + c] *= theta[at + c]
-            largest = max(largest, out[first + c])
-        while 0.0 < largest < _SMALL_ROW:
-            for c in range(classes):
-                out[first + c] *= _ROW_SCALE
-            largest *= _ROW_SCALE
-            scaled += 1.0
+        multiply(theta, codes[row * keys + j] * classes, out, first, classes)
+        if j % _EACH == _EACH - 1 or j == keys - 1:
+            squares = product(out, first, out, first, classes)
+            while 0.0 < squares < _SMALL_SQUARES:
+                for c in range(first, first + classes):
+                    out[c] *= _ROW_SCALE
+                squares = product(out, first, out, first, classes)
+                scaled += 1.0
     return scaled
 
 
@@ -103,8 +101,7 @@ def add_rows(
     for row in range(rows):
         for j in range(keys):
             at = codes[row * keys + j] * classes
-            for c in range(classes):
-                sums[at + c] += values[row * classes + c]
+            add_multiple(1.0, values, row * classes, sums, at, classes)
 
 
 @native(
@@ -167,12 +164,10 @@ def add_expectations(
             weight = f / total
             add_multiple(weight, second, other, back, 0, classes)
             add_multiple(weight, first, 0, second_sums, other, classes)
-        for c in range(classes):
-            back[c] *= first[c]
+        multiply(first, 0, back, 0, classes)
         for j in range(keys):
             at = codes[row * keys + j] * classes
-            for c in range(classes):
-                sums[at + c] += back[c]
+            add_multiple(1.0, back, 0, sums, at, classes)
     likelihood[0], rest = two_sum(likelihood[0], log(product_of_uniques))
     likelihood[1] += rest
 

@@ -91,3 +91,25 @@ def add_multiple(
     for i in range(n):
         y[y_first + i] += factor * x[x_first + i]
     return factor
+
+
+def _emit_multiply(
+    builder: Any, x: Any, x_first: Any, y: Any, y_first: Any, n: Any
+) -> Any:
+    from llvmlite import ir
+
+    with _by_four(builder, n) as (index, _):
+        one = builder.load(_four(builder, x, x_first, index), align=8)
+        at = _four(builder, y, y_first, index)
+        builder.store(builder.fmul(builder.load(at, align=8), one), at, align=8)
+    return ir.Constant(n.type, 0)
+
+
+@primitive(
+    "int64(CPointer(float64), int64, CPointer(float64), int64, int64)", _emit_multiply
+)
+def multiply(x: Any, x_first: int, y: Any, y_first: int, n: int) -> int:
+    """Multiply n numbers of a row by those of another, the first; return 0."""
+    for i in range(n):
+        y[y_first + i] *= x[x_first + i]
+    return 0
