@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 CLASSES = 30  # largest number that is tried
 SELECTION = 50_000  # records on which the number of classes is chosen
 PATIENCE = 3  # the path ends after this many steps without a smaller AIC
-STARTS = 2
+STARTS, FEWER, MANY = 4, 2, 10_000  # usual starts, and for more than so many records
 STEPS = 8  # EM steps of a jackknife fit, from the fit to all records
 PSEUDO = 1.0  # records of the prior in each class
 OWN = 0.5  # of its own record a cell's prior leaves out; notes/cell_models.md
@@ -172,7 +172,7 @@ class LatentClass(CellModel):
         weight_sum: ArrayLike | None = None,
         most_classes: int = CLASSES,
         selection: int = SELECTION,
-        starts: int = STARTS,
+        starts: int | None = None,
         threads: int | None = None,
     ) -> Self:
         """Fit the model to a sample.
@@ -190,9 +190,10 @@ class LatentClass(CellModel):
         selection : int
             The number of classes is chosen on a random part of at most this many
             records, the same part in every run.
-        starts : int
-            Number of starts for each number of classes. One start adds a class to the
-            previous fit; in the others every class begins near a record.
+        starts : int, optional
+            Number of starts for each number of classes, by default 4, and 2 if there
+            are more than 10,000 records. One start adds a class to the previous fit; in
+            the others every class begins near a record.
         threads : int, optional
             Largest number of threads; by default two, if the machine has them.
 
@@ -228,7 +229,8 @@ class LatentClass(CellModel):
             arguments.whole_from("classes", classes, 1, MOST_CLASSES)
         arguments.whole_from("most_classes", most_classes, 1, MOST_CLASSES)
         arguments.whole_from("selection", selection, 2, 2**53)
-        arguments.whole_from("starts", starts, 1, 2**10)
+        if starts is not None:
+            arguments.whole_from("starts", starts, 1, 2**10)
         threads = usual_threads() if threads is None else threads
         if len(table) == 1:
             return cls(
@@ -608,7 +610,9 @@ def some_records(table: CellTable, number: int) -> CellTable:
     return table.with_records(records).some(records > 0)
 
 
-def _path(sample: Sample, most: int, starts: int) -> tuple[tuple[Step, ...], Mixture]:
+def _path(
+    sample: Sample, most: int, starts: int | None
+) -> tuple[tuple[Step, ...], Mixture]:
     """Fit 1, 2, 3, ... classes; return the path and the fit with the smallest AIC."""
     path: list[Step] = []
     best: Mixture | None = None
@@ -644,9 +648,11 @@ def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:
 
 
 def _best_of(
-    sample: Sample, classes: int, starts: int, before: Mixture | None
+    sample: Sample, classes: int, starts: int | None, before: Mixture | None
 ) -> tuple[Ascent, int]:
     """Climb a little from each start, then on from the best; return also all passes."""
+    if starts is None:
+        starts = STARTS if sample.table.n <= MANY else FEWER
     alone = replace(sample, threads=1)
 
     def climb(begin: Mixture) -> Ascent:
