@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import counted
 from riskcore.core.risk import prior
 from riskcore.core.special.gamma.functions import exp, log, log1p
@@ -31,6 +32,7 @@ from riskcore.models.overdispersion import (
     fit_between_clusters,
     fit_overdispersion,
     kind_of,
+    part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
 from riskcore.models.solve import EXACT, root
@@ -187,6 +189,10 @@ class CellModel(ABC):
         """
         return self._probability(table)
 
+    def _prior_probability_of(self, cells: Ints) -> Floats:
+        """Return pi for the prior of some cells of the sample, by their positions."""
+        return self._prior_probability(self.sample)[cells]
+
     @abstractmethod
     def _refitted(self, records: Ints) -> Self:
         """Return the model fitted to other records of its cells, starting from self."""
@@ -231,14 +237,20 @@ class CellModel(ABC):
         self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
     ) -> Overdispersion:
         """Return the most likely law for records of the sample's cells."""
-        pi = self._prior_probability(self.sample)
         clusters = self.sample.clusters
-        if clusters is None:
-            return fit_overdispersion(
-                pi, records, kind, start=start, tolerance=tolerance
-            )
-        seen = clusters.in_cells(len(self.sample))
-        return fit_between_clusters(pi, records, seen, kind, start, tolerance)
+        if clusters is not None:
+            pi = self._prior_probability(self.sample)
+            seen = clusters.in_cells(len(self.sample))
+            return fit_between_clusters(pi, records, seen, kind, start, tolerance)
+        cells = part_of(records, kind)
+        return fit_overdispersion(
+            self._prior_probability_of(cells),
+            records[cells],
+            kind,
+            start=start,
+            tolerance=tolerance,
+            n=int(records.sum()),
+        )
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.
@@ -530,7 +542,8 @@ class CellModel(ABC):
 
         Student's law is used, as the spread is known from few groups.
         """
-        found = [figure(model) for model in self._replicates(groups)]
+        models = self._replicates(groups)
+        found = in_threads(usual_threads(), figure, [(model,) for model in models])
         mean = math.fsum(found) / groups
         squares = math.fsum((one - mean) ** 2 for one in found)
         spread = math.sqrt((groups - 1) / groups * squares)
@@ -543,32 +556,33 @@ class CellModel(ABC):
     def _replicates(self, groups: int) -> list[Self]:
         """Return the models fitted without each group of records or clusters."""
         if groups not in self._fits_without:
-            find = (
-                self._by_records if self.sample.clusters is None else self._by_cluster
-            )
-            self._fits_without[groups] = find(groups)
+            whole = self.sample.clusters is None
+            refit = self._by_record(groups) if whole else self._by_cluster(groups)
+            calls = [(each,) for each in range(groups)]
+            self._fits_without[groups] = in_threads(usual_threads(), refit, calls)
         return self._fits_without[groups]
 
-    def _by_records(self, groups: int) -> list[Self]:
+    def _by_record(self, groups: int) -> Callable[[int], Self]:
+        """Return the fit without a group of records."""
         cell, group = groups_of(self.sample.records, groups)
-        return [
-            self._refitted(
-                self.sample.records
-                - np.bincount(cell[group == each], minlength=len(self.sample))
-            )
-            for each in range(groups)
-        ]
 
-    def _by_cluster(self, groups: int) -> list[Self]:
+        def refit(each: int) -> Self:
+            gone = np.bincount(cell[group == each], minlength=len(self.sample))
+            return self._refitted(self.sample.records - gone)
+
+        return refit
+
+    def _by_cluster(self, groups: int) -> Callable[[int], Self]:
+        """Return the fit without a group of clusters."""
         clusters = self.sample.clusters
         assert clusters is not None
-        found = []
-        for each in range(groups):
+
+        def refit(each: int) -> Self:
             left = clusters.without(each, groups)
             model = replace(self, sample=replace(self.sample, clusters=left))
-            records = left.records_in_cells(len(self.sample))
-            found.append(model._refitted(records))
-        return found
+            return model._refitted(left.records_in_cells(len(self.sample)))
+
+        return refit
 
     def _as_groups(self, groups: int) -> int:
         if arguments.whole("groups", groups) == 0:
