@@ -547,7 +547,14 @@ class CellModel(ABC):
         mean = math.fsum(found) / groups
         squares = math.fsum((one - mean) ** 2 for one in found)
         spread = math.sqrt((groups - 1) / groups * squares)
-        return student(level, groups - 1) * spread
+        error, rule = student(level, groups - 1) * spread, self._rule_error(figure)
+        if rule == 0.0:
+            return error
+        return math.hypot(error, NormalDist().inv_cdf((1.0 + level) / 2.0) * rule)
+
+    def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
+        """Return a standard deviation for what no fit without a group shows."""
+        return 0.0
 
     @cached_property
     def _fits_without(self) -> dict[int, list[Self]]:

@@ -77,6 +77,9 @@ class CellTable:
     >>> of_a = np.array([0, 1])
     >>> CellTable.of_margins(cells, [of_a, None], of_a + 1, of_a + 1.0).codes
     (array([0, 1]), array([-1, -1]))
+    >>> drawn = SampleDesign.of_arrays(["a", "a", "b", "b"], None, 4)
+    >>> table.clustered(np.array([1, 2, 1, 0]), drawn).clusters
+    <Clusters: 2 clusters>
     """
 
     codes: tuple[Ints, ...]

@@ -11,7 +11,7 @@ step is kept only if the likelihood has not fallen, else the EM step is kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -128,6 +128,8 @@ class LatentClass(CellModel):
         Passes over the cells of the last fit.
     selected_on : int
         Number of records on which the number of classes was chosen; 0 if it was given.
+    own : float
+        The part of its own cluster that the prior of a cell leaves out.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
 
@@ -158,6 +160,7 @@ class LatentClass(CellModel):
     path: tuple[Step, ...] = ()
     iterations: int = 0
     selected_on: int = 0
+    own: float = OWN
     left_out: Ints | None = None
 
     @classmethod
@@ -333,8 +336,14 @@ class LatentClass(CellModel):
     def _without_cluster(self, clusters: Clusters) -> Floats:
         sample = self.sample
         return probability_without_cluster(
-            sample.positions, clusters, self.mixture, _prior(sample), OWN, PSEUDO
+            sample.positions, clusters, self.mixture, _prior(sample), self.own, PSEUDO
         )
+
+    def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
+        """Return half of the difference that leaving out a part of clusters makes."""
+        if self.sample.clusters is None:
+            return 0.0
+        return abs(figure(self) - figure(replace(self, own=0.0))) / 2.0
 
     def _refitted(self, records: Ints) -> Self:
         sample = self._alone.with_records(records)
