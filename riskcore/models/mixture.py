@@ -88,9 +88,7 @@ def write_rows(
     for row in range(rows):
         for c in range(classes):
             out[row * classes + c] = 1.0
-        scaled[row] = _write_row(
-            row, codes, keys, classes, theta, out, row * classes
-        )
+        scaled[row] = _write_row(row, codes, keys, classes, theta, out, row * classes)
 
 
 @native("int32*, int64, int64, int64, float64*, float64*")
