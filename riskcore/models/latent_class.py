@@ -387,11 +387,11 @@ class Sample:
     """Cells as the kernels take them, and the prior.
 
     A cell is a pair of combinations, one of each half of the keys, and there are far
-    fewer combinations than cells. Cells are in the order of their first ones, which
-    ``begins`` divides; ``order`` is that of the table's cells. ``prior`` has the records
-    of the prior in each category, ``occurs`` the categories with records; ``parts`` are
-    the ranges of combinations that are summed separately, which depend on the cells
-    alone.
+    fewer combinations than cells. The cells are sorted by their first combination;
+    ``begins`` has the first cell of each, ``order`` the place of each cell in the
+    table. ``prior`` has the records of the prior in each category, ``occurs`` the
+    categories with records; ``parts`` are ranges of first combinations that are summed
+    separately, which depend on the cells alone.
     """
 
     table: CellTable

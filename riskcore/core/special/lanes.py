@@ -13,13 +13,14 @@ from riskcore.core.compiled.jit import primitive
 LANES = 4
 
 
-def _vector() -> Any:
+def _emit_type() -> Any:
+    """Return the type of four numbers."""
     from llvmlite import ir
 
     return ir.VectorType(ir.DoubleType(), LANES)
 
 
-def _by_four(builder: Any, n: Any) -> Any:
+def _emit_loop(builder: Any, n: Any) -> Any:
     """Return a loop over 0, 4, 8, ..., below n."""
     from numba.core import cgutils
 
@@ -27,10 +28,10 @@ def _by_four(builder: Any, n: Any) -> Any:
     return cgutils.for_range_slice(builder, word(0), n, word(LANES), word)
 
 
-def _four(builder: Any, row: Any, first: Any, index: Any) -> Any:
+def _emit_four(builder: Any, row: Any, first: Any, index: Any) -> Any:
     """Return a pointer to the four numbers of a row from an index on."""
     at = builder.gep(row, [builder.add(first, index)])
-    return builder.bitcast(at, _vector().as_pointer())
+    return builder.bitcast(at, _emit_type().as_pointer())
 
 
 def _emit_product(
@@ -39,11 +40,11 @@ def _emit_product(
     from llvmlite import ir
     from numba.core import cgutils
 
-    sums = cgutils.alloca_once(builder, _vector())
-    builder.store(_vector()(None), sums)
-    with _by_four(builder, n) as (index, _):
-        one = builder.load(_four(builder, x, x_first, index), align=8)
-        other = builder.load(_four(builder, y, y_first, index), align=8)
+    sums = cgutils.alloca_once(builder, _emit_type())
+    builder.store(_emit_type()(None), sums)
+    with _emit_loop(builder, n) as (index, _):
+        one = builder.load(_emit_four(builder, x, x_first, index), align=8)
+        other = builder.load(_emit_four(builder, y, y_first, index), align=8)
         builder.store(builder.fadd(builder.load(sums), builder.fmul(one, other)), sums)
     found = builder.load(sums)
     a, b, c, d = (
@@ -69,12 +70,12 @@ def _emit_add_multiple(
     from llvmlite import ir
 
     lane = ir.IntType(32)
-    factors = _vector()(ir.Undefined)
+    factors = _emit_type()(ir.Undefined)
     for i in range(LANES):
         factors = builder.insert_element(factors, factor, lane(i))
-    with _by_four(builder, n) as (index, _):
-        one = builder.load(_four(builder, x, x_first, index), align=8)
-        at = _four(builder, y, y_first, index)
+    with _emit_loop(builder, n) as (index, _):
+        one = builder.load(_emit_four(builder, x, x_first, index), align=8)
+        at = _emit_four(builder, y, y_first, index)
         moved = builder.fadd(builder.load(at, align=8), builder.fmul(factors, one))
         builder.store(moved, at, align=8)
     return factor
@@ -98,9 +99,9 @@ def _emit_multiply(
 ) -> Any:
     from llvmlite import ir
 
-    with _by_four(builder, n) as (index, _):
-        one = builder.load(_four(builder, x, x_first, index), align=8)
-        at = _four(builder, y, y_first, index)
+    with _emit_loop(builder, n) as (index, _):
+        one = builder.load(_emit_four(builder, x, x_first, index), align=8)
+        at = _emit_four(builder, y, y_first, index)
         builder.store(builder.fmul(builder.load(at, align=8), one), at, align=8)
     return ir.Constant(n.type, 0)
 
