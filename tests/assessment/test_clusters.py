@@ -156,6 +156,7 @@ def test_protect(survey):
         is None
     )
     assert found.settings.to_dict()["cluster"] == "PSU"
+    assert "latent-class, by clusters of PSU" in found.summary()
     with pytest.raises(ValueError, match="cluster: by the weights alone"):
         run(weight="WEIGHT", k=3, cluster="PSU")
     with pytest.raises(ValueError, match="'AGE' is the cluster, and a key"):

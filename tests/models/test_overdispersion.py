@@ -9,7 +9,7 @@ from scipy.stats import nbinom, poisson
 
 from riskcore.models import DirichletMultinomial, Overdispersion, SizeIndices
 from riskcore.models import overdispersion as module
-from riskcore.models.overdispersion import fit_overdispersion
+from riskcore.models.overdispersion import fit_between_clusters, fit_overdispersion
 
 
 def sample(a, b, seed, cells=20_000, n=20_000):
@@ -178,3 +178,37 @@ def test_the_part_of_many_cells_is_by_their_place(monkeypatch):
     seen = np.flatnonzero(f)
     assert module.part_of(f, "dirichlet-multinomial").tolist() == seen.tolist()
     assert len(module.part_of(f, "none")) == 0
+    pi, f = sample(0.5, 0.5, 6, cells=3000, n=3000)
+    _, place = module.groups_of(np.ones(3000, np.int64), 3000)
+    outside = np.flatnonzero((place >= 300) & (f > 0))
+    moved = f.copy()
+    moved[outside[0]] += 1
+    moved[outside[1]] -= 1
+    assert fit_overdispersion(pi, moved) == fit_overdispersion(pi, f)
+    inside = np.flatnonzero((place < 300) & (f > 1))
+    moved[inside[0]] += 50
+    assert fit_overdispersion(pi, moved) != fit_overdispersion(pi, f)
+
+
+def test_where_it_is_looked_for_first_does_not_matter():
+    pi, f = sample(0.5, 0.5, 7, cells=2000, n=2000)
+    one, two = (fit_overdispersion(pi, f, start=start) for start in (1.0, 30.0))
+    assert one.exponent == two.exponent
+    assert one.scale == pytest.approx(two.scale, rel=1e-9)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.3, 0.0), (2.0, 0.0), (2.0, 0.5), (2.0, 1.0)])
+def test_few_clusters_that_do_not_matter_hardly_change_the_law(a, b):
+    pi, f = sample(a, b, 1)
+    cluster = np.random.default_rng(2).integers(0, 40, f.sum())
+    pairs = np.unique(np.repeat(np.arange(len(f)), f) * 40 + cluster)
+    clusters = np.bincount(pairs // 40, minlength=len(f))
+    assert clusters.sum() < 0.96 * f.sum()  # common cells have several by chance
+    whole, found = fit_overdispersion(pi, f), fit_between_clusters(pi, f, clusters)
+    assert found.exponent == whole.exponent
+    assert found.scale == pytest.approx(whole.scale, rel=0.25)
+
+
+def test_clusters_of_one_record_give_the_law_of_the_records():
+    pi, f = sample(0.3, 0.5, 1)
+    assert fit_between_clusters(pi, f, f) == fit_overdispersion(pi, f)
