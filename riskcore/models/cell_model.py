@@ -549,7 +549,7 @@ class CellModel(ABC):
         if groups not in self._fits_without:
             cell, group = groups_of(self.sample.records, groups)
 
-            def without(each: int) -> Self:
+            def without(each: int) -> CellModel:
                 gone = np.bincount(cell[group == each], minlength=len(self.sample))
                 return self._refitted(self.sample.records - gone)
 

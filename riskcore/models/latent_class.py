@@ -514,7 +514,7 @@ def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
     sums = sums[:, :classes]
     impossible = likelihood[2] > 0.0
     height = -math.inf if impossible else float(likelihood[0] + likelihood[1])
-    height -= ROW_LOG_SCALE * likelihood[3]
+    height -= ROW_LOG_SCALE * float(likelihood[3])
     in_class = sums[: table.levels[0]].sum(axis=0)
     logs = _logs(theta[sample.occurs], classes)
     prior = float((sample.prior[sample.occurs] * logs).sum())
