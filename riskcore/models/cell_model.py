@@ -569,22 +569,22 @@ class CellModel(ABC):
             self._fits_without[groups] = in_threads(usual_threads(), refit, calls)
         return self._fits_without[groups]
 
-    def _by_record(self, groups: int) -> Callable[[int], Self]:
+    def _by_record(self, groups: int) -> Callable[[int], CellModel]:
         """Return the fit without a group of records."""
         cell, group = groups_of(self.sample.records, groups)
 
-        def refit(each: int) -> Self:
+        def refit(each: int) -> CellModel:
             gone = np.bincount(cell[group == each], minlength=len(self.sample))
             return self._refitted(self.sample.records - gone)
 
         return refit
 
-    def _by_cluster(self, groups: int) -> Callable[[int], Self]:
+    def _by_cluster(self, groups: int) -> Callable[[int], CellModel]:
         """Return the fit without a group of clusters."""
         clusters = self.sample.clusters
         assert clusters is not None
 
-        def refit(each: int) -> Self:
+        def refit(each: int) -> CellModel:
             left = clusters.without(each, groups)
             model = replace(self, sample=replace(self.sample, clusters=left))
             return model._refitted(left.records_in_cells(len(self.sample)))

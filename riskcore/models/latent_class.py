@@ -5,7 +5,8 @@
 where nu_c is the share of class c, and theta_cj(a) the share of category a of key j in
 class c. One class is independence. The fit is by the EM algorithm on the occupied
 cells, with squared extrapolation (SQUAREM, Varadhan and Roland 2008): an extrapolated
-step is kept only if the likelihood has not fallen, else the EM step is kept.
+step is kept only if the likelihood has not fallen, else the EM step is kept. A cell is
+a pair of combinations, each of half of the keys, whose products are computed once.
 """
 
 from __future__ import annotations
@@ -537,11 +538,11 @@ def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
     )
     add_rows(second.positions, rows, keys, wide, second_sums * products, sums)
     if scaled.any():
-        likelihood[3] += float(sample.records @ scaled[second.place])
+        likelihood[3] += float((sample.records * scaled[second.place]).sum())
     sums = sums[:, :classes]
     impossible = likelihood[2] > 0.0
     height = -math.inf if impossible else float(likelihood[0] + likelihood[1])
-    height -= ROW_LOG_SCALE * likelihood[3]
+    height -= ROW_LOG_SCALE * float(likelihood[3])
     in_class = sums[: table.levels[0]].sum(axis=0)
     logs = _logs(theta[sample.occurs], classes)
     prior = float((sample.prior[sample.occurs] * logs).sum())

@@ -131,7 +131,7 @@ def add_expectations(
     ``likelihood[3]`` counts how often f log pi was scaled.
     """
     first, back = stack(), stack()
-    product_of_uniques = 1.0
+    uniques = 1.0  # the product of their probabilities
     for row in range(start, stop):
         for c in range(classes):
             first[c] = share[c]
@@ -146,18 +146,7 @@ def add_expectations(
             if not total > _LEAST:
                 likelihood[2] += 1.0
                 continue
-            # One logarithm for many sample uniques.
-            term = 0.0
-            if f == 1.0 and total > _SMALL:
-                product_of_uniques *= total
-                if product_of_uniques < _SMALL:
-                    term = log(product_of_uniques)
-                    product_of_uniques = 1.0
-            else:
-                term = f * log(total)
-            if term != 0.0:
-                likelihood[0], rest = two_sum(likelihood[0], term)
-                likelihood[1] += rest
+            uniques = _add_logarithm(f, total, uniques, likelihood)
             likelihood[3] += f * scaled
             weight = f / total
             add_multiple(weight, second, other, back, 0, classes)
@@ -166,8 +155,31 @@ def add_expectations(
         for j in range(keys):
             at = codes[row * keys + j] * classes
             add_multiple(1.0, back, 0, sums, at, classes)
-    likelihood[0], rest = two_sum(likelihood[0], log(product_of_uniques))
-    likelihood[1] += rest
+    _add_term(log(uniques), likelihood)
+
+
+@kernel
+def _add_logarithm(f: float, total: float, uniques: float, likelihood: Any) -> float:
+    """Add f log(total) to a pair; return the product of what is still to be added.
+
+    Sample uniques are multiplied first: one logarithm for many.
+    """
+    if f != 1.0 or total < _SMALL:
+        _add_term(f * log(total), likelihood)
+        return uniques
+    uniques *= total
+    if uniques < _SMALL:
+        _add_term(log(uniques), likelihood)
+        return 1.0
+    return uniques
+
+
+@kernel
+def _add_term(term: float, sums: Any) -> int:
+    """Add a number to a pair of doubles; return 0."""
+    sums[0], rest = two_sum(sums[0], term)
+    sums[1] += rest
+    return 0
 
 
 @native("int32*, int64, int64, int64, int64, float64*, float64*, float64*")

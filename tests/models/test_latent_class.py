@@ -176,6 +176,7 @@ def test_the_classes_that_made_the_sample_are_found_again():
         assert step.aic == 2 * step.parameters - 2 * step.log_likelihood
         assert step.parameters == 9 * step.classes - 1
         assert step.iterations > 0
+        assert type(step.log_likelihood) is float
     assert [step.classes for step in model.path] == [1, 2, 3, 4, 5, 6]
     assert min(model.path, key=lambda step: step.aic).classes == 3
     assert model.selected_on == 20_000
@@ -195,6 +196,17 @@ def test_the_number_of_classes_is_chosen_on_a_part():
     model = LatentClass.fit(rare, selection=50, most_classes=2)
     assert model.converged
     assert (model.probability() > 0.0).all()
+
+
+def test_large_samples_have_fewer_starts(monkeypatch):
+    codes, _ = mixture_sample(2000, 2, 3)
+
+    def paths(**arguments):
+        return LatentClass.fit(codes, most_classes=3, **arguments).path
+
+    assert paths() == paths(starts=4)
+    monkeypatch.setattr(module, "MANY", 1999)
+    assert paths() == paths(starts=2) != paths(starts=4)
 
 
 def test_the_same_bits_whatever_the_threads(monkeypatch):

@@ -178,23 +178,6 @@ def test_the_part_of_many_cells_is_by_their_place(monkeypatch):
     seen = np.flatnonzero(f)
     assert module.part_of(f, "dirichlet-multinomial").tolist() == seen.tolist()
     assert len(module.part_of(f, "none")) == 0
-    pi, f = sample(0.5, 0.5, 6, cells=3000, n=3000)
-    _, place = module.groups_of(np.ones(3000, np.int64), 3000)
-    outside = np.flatnonzero((place >= 300) & (f > 0))
-    moved = f.copy()
-    moved[outside[0]] += 1
-    moved[outside[1]] -= 1
-    assert fit_overdispersion(pi, moved) == fit_overdispersion(pi, f)
-    inside = np.flatnonzero((place < 300) & (f > 1))
-    moved[inside[0]] += 50
-    assert fit_overdispersion(pi, moved) != fit_overdispersion(pi, f)
-
-
-def test_where_it_is_looked_for_first_does_not_matter():
-    pi, f = sample(0.5, 0.5, 7, cells=2000, n=2000)
-    one, two = (fit_overdispersion(pi, f, start=start) for start in (1.0, 30.0))
-    assert one.exponent == two.exponent
-    assert one.scale == pytest.approx(two.scale, rel=1e-9)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.3, 0.0), (2.0, 0.0), (2.0, 0.5), (2.0, 1.0)])
