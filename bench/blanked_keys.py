@@ -8,7 +8,8 @@ key in each blank and rules out values with which the record would have been saf
 alone"), or safe without other keys that come first ("and the choice"). A single
 remaining value is certain; otherwise he guesses the commonest. Where a secret decides
 ties, keys of equal cost come in any order; a value with which many other keys would
-have done is then less likely.
+have done is then less likely. Where the commonest categories come first, he knows how
+many records of the original have each.
 """
 
 import argparse
@@ -24,6 +25,8 @@ from riskcore.protection.suppression.plan_record import entropies
 
 # Combinations of values that are tried for one record.
 MOST = 4_000
+# The loss of a value that no other record has.
+ONE = 1 << 50
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,9 @@ def attack(released, truth, keys, k, *, choice=None):
 
     Released and true values are lists by key, None where missing; the truth is for the
     score alone. ``choice`` is what he knows of the blanked keys: nothing (None), that
-    they are the fewest ("secret"), or also the order in which keys are taken (a list).
+    they are the fewest ("secret"), or also which of equally many are taken: the first
+    by an order of keys (a list), or the commonest by the true counts of the values of
+    each key, then by name (a mapping).
     """
     columns = [released[key] for key in keys]
     rows = list(zip(*columns, strict=True))
@@ -52,7 +57,12 @@ def attack(released, truth, keys, k, *, choice=None):
         # Records that show all these keys, whatever else they lack: a lower bound of f.
         parts = (tuple(row[i] for i in kept) for row in rows)
         counts[kept] = Counter(part for part in parts if None not in part)
-    rank = None if choice in (None, "secret") else [choice.index(key) for key in keys]
+    rule = None
+    if isinstance(choice, list):
+        rule = _Rule([choice.index(key) for key in keys], None)
+    elif isinstance(choice, dict):
+        by_name = sorted(keys)
+        rule = _Rule([by_name.index(key) for key in keys], [choice[k] for k in keys])
     found = {}
     total = Counter()
     for r, row in enumerate(rows):
@@ -61,8 +71,8 @@ def attack(released, truth, keys, k, *, choice=None):
         if not lost:
             continue
         if lost not in found:
-            found[lost] = _earlier(lost, m, choice, rank)
-        likely = _candidates(row, lost, found[lost], counts, common, k)
+            found[lost] = _others(lost, m, choice)
+        likely = _candidates(row, lost, found[lost], rule, counts, common, k)
         for i in lost:
             weight = Counter()
             for values, chance in likely.items():
@@ -92,22 +102,33 @@ def _subsets(keys):
     return [s for size in range(len(keys) + 1) for s in combinations(keys, size)]
 
 
-def _earlier(lost, m, choice, rank):
-    """Return the sets of keys that come first, and the sets that are as good."""
+@dataclass(frozen=True)
+class _Rule:
+    """Which of several sets of keys of equal size comes first for a record."""
+
+    rank: list  # by key
+    counts: list | None  # by key the records of each value; the commonest come first
+
+    def order(self, keys, values):
+        """Return the order of a set of keys of a record with these values."""
+        loss = 0
+        if self.counts is not None:
+            loss = sum(ONE // self.counts[i][values[i]] for i in keys)
+        return loss, sorted(self.rank[i] for i in keys)
+
+
+def _others(lost, m, choice):
+    """Return the sets of keys that come first, and the sets of equal size."""
     if choice is None:
         return [()], []
     every = _subsets(range(m))
     first = [s for s in every if len(s) < len(lost)]
-    equal = [s for s in every if len(s) == len(lost) and s != lost]
-    if rank is None:
-        return first, equal
-    mine = sorted(rank[i] for i in lost)
-    return first + [s for s in equal if sorted(rank[i] for i in s) < mine], []
+    return first, [s for s in every if len(s) == len(lost) and s != lost]
 
 
-def _candidates(row, lost, sets, counts, common, k):
+def _candidates(row, lost, sets, rule, counts, common, k):
     """Return the values that a record may have lost, and how likely each is."""
-    first, equal = sets
+    fewer, equal = sets
     m = len(row)
     # Where there are too many to try the commonest stand for all.
     each = max(2, int(MOST ** (1 / len(lost))))
@@ -127,17 +148,19 @@ def _candidates(row, lost, sets, counts, common, k):
 
         chance = math.prod(common[i][v] for i, v in zip(lost, guess, strict=True))
         usual[guess] = chance
-        if any(would_do(s) for s in first):
+        do = [s for s in equal if set(s) <= set(known) and would_do(s)]
+        if rule is not None:
+            mine = rule.order(lost, whole)
+            do = [s for s in do if rule.order(s, whole) < mine]
+        if any(would_do(s) for s in fewer) or (rule is not None and do):
             continue
-        found[guess] = chance / (1 + sum(would_do(s) for s in equal))
+        found[guess] = chance / (1 + len(do))
     return found or usual
 
 
-def order_of_ties(data, keys):
-    """Return the keys in the order of `cost="fewest"`: by entropy, then by name."""
-    cells = riskcore.tabulate(data, keys, missing="category")
-    bits = dict(zip(keys, entropies(cells).tolist(), strict=True))
-    return sorted(keys, key=lambda key: (bits[key], key))
+def records_of_values(data, keys):
+    """Return how many records have each value, by key: they decide ties."""
+    return {key: Counter(v for v in data[key] if v is not None) for key in keys}
 
 
 def plain(data, keys):
@@ -169,7 +192,7 @@ def compared(data, keys, k):
         released = plain(result.data, keys)
         blanks = sum(result.suppressed.values())
         lost = sum(bits[key] * n for key, n in result.suppressed.items())
-        order = keys if cost == "equal" else order_of_ties(truth, keys)
+        order = keys if cost == "equal" else records_of_values(truth, keys)
         found = []
         for choice in (None, "secret", *([order] if ties == "rule" else [])):
             told = attack(released, truth, keys, k, choice=choice)

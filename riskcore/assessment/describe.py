@@ -41,6 +41,11 @@ _HEAD = (
     "why",
 )
 _SIDES = "<<<>>>>><<"
+_HELP = (
+    "A role with a question mark is a proposal; you decide.",
+    "It comes from the name, the label and the values of a column; - is no proposal.",
+    "Own value: the records whose value no other record, or other household, has.",
+)
 _DERIVED = {
     "equal": "the same as {}",
     "function": "a function of {}",
@@ -194,13 +199,12 @@ class Description(OnASheet):
             ("columns", f"{len(self.columns):,}"),
         ]
         sides = "".join(_SIDES[i] for i in used)
-        said = ["A role with a question mark is a proposal; you decide."]
         return Sheet(
             "Columns",
             facts,
             [
                 Part("", rows=kept, sides=sides, most=[_MOST[i] for i in used]),
-                Part(sentences=said),
+                Part(sentences=_HELP),
             ],
         )
 

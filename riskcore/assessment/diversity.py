@@ -290,8 +290,8 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
     if faults:
         raise ValueError(
             f"missing values of sensitive variables: {', '.join(faults)} of {n} "
-            "records; missing_sensitive='ignore' (--missing-sensitive ignore) leaves "
-            "them out, 'category' counts missing as one more value"
+            "records; missing_sensitive='ignore' leaves them out, 'category' "
+            "counts missing as one more value"
         )
 
 
@@ -317,8 +317,7 @@ def _measured(
     if distance == "ordered" and as_value:
         raise ValueError(
             f"ordered: {column.name!r} has missing values, which have no place in the "
-            "order; missing_sensitive='ignore' (--missing-sensitive ignore) leaves "
-            "them out"
+            "order; missing_sensitive='ignore' leaves them out"
         )
     found = distributions(cells, column.codes, levels)
     l = diverse(found, rules.c)  # noqa: E741

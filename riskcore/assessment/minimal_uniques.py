@@ -144,7 +144,7 @@ class _Search:
             f"{m} keys have {_sets(m, self.max_size):,.4g} sets of up to "
             f"{min(m, self.max_size)}, and trying them would take some {looks:.0e} "
             f"steps; the limit is {MOST_LOOKS:.0e}, up to two hours: "
-            f"give max_size={fits} (--max-size {fits}), or fewer keys"
+            f"give max_size={fits}, or fewer keys"
         )
 
     def _looks(self, max_size: int) -> float:

@@ -376,13 +376,14 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
     yield Part("Risk if numbers are known", rows=rows, sides="<>")
     if figures["linkages"]:
         rows = [["known", "link by", "right", "single", "second", "by chance"]]
-        rows += [_linkage_row(one) for one in figures["linkages"]]
+        rows += _linkage_rows(figures["linkages"])
         yield Part("Released records linked to their originals", rows=rows, sides="<<>")
     for one in figures["intervals"]:
         rows = [["column", "numbers inside"]]
         rows += [[label(n), _percent(x)] for n, x in one["shares"].items()]
-        rows.append(["mean", _percent(one["mean_share"])])
-        rows.append(["records with all inside", _percent(one["disclosed_rate"])])
+        if len(one["shares"]) > 1:
+            rows.append(["mean", _percent(one["mean_share"])])
+            rows.append(["records with all inside", _percent(one["disclosed_rate"])])
         by_rank = one["measure"] == RANK
         width = (
             f"{100 * one['width']:g} % of the ranks"
@@ -398,6 +399,17 @@ def _known(columns: Sequence[str]) -> str:
     keys = [name for name in columns if re.fullmatch(rf"{_KEYS}( \d+)?", name)]
     others = [label(name) for name in columns if name not in keys]
     return ", ".join(["the keys"] * bool(keys) + others)
+
+
+def _linkage_rows(linkages: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
+    """Yield the ways to link records, without a distance that finds the same."""
+    before: list[str] = []
+    for one in linkages:
+        row = _linkage_row(one)
+        found = row[:1] + row[2:] if one["measure"].endswith("distance") else []
+        if not found or found != before:
+            yield row
+        before = found
 
 
 def _linkage_row(one: dict[str, Any]) -> list[str]:

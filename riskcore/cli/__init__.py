@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -13,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from riskcore.assessment.settings_table import AssessSettings, CheckSettings
 from riskcore.cli import (
     assess,
     check,
@@ -31,7 +29,7 @@ from riskcore.cli import (
     try_out,
     uniques,
 )
-from riskcore.cli.settings import option_of
+from riskcore.cli.messages import in_options
 from riskcore.cli.terminal import (
     hush,
     one_line,
@@ -41,11 +39,9 @@ from riskcore.cli.terminal import (
     tell,
 )
 from riskcore.common.missing_column import NoSuchNameError
-from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.data.files import replace
-from riskcore.protection.settings_table import ProtectSettings
 
 # What bad input, a full disk or too large a file raises. Any other error is a defect,
 # above all an IndexError or a KeyError from our own code.
@@ -118,41 +114,12 @@ def _tell_defect(error: Exception, written: Sequence[Path]) -> None:
 def _said(error: BaseException) -> str:
     """Return the message of an error in terms of the command's options."""
     if isinstance(error, KeyError):
-        return str(error.args[0])
+        return in_options(str(error.args[0]))
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"riskcore needs {error.name}: pip install {error.name}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    said = _ARGUMENT.sub(_as_option, str(error))
-    return _WORD.sub(lambda found: _OPTIONS[found[0]], said)
-
-
-def _as_option(found: re.Match[str]) -> str:
-    value = found[2].strip("'")
-    shown = value if value.isalnum() else found[2]
-    return f"{_OPTIONS[found[1]]} {shown}"
-
-
-# Arguments of functions as messages name them, and the options they come from.
-_OPTIONS = {
-    name: "--" + option.replace("_", "-")
-    for name, option in {
-        **dict.fromkeys(("cells", "decimal", "delimiter", "encoding", "unsafe")),
-        **dict.fromkeys(("drop", "renumber")),
-        **{
-            name: option_of(name, setting)
-            for table in (AssessSettings, CheckSettings, ProtectSettings)
-            for name, setting in settings_of(table).items()
-        },
-    }.items()
-    for option in [option or name]
-}
-_NAMED = "|".join(sorted(_OPTIONS, key=len, reverse=True))
-_ARGUMENT = re.compile(rf"\b({_NAMED})=('[^']*'|[^\s',;:)]+)(?! \(--)")
-# The same without a value, at the start of a message or as words with underscores.
-_WORD = re.compile(
-    rf"\A({_NAMED})(?=: | of ')|(?<!['\w])household_(keys|rate|threshold)(?!['\w=])"
-)
+    return in_options(str(error))
 
 
 # The number of letters of an option that are compared, and of options in a hint.

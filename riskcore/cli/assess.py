@@ -170,11 +170,14 @@ def run(options: argparse.Namespace) -> None:
     )
     if assessment.cells.counted is None:
         figures["not_examined"] = _not_examined(source, weight, options, progress)
+    else:
+        roles = {*options.keys, weight}
+        figures["not_read"] = [name for name in source.names if name not in roles]
     if options.output is not None:
         progress(f"writing {options.output}")
     files = {
         options.output: lambda: assessment.records,
-        options.report: lambda: _report(assessment, weight, options),
+        options.report: lambda: _report(assessment, weight, options, figures),
         options.report_public: lambda: _public_report(assessment, options),
     }
     public = [options.report_public]
@@ -217,7 +220,12 @@ def _not_examined(
 
     try:
         found = describe(
-            source, options.keys, weight, options.household, progress=progress
+            source,
+            options.keys,
+            weight,
+            options.household,
+            roles=dict.fromkeys(options.numeric, "numeric"),
+            progress=progress,
         )
     except (KeyError, ValueError) as error:
         # Such as a letter that is not UTF-8, or a column that only the metadata have.
@@ -231,7 +239,12 @@ def _population(given: str) -> Any:
     return Path(given) if Path(given).suffix else given
 
 
-def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
+def _report(
+    assessment: Any,
+    weight: Any,
+    options: argparse.Namespace,
+    figures: dict[str, Any],
+) -> str:
     from riskcore.report.listed_settings import role_facts
     from riskcore.report.page import assessment_page
 
@@ -246,6 +259,7 @@ def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
         unsafe=options.unsafe,
         top=options.report_top,
         roles=role_facts(weight, options.household),
+        not_examined=[one["column"] for one in figures.get("not_examined", ())],
         provenance=provenance(options),
     )
 

@@ -39,6 +39,13 @@ _PROTECTION = (
     "--drop", "HOUSEHOLD", "PERSON", "HHSIZE", "CITIZENSHIP",
     "--threshold", "0.5%", "--household-threshold", "1%", "--shuffle",
 )  # fmt: skip
+# From this number of records on, the protected file is safe for nearly all seeds.
+_ENOUGH = 3000
+_SMALL = (
+    "A survey of {} is small: few people share their keys, and few incomes can be "
+    "exchanged among them, so the rules of the demo do not make it safe. Try "
+    f"riskcore demo --records {_ENOUGH}, or coarser keys."
+)
 
 
 def add(commands: Any) -> None:
@@ -54,7 +61,8 @@ def add(commands: Any) -> None:
         "--records",
         type=records,
         default=20_000,
-        help="approximate number of records (default 20000)",
+        help="approximate number of records (default 20000); a survey of fewer than "
+        f"{_ENOUGH} may be too small to be made safe",
     )
     demo.add_argument(
         "--seed",
@@ -103,7 +111,10 @@ def run(options: argparse.Namespace) -> int:
     more = ["--overwrite"] if replace else []
     # Incomes of rare combinations are exchanged with those of others.
     warnings.simplefilter("ignore", SmallStrata)
-    return _run(protect, [*file, *_PROTECTION, *outputs, *more], options)
+    status = _run(protect, [*file, *_PROTECTION, *outputs, *more], options)
+    if status == 1 and options.records < _ENOUGH:
+        print(f"  {_SMALL.format(counted(options.records, 'record'))}")
+    return status
 
 
 def _run(command: ModuleType, words: list[str], options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from riskcore.cli.results import (
     write_files,
 )
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import gathered, pair
+from riskcore.cli.words import gathered, pair, split_by_columns
 from riskcore.common.version import __version__
 
 _DESCRIBE = """\
@@ -85,12 +85,13 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     check_files(options, source, {})
+    roles = split_by_columns("--role", options.role, source.names)
     found = describe(
         source,
         options.keys,
         options.weight,
         options.household,
-        roles=gathered("--role", options.role),
+        roles=gathered("--role", roles),
         progress=progress,
     )
     made = {options.report: lambda: report_text(options, found)}

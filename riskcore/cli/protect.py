@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import hmac
-import json
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs, refuse_inputs
+from riskcore.cli.results import print_json
 from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
 from riskcore.cli.terminal import Progress, tell
 from riskcore.cli.words import whole
@@ -30,6 +31,8 @@ from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings_table import (
+    ANY,
+    ORDER,
     ColumnSettings,
     ProtectSettings,
     SafetySettings,
@@ -90,9 +93,9 @@ examples:
       --weight HHWEIGHT --k 3 --output households-safe.csv
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 
-Without --output, the outcome is only shown. The safe file has the format of FILE, or
-the format that its suffix names: .csv, .parquet, .feather, .arrow, .sav, .zsav, .dta or
-.xlsx.
+Without --output, the file that would be written is judged and nothing is written. The
+safe file has the format of FILE, or the format that its suffix names: .csv, .parquet,
+.feather, .arrow, .sav, .zsav, .dta or .xlsx.
 Before the safe file is put in place, it is read back, compared cell by cell and
 assessed again. For a CSV file of a million records and ten columns this takes about 7 s
 in addition to 3 s for writing, for Parquet 2 s in addition to 3 s; --no-read-back skips
@@ -139,10 +142,6 @@ _SETTINGS = options_of(ProtectSettings) | {
 _OF_OUTPUT = (
     "record",
     "record_public",
-    "drop",
-    "shuffle",
-    "renumber",
-    "keep_ids",
     "guard_formulas",
     "no_read_back",
     "allow_unsafe",
@@ -228,10 +227,10 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.protection.facts import facts_of
     from riskcore.protection.leaks.examination import Examination
+    from riskcore.protection.leaks.showing import SuppressedValueShows
     from riskcore.protection.protect import protect
     from riskcore.protection.release.record import read_record
-    from riskcore.protection.result import UnsafeError, examination_of
-    from riskcore.report import text
+    from riskcore.protection.release.writing import UnsafeError, preview
 
     _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
@@ -246,13 +245,9 @@ def run(options: argparse.Namespace) -> int:
     result = protect(source, settings, secret=secret, progress=progress)
     writes = options.output is not None and (result.goals_met or options.allow_unsafe)
     # If a file is written, its writer examines it.
-    examined = (
-        Examination()
-        if writes
-        else examination_of(
-            result, dropped=means["drop"], shuffled=means["shuffle"] is not False
-        )
-    )
+    examined = Examination() if writes else preview(result, progress, **means)
+    # The printed result has them all.
+    warnings.simplefilter("ignore", SuppressedValueShows)
     figures = facts_of(result, examined)
     pages = _pages(result, reports, options, progress)
     public = _public_page(result, options, means["drop"])
@@ -287,16 +282,26 @@ def run(options: argparse.Namespace) -> int:
         figures |= record["examined"]
         figures["output"] = _names_written(options, record)
     lines, same = _outcome(options, before, record, checked)
+    lines += _accepted_in_vain(settings.accept, figures["leaks"])
     lines += [f"The report is in {path}." for path in reports]
     if reports_written and options.report_public is not None:
         lines.append(f"The report for publication is in {options.report_public}.")
-    if options.json:
-        print(json.dumps(figures, indent=2, allow_nan=False))
-    else:
-        print(text.protection_text(figures, f"riskcore {__version__}: {options.file}"))
-        for line in lines:
-            print(f"  {printable(line)}")
+    _print(figures, lines, options)
     return 0 if figures["safe"] and same else 1
+
+
+def _print(
+    figures: dict[str, Any], lines: list[str], options: argparse.Namespace
+) -> None:
+    """Print the outcome, and the lines on the files written."""
+    from riskcore.report import text
+
+    if options.json:
+        print_json(figures)
+        return
+    print(text.protection_text(figures, f"riskcore {__version__}: {options.file}"))
+    for line in lines:
+        print(f"  {printable(line)}")
 
 
 def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
@@ -418,8 +423,15 @@ def _check_outputs(
     from riskcore.data.files.replace import refuse_existing
     from riskcore.protection.release.layout import refuse_unguardable
     from riskcore.protection.release.secret import user_key
-    from riskcore.protection.release.writing import columns_renumbered
+    from riskcore.protection.release.writing import (
+        columns_dropped,
+        columns_renumbered,
+        refuse_seed,
+    )
 
+    dropped = columns_dropped(source, settings, means["drop"])
+    columns_renumbered(source, settings, means["renumber"], dropped)
+    refuse_seed(settings, means["shuffle"])
     made: dict[str, Any] = {"report": reports}
     others = [options.report_public]
     if options.output is not None:
@@ -429,10 +441,8 @@ def _check_outputs(
     refuse_inputs(options, source, made)
     if options.output is not None:
         source.check_writable(options.output, overwrite=options.overwrite)
-        source.check(means["drop"])
-        columns_renumbered(source, settings, means["renumber"], means["drop"])
         if means["guard_formulas"]:
-            left = [name for name in source.names if name not in means["drop"]]
+            left = [name for name in source.names if name not in dropped]
             refuse_unguardable(options.output, left, source.format)
         user_key()
     for path in [*reports, *(one for one in others if one is not None)]:
@@ -519,11 +529,13 @@ def _outcome(
 ) -> tuple[list[str], bool]:
     """Return lines on the files written, and whether a replay made the same file."""
     lines = []
-    if options.output is not None and record is None:
+    if options.output is None:
+        lines.append("Nothing is written: give --output to write the safe file.")
+    elif record is None:
         lines.append(
             f"{options.output} is not written; give --allow-unsafe to write it."
         )
-    elif record is not None:
+    else:
         lines += [*_said_of_output(options, record)]
     if before is None or record is None:
         return lines, True
@@ -538,6 +550,17 @@ def _outcome(
     if checked is None:
         doubt = f"the input, {doubt}"
     return [*lines, f"It is NOT the file of the record: {doubt}."], False
+
+
+def _accepted_in_vain(
+    accept: Iterable[Any], leaks: Iterable[dict[str, Any]]
+) -> Iterator[str]:
+    """Yield that there was nothing to accept in some columns."""
+    leaky = {ORDER if one["column"] is None else one["column"] for one in leaks}
+    leaky |= {name for one in leaky for name in one.split(" + ")}
+    for name in accept:
+        if name != ANY and str(name) not in leaky:
+            yield f"{str(name)!r} has no leak: there was nothing to accept."
 
 
 def _said_of_output(
@@ -611,7 +634,7 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         options.keys,
         options.weight,
         options.household,
-        **arguments_of(options, ProtectSettings),
+        **arguments_of(options, ProtectSettings, columns=source.names),
     )
 
 

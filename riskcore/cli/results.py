@@ -92,7 +92,7 @@ def check_files(
     files = {**others, "--report": options.report}
     reports = [option for option in files if option.startswith("--report")]
     if any(files[option] for option in reports):
-        need_reports()
+        need_reports(*(files[option] for option in reports))
     elif getattr(options, "report_title", None) is not None:
         raise ValueError(f"--report-title needs {' or '.join(reports)}")
     targets = {option: path for option, path in files.items() if path is not None}

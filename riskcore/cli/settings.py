@@ -15,6 +15,7 @@ from riskcore.cli.words import (
     pair,
     recoding,
     related,
+    split_by_columns,
     whole,
 )
 from riskcore.common.settings import (
@@ -51,6 +52,7 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     WORDS: pair,
 }
 _SEVERAL = (GOALS, NAMES, RECODINGS, RELATED, TREATMENTS, TREES, WORDS, COST)
+_BY_COLUMN = (RELATED, TREATMENTS, TREES, WORDS)
 _COSTS = ("fewest", "equal", "entropy")
 
 
@@ -106,9 +108,15 @@ def add_setting(
 
 
 def arguments_of(
-    options: argparse.Namespace, table: type, names: Iterable[str] = ()
+    options: argparse.Namespace,
+    table: type,
+    names: Iterable[str] = (),
+    columns: Iterable[Any] = (),
 ) -> dict[str, Any]:
-    """Return the settings of a table as the options give them, by argument."""
+    """Return the settings of a table as the options give them, by argument.
+
+    ``columns`` are those of the file, which tell where a name ends.
+    """
     known = settings_of(table)
     found = {}
     for name in names or known:
@@ -118,13 +126,15 @@ def arguments_of(
         elif known[name].kind is COST:
             found[name] = _cost(words, [key for one in options.keys for key in one])
         else:
-            found[name] = _value(words, name, known[name])
+            found[name] = _value(words, name, known[name], columns)
     return found
 
 
-def _value(words: Any, name: str, setting: Setting) -> Any:
+def _value(words: Any, name: str, setting: Setting, columns: Iterable[Any]) -> Any:
     """Return the value that the words of an option stand for."""
     option = f"--{option_of(name, setting)}"
+    if setting.kind in _BY_COLUMN and words and "derived" not in words:
+        words = split_by_columns(option, words, columns)
     if setting.kind is YES:
         return words == setting.choices[0]
     if setting.kind in (RECODINGS, WORDS):

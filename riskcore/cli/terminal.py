@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
+from riskcore.cli.messages import in_options
 from riskcore.common.words import printable
 
 _CLEAR_LINE = "\r\x1b[K"
@@ -164,7 +165,7 @@ def _show(line: str) -> None:
 
 def show_warning(message: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one line."""
-    tell(f"warning: {message}")
+    tell(f"warning: {in_options(str(message))}")
 
 
 def tell(message: str) -> None:

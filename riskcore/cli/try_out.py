@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +148,11 @@ def run(options: argparse.Namespace) -> int:
             f"{', '.join(words)}"
         )
     options.recode = []
-    candidates = {name: _settings(options, name, one) for name, one in words.items()}
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
+    candidates = {
+        name: _settings(options, name, one, source.names) for name, one in words.items()
+    }
     check_files(options, source, {"--plot": options.plot})
     keys = options.keys if len(options.keys) > 1 else options.keys[0]
     tried = try_out(source, keys, candidates, progress=progress)
@@ -257,7 +260,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _settings(
-    options: argparse.Namespace, name: str, words: list[str]
+    options: argparse.Namespace, name: str, words: list[str], columns: Iterable[Any]
 ) -> dict[str, Any]:
     """Return the arguments of `riskcore.protect` for one candidate."""
     parser = _Parser(add_help=False)
@@ -279,7 +282,7 @@ def _settings(
         )
     parsed.keys = options.keys
     options.recode += parsed.recode  # files that are read
-    asked = arguments_of(parsed, ProtectSettings)
+    asked = arguments_of(parsed, ProtectSettings, columns=columns)
     return {"weight": options.weight, "household": parsed.household, **asked}
 
 

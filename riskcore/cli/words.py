@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -108,40 +108,63 @@ def pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def split_by_columns(
+    option: str, pairs: Iterable[tuple[str, str]], columns: Iterable[Any]
+) -> list[tuple[str, str]]:
+    """Return pairs split where a column ends: its name may hold an equals sign."""
+    known = set(map(str, columns))
+    return [_split(option, "=".join(one), known) for one in pairs]
+
+
+def _split(option: str, text: str, known: set[str]) -> tuple[str, str]:
+    """Return a name, or several joined by plus signs, and the value behind them."""
+    cuts = [at for at, letter in enumerate(text[:-1]) if letter == "="]
+    fits = [
+        at
+        for at in cuts
+        if text[:at] in known or known.issuperset(text[:at].split("+"))
+    ]
+    if len(fits) > 1:
+        first, second = (text[:at] for at in fits[:2])
+        raise ValueError(
+            f"{option} {text!r}: {first!r} and {second!r} are both columns, so this "
+            "can be read in two ways; rename one of them"
+        )
+    at = (fits or cuts)[0]
+    return text[:at], text[at + 1 :]
+
+
 def related(text: str) -> str | tuple[str, str]:
     """Read KEY=COLUMN, or the word for the columns that are found."""
     return text if text == "derived" else pair(text)
 
 
 def recoding(text: str) -> tuple[str, Any]:
-    """Read VARIABLE=RULE; a rule without a known keyword is the path of a file."""
-    from riskcore.data.recode import Recoding
+    """Read VARIABLE=RULE; a rule without a known keyword is the path of a file.
 
-    name, rule = pair(text)
-    kind, colon, value = rule.partition(":")
-    makers: dict[str, Callable[[], Any]] = {
-        "upto": lambda: _intervals(value, "right"),
-        "from": lambda: _intervals(value, "left"),
-        "top": lambda: _end(value, "top"),
-        "bottom": lambda: _end(value, "bottom"),
-        "truncate": lambda: Recoding.truncation(whole(value)),
-        "round": lambda: Recoding.rounding(_plain_number(value)),
-        "hierarchy": lambda: _level_of(value),
-        "map": lambda: Recoding.mapping(
-            gathered("map", [pair(one) for one in value.split(",")])
-        ),
-    }
-    if not colon or kind not in makers:
+    A variable whose name holds an equals sign ends before the rule.
+    """
+    first = pair(text)
+    splits = [(text[: at.start()], text[at.end() :]) for at in re.finditer("=", text)]
+    name, rule = next((one for one in splits if _is_rule(one[1])), first)
+    kind, colon, words = rule.partition(":")
+    if not colon or kind not in _MAKERS:
         if not Path(rule).exists():
-            kinds = ", ".join(f"{one}:" for one in makers)
+            kinds = ", ".join(f"{one}:" for one in _MAKERS)
             raise argparse.ArgumentTypeError(
                 f"{text!r}: {rule} is neither a file nor a rule; rules are {kinds}"
             )
         return name, Path(rule)
     try:
-        return name, makers[kind]()
+        return name, _MAKERS[kind](words)
     except (OSError, TypeError, ValueError, argparse.ArgumentTypeError) as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def _is_rule(text: str) -> bool:
+    """Return whether a text begins as a rule does, or is the path of a file."""
+    kind, colon, _ = text.partition(":")
+    return bool(colon and kind in _MAKERS) or (bool(text) and Path(text).exists())
 
 
 def _level_of(text: str) -> Any:
@@ -180,3 +203,28 @@ def _plain_number(text: str) -> int | float:
     """Read a number; return whole numbers as int, because they become codes."""
     value = number(text)
     return int(value) if value.is_integer() else value
+
+
+def _recoding_of(words: str, maker: str, read: Callable[[str], Any]) -> Any:
+    """Return the recoding that a maker of `Recoding` makes of words."""
+    from riskcore.data.recode import Recoding
+
+    return getattr(Recoding, maker)(read(words))
+
+
+def _codes(text: str) -> dict[str, str]:
+    """Read OLD=NEW,OLD=NEW."""
+    return gathered("map", [pair(one) for one in text.split(",")])
+
+
+# How the words of a recoding after its keyword are read.
+_MAKERS: dict[str, Callable[[str], Any]] = {
+    "upto": lambda words: _intervals(words, "right"),
+    "from": lambda words: _intervals(words, "left"),
+    "top": lambda words: _end(words, "top"),
+    "bottom": lambda words: _end(words, "bottom"),
+    "truncate": lambda words: _recoding_of(words, "truncation", whole),
+    "round": lambda words: _recoding_of(words, "rounding", _plain_number),
+    "hierarchy": _level_of,
+    "map": lambda words: _recoding_of(words, "mapping", _codes),
+}

@@ -58,8 +58,8 @@ def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
         return f" give each name by itself, with blanks between: {apart};"
     if len(names) == 1 and str(lacking[0]) in _BETWEEN.split(str(names[0])):
         return (
-            " the first line was read as one name: is the delimiter another "
-            "(in Python reading=Reading(delimiter=...), in the command --delimiter)?"
+            " the first line was read as one name: is the delimiter another, to be "
+            "given by riskcore.Reading(delimiter=...)?"
         )
     folded: dict[str, list[Hashable]] = {}
     for name in names:

@@ -21,7 +21,7 @@ class Part:
     """A part of a sheet: facts, then a table with a header row, then sentences.
 
     ``sides`` aligns the columns of the table, as in `aligned`. The other attributes are
-    for text, which alone has the sentences: the least widths of the columns, the most
+    for text: the least widths of the columns, the most
     characters of their cells (0 for any number), the indents of the facts and of all
     below them, and whether an empty line separates the table from the facts.
     """

@@ -17,7 +17,10 @@ _VARIABLE = re.compile(
     rf"\s*(?:(?P<use>number|category)\(\s*(?P<used>{_NAME})\s*\)|(?P<name>{_NAME}))"
     r"\s*(?P<operator>[~+:*]|$)"
 )
-_HELP = "write it as 'income ~ sex + age', with a*b for a, b and their interaction"
+_HELP = (
+    "write it as 'income ~ sex + age', with a*b for a, b and their interaction, and a "
+    "name with such signs in backquotes"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -606,7 +606,7 @@ def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> 
     if faults:
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "
-            "missing='category' (--missing category) counts missing as one more value, "
+            "missing='category' counts missing as one more value, "
             "'wildcard' lets it match any value (but not in suda and in models of the "
             "population, which need each record in one cell)"
         )

@@ -51,8 +51,8 @@ def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str
     return (
         f"key {column.name!r}: {', '.join(suspects)} {'is' if one else 'are'} taken as "
         f"{'a category' if one else 'categories'}; if missing is meant, declare "
-        f"{'it' if one else 'them'} as missing codes (in Python "
-        "reading=Reading(missing_codes=...), in the command --na)"
+        f"{'it' if one else 'them'} as missing codes by "
+        "riskcore.Reading(missing_codes=...)"
     )
 
 

@@ -995,10 +995,17 @@ def _truncated(codes: Sequence[Any], drop: int) -> tuple[str, ...]:
     """Return codes without their last ``drop`` characters."""
     numbers = [code for code in codes if not isinstance(code, str)]
     if numbers:
-        raise TypeError(f"truncation needs codes that are text, not {_some(numbers)}")
+        raise TypeError(
+            f"truncation needs codes that are text, not {_some(numbers)}: numbers have "
+            "lost their leading zeros; give ranges of codes (in Python: "
+            "Recoding.intervals), or store the codes as text"
+        )
     short = [code for code in codes if len(code) <= drop]
     if short:
-        raise ValueError(f"truncation by {drop} leaves nothing of {_some(short)}")
+        raise ValueError(
+            f"truncation by {drop} leaves nothing of {_some(short)}; drop fewer "
+            "characters, or map these codes"
+        )
     return tuple(code[:-drop] for code in codes)
 
 

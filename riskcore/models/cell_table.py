@@ -201,7 +201,7 @@ class CellTable:
         if not any_value and any(cells.missing_values):
             raise ValueError(
                 f"missing={cells.missing!r}: a model needs each record in one cell; "
-                "give missing='category' (--missing category), or leave out records "
+                "give missing='category', or leave out records "
                 "with missing keys"
             )
         return cls.of_margins(

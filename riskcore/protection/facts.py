@@ -25,7 +25,7 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
     return {
         "settings": result.settings.to_dict(),
         "records": result.n,
-        "weight_remarks": _weight_remarks(result),
+        "weight_remarks": remarks_of(result),
         "intake": None if intake is None else intake.to_dict(),
         "missing_values": {
             str(key): count
@@ -111,7 +111,7 @@ def _totals_lost(
         )
 
 
-def _weight_remarks(result: ProtectedRecords) -> list[str]:
+def remarks_of(result: ProtectedRecords) -> list[str]:
     """Return what is doubtful in the original weights."""
     weight, fraction = result.settings.weight, result.settings.sampling_fraction
     if weight is None:

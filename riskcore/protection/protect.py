@@ -147,8 +147,10 @@ def protect(
         copies, as they are found in the data.
     cost : {"fewest", "equal", "entropy"} or mapping of column names to float, optional
         Cost of blanking a value. "fewest": all keys cost the same, so that the fewest
-        values are blanked; among sets of keys of equal size, the set with the least
-        entropy, then the first by name, so that the order of ``keys`` changes nothing.
+        values are blanked; among sets of keys of equal size, the set whose values lose
+        the least of their categories, so that rare categories stay: the least sum of
+        1/n, n being the records that have the value; then the first by name, so that
+        the order of ``keys`` changes nothing.
         "equal": all keys cost the same, with ties as in mu-Argus. "entropy": the
         entropy of the key in the recoded file. A mapping: the cost of each key, 50 for
         keys it does not name, infinite for keys that are never blanked (nor is a key
@@ -161,7 +163,8 @@ def protect(
         The cost of a value is multiplied by 1 + 100/n, where n records of the recoded
         file have its category: by 1 plus the per cent of the category that its blanking
         loses. Costs, and bounds on them, are then in hundredths. More values may be
-        blanked.
+        blanked than with "fewest" alone, which spares rare categories among equal
+        choices.
     sampling_fraction : float, optional
         The share of the population that was sampled, as for `assess`.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
@@ -195,7 +198,7 @@ def protect(
         blanked key that no earlier key would have been enough, which rules out values.
         "secret": by 256 random bits, new each time, which the private record keeps for
         a replay. With ``plan="record"`` the number of blanked values and the cost are
-        the same, but the blanked keys may lose more information.
+        the same, but rare categories are no longer spared.
     secret : str, optional
         With ``ties="secret"``, the secret of an earlier result, for the same ties.
     reading : Reading, optional

@@ -167,7 +167,7 @@ class Protected(ProtectedRecords):
         `write` examines what it writes; this is the file that it makes by default,
         with new household ids and the records in their order.
         """
-        return examination_of(self)
+        return _examination(self)
 
     @cached_property
     def numeric(self) -> NumericRisks | None:
@@ -501,20 +501,7 @@ class Protected(ProtectedRecords):
         )
 
 
-def examination_of(
-    result: Protected, *, dropped: Iterable[Hashable] = (), shuffled: bool = False
-) -> Examination:
-    """Examine a file that is not written, without the columns that it would drop."""
-    left_out = frozenset(dropped)
-    new_ids = writing.columns_renumbered(
-        result.source, result.settings, drop=map(str, left_out)
-    )
-    shown = [one for one in result.shown if one.column not in left_out]
-    return examine(
-        result,
-        shown,
-        result.numeric,
-        dropped=left_out,
-        renumbered=new_ids,
-        shuffled=shuffled,
-    )
+def _examination(result: Protected) -> Examination:
+    """Examine the file that `write` makes by default."""
+    new_ids = writing.columns_renumbered(result.source, result.settings)
+    return examine(result, result.shown, result.numeric, renumbered=new_ids)

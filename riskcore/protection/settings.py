@@ -555,7 +555,7 @@ class Settings:
             "cost": cost
             if isinstance(cost, str)
             else {key: _as_floats(one) for key, one in cost.items()},
-            "treat": parsed_treatments(asked["treat"] or {}, source.names),
+            "treat": _treatments_of(asked["treat"] or {}, source),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
             "protect_shares": _keys_of(asked["protect_shares"], names, goals.strata),
@@ -748,6 +748,13 @@ def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
     if not isinstance(cost, Mapping):
         return [(f"cost of {key!r}", cost)]
     return [(f"cost of {key!r}, category {code!r}", one) for code, one in cost.items()]
+
+
+def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...]]:
+    """Return the rules by columns; refuse a column that does not exist."""
+    if isinstance(treat, Mapping):
+        source.check(one for one in treat if isinstance(one, str) and "+" not in one)
+    return parsed_treatments(treat, source.names)
 
 
 def _keys_of(given: Any, keys: list[Any], strata: Names) -> Names:

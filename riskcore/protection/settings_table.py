@@ -180,7 +180,8 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             kind=COST,
             metavar="COST",
             help="cost of blanking a key. fewest: all keys cost the same; among equal "
-            "choices the key with the least entropy is taken, then the first by name. "
+            "choices the value whose category has the most records is taken, so that "
+            "rare categories stay, then the first key by name. "
             "equal: all keys cost the same; among equal choices the first in --keys is "
             "taken, as in mu-Argus. entropy: the entropy of the key. KEY=NUMBER ...: "
             "the given costs, and 50 for other keys; KEY=never is never blanked. "
@@ -197,7 +198,9 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             metavar="COLUMN",
             help="keep the shares of rare categories, of all keys or of those named: a "
             "value costs the more the fewer records its category has. Its cost is "
-            "multiplied by 1 plus the per cent of the category that one record is",
+            "multiplied by 1 plus the per cent of the category that one record is, so "
+            "that more values may be blanked. Among equal choices --cost fewest spares "
+            "rare categories without it",
         ),
     ]
     household_keys: Annotated[
@@ -244,7 +247,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "rule of --cost, the same each time. secret: by random bits that only the "
             "private record holds, so that the order of the keys reveals nothing about "
             "a blanked value. The number of blanked values is the same, but with "
-            "--cost fewest they may be in keys that lose more information",
+            "--cost fewest rare categories are no longer spared",
         ),
     ]
     rounds: Annotated[

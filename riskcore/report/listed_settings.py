@@ -88,7 +88,7 @@ def cost_text(cost: Any, protect_shares: Sequence[Any] = ()) -> str:
     """Return the cost of suppressing each key or category."""
     if isinstance(cost, str):
         words = {
-            "fewest": "equal for all keys, ties by entropy and name",
+            "fewest": "equal for all keys, ties to common categories",
             "equal": "equal for all keys, ties by their order",
             "entropy": "entropy",
         }[cost]

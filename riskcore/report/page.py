@@ -8,18 +8,20 @@ of single records follow. The report for publication, `public_page` and
 """
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.result import Assessment
+from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.settings import Setting, complete, takes
 from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
-from riskcore.protection.facts import verdict_facts
+from riskcore.protection import facts
 from riskcore.protection.leaks.examination import not_examined_text
 from riskcore.protection.protected_records import finite
 from riskcore.protection.result import Protected
@@ -46,7 +48,7 @@ from riskcore.report.protection_view import (
 )
 from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
-from riskcore.report.summary import stage_figures
+from riskcore.report.summary import remarks_of, stage_figures
 from riskcore.report.templating import is_number, need_jinja, render, write_private
 from riskcore.report.utility_view import section_view
 
@@ -77,6 +79,7 @@ class PageSettings(TypedDict, total=False):
     k: Annotated[int | None, _OPTIONAL]
     leaks: Annotated[Sequence[Mapping[str, Any]], _NO_ROWS]
     not_examined: Annotated[Sequence[str], _NO_ROWS]
+    remarks: Annotated[Sequence[str], _NO_ROWS]
     tiles: Annotated[Sequence[Tile], _NO_ROWS]
     treated: Annotated[Mapping[str, Any] | None, _OPTIONAL]
     numbers: Annotated[Sequence[Part], _NO_ROWS]
@@ -102,9 +105,9 @@ def write_page(
         HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, k, leaks, not_examined, tiles, treated, numbers, utility, labels
+    verdict, unsafe, k, leaks, not_examined, remarks, tiles, treated, numbers, utility
         As in `page`.
-    provenance
+    labels, provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -172,6 +175,8 @@ def page(
     leaks, not_examined : sequence of mappings, of str, optional
         The leaks of the file and the columns without a role, as in
         `riskcore.Protected.to_dict`.
+    remarks : sequence of str, optional
+        Sentences on the weights of the file.
     tiles : sequence of Tile, optional
         Figures at the head of the page, from `riskcore.report.protection_view`. With
         them all other sections are folded.
@@ -256,6 +261,7 @@ def page(
         open=[one for one in given["leaks"] if one["accepted"] is None],
         accepted=[one for one in given["leaks"] if one["accepted"] is not None],
         not_examined=not_examined_text(given["not_examined"]),
+        remarks=given["remarks"],
         tiles=given["tiles"],
         treated=given["treated"],
         numbers=given["numbers"],
@@ -277,6 +283,7 @@ def assessment_page(
     unsafe: int | None = None,
     top: int = 0,
     roles: Pairs = (),
+    not_examined: Sequence[str] = (),
     provenance: Provenance | None = None,
 ) -> str:
     """Return the report of an assessment as HTML, see `page`."""
@@ -290,6 +297,7 @@ def assessment_page(
         name: ", ".join(f"{x:.8g}" for x in values if x is not None)
         for name, values in asked.items()
     }
+    known = assessment.numeric
     start = thresholds[0] if thresholds else None
     if rate is not None:
         found = finite(assessment.risk_threshold(rate=rate))
@@ -305,8 +313,17 @@ def assessment_page(
             *method_facts(assessment),
             *((name, text) for name, text in numbers.items() if text),
         ],
+        not_examined=not_examined,
+        remarks=[*_weights(assessment), *remarks_of(assessment)],
+        numbers=[] if known is None else list(numeric_parts(known.to_dict())),
         provenance=provenance,
     )
+
+
+def _weights(assessment: Assessment) -> Iterator[str]:
+    """Yield how much the weights differ."""
+    if assessment.weights is not None:
+        yield f"Weights: {weights_text(assessment.weights.to_dict())}."
 
 
 def report_paths(path: Path, sets: int) -> list[Path]:
@@ -371,7 +388,7 @@ def protection_page(
     """
     one = protected.sets[keys]
     if examined is None:
-        examined = verdict_facts(protected, protected.examination)
+        examined = facts.verdict_facts(protected, protected.examination)
     if len(protected.sets) > 1:
         title = f"{title}, set of keys {keys + 1} of {len(protected.sets)}"
     unsafe = None
@@ -391,6 +408,7 @@ def protection_page(
         k=one.aim.k,
         leaks=examined["leaks"],
         not_examined=examined["not_examined"],
+        remarks=facts.remarks_of(protected),
         tiles=tiles_of(protected, one),
         treated=treatments_view(protected),
         numbers=numbers_view(

@@ -34,7 +34,7 @@ def summary(
     weights = assessment.weights
     figures["weights"] = None if weights is None else weights.to_dict()
     figures["sampling_fraction"] = assessment.sampling_fraction
-    figures["weight_remarks"] = _remarks(assessment)
+    figures["weight_remarks"] = remarks_of(assessment)
     figures["unsafe_records"] = [
         {"threshold": float(t), "records": assessment.unsafe_count(t)}
         for t in counted_at
@@ -60,7 +60,7 @@ def summary(
     return figures
 
 
-def _remarks(assessment: Assessment) -> list[str]:
+def remarks_of(assessment: Assessment) -> list[str]:
     """Return what is doubtful in the weights, if the risk depends on them."""
     if assessment.weights is None and assessment.model is not None:
         return []

@@ -19,7 +19,7 @@ from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, printable
 from riskcore.data.files.labels import Labels, labels_of_plain
-from riskcore.protection.leaks.examination import not_examined_text
+from riskcore.protection.leaks.examination import listed_columns, not_examined_text
 from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
@@ -68,6 +68,8 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
             yield _target(figures["households"]["for_rate"], "households")
     if figures.get("not_examined"):
         yield _not_examined(figures["not_examined"])
+    if figures.get("not_read"):
+        yield _not_read(figures["not_read"])
     if "numeric" in figures:
         yield from numeric_parts(figures["numeric"])
     if figures["riskiest"]:
@@ -82,7 +84,19 @@ def _not_examined(columns: list[dict[str, Any]]) -> Part:
         own = f"{one['own_value']:,}"
         rows.append([label(one["column"]), one["type"], own, role, one["reason"]])
     title = "Not examined, as they have no role: records with a value of their own"
-    return Part(title, rows=rows, sides="<<><<")
+    said = ["A role with a question mark is a proposal: see riskcore describe."]
+    return Part(title, rows=rows, sides="<<><<", sentences=said)
+
+
+def _not_read(columns: list[str]) -> Part:
+    """Return that columns without a role were not looked at, and why."""
+    one = len(columns) == 1
+    said = (
+        f"Not examined, as {'it has' if one else 'they have'} no role, and the file is "
+        f"counted in batches: {listed_columns(columns)}. riskcore describe reads the "
+        f"whole file into memory and examines {'it' if one else 'them'}."
+    )
+    return Part(sentences=_wrapped(said), indents=_UNTITLED)
 
 
 def _target(target: dict[str, Any], units: str) -> Part:

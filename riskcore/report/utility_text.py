@@ -437,7 +437,7 @@ def trials_text(figures: Plain, title: str) -> str:
             *(f"warning: {warning}" for warning in one["warnings"]),
         )
     ]
-    by_key, left = "Values suppressed, and categories left, by key", (2, 2)
+    by_key, left = "Values suppressed / categories left, by key", (2, 2)
     parts = [
         Part(rows=trial_rows(figures), sides="><>", indents=left),
         Part(sentences=[FRONT], indents=left),
@@ -493,6 +493,6 @@ def trial_key_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     keys = dict.fromkeys(key for *_, suppressed, _ in tried for key in suppressed)
     rows = [["", "candidate", *map(name, keys)]]
     for mark, one, suppressed, left in tried:
-        counts = (f"{whole(suppressed.get(x))}, {whole(left.get(x))}" for x in keys)
+        counts = (f"{whole(suppressed.get(x))} / {whole(left.get(x))}" for x in keys)
         rows.append([str(mark), name(one["name"]), *counts])
     return rows

@@ -648,6 +648,20 @@ def test_the_summary_shows_all_parts():
     assert "single" in found._repr_html_()
 
 
+def test_the_summary_of_one_column_says_nothing_twice():
+    original, released, keys, _ = survey(50)
+    found = riskcore.numeric_risk(
+        named(original[:, :1]), named(released[:, :1]), keys=keys
+    )
+    text = found.summary()
+    assert text.count("standardized distance") == 2
+    assert found.linkage("robust distance").rate > 0
+    assert "robust distance" not in text
+    assert "records with all inside" not in text
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    assert sum(line[:2] == ["column", "numbers"] for line in lines) == 2
+
+
 def test_the_report_is_written(tmp_path):
     original, released, *_ = survey(50)
     found = riskcore.numeric_risk(named(original), named(released))

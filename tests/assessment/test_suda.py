@@ -166,10 +166,10 @@ def test_what_would_take_hours_is_refused_with_what_does_not(keys, max_size):
         minimal_uniques.minimal_uniques(
             *_codes(data), keys if max_size is None else max_size
         )
-    fits = int(re.search(r"--max-size (\d+)\)", str(said.value))[1])
+    fits = int(re.search(r"max_size=(\d+),", str(said.value))[1])
     assert 2 <= fits < 25
     suda(data, list(data), 2)
-    with pytest.raises(ValueError, match=f"--max-size {fits}"):
+    with pytest.raises(ValueError, match=f"max_size={fits}"):
         suda(data, list(data), max_size)
 
 

@@ -189,7 +189,7 @@ def test_missing_keys(run, refused, figures, folder):
     assert usual["incomplete_records"] == 2
     # A rule that this command has is the first to be named.
     said = refused("uniques m.csv --keys a --population 9")
-    assert "'a' in 2 of 3 records; missing='category' (--missing cat" in said
+    assert "'a' in 2 of 3 records; --missing category counts" in said
     assert "not in suda and in models of the population" in said
     assert figures("assess m.csv --keys a b --missing category")["cells"] == 2
     status, out, _ = run("assess m.csv --keys a --missing category")
@@ -428,7 +428,7 @@ def test_the_report_of_sizes_names_no_file(run, folder):
             "2 zero or negative in 4 records, first in record 3",
         ),
         ("s.csv", bytes(range(256)), "s.csv: "),
-        ("s.sav", b"$FL2", "s.sav: Unable to read from file"),
+        ("s.sav", b"$FL2", "s.sav: cannot be read: Unable to read from file"),
     ],
 )
 def test_bad_files(refused, folder, name, content, message):
@@ -657,3 +657,9 @@ def test_demo_refused(refused, folder):
     (folder / "other.html").touch()
     assert "other.html: already exists" in refused("demo --file other.csv")
     assert (folder / "survey.csv").read_bytes() == SURVEY
+
+
+def test_numbers_that_are_known_have_a_role(figures, folder):
+    (folder / "n.csv").write_text("a,pay,b\n1,10,x\n2,20,y\n")
+    found = figures("assess n.csv --keys a --numeric pay")
+    assert [one["column"] for one in found["not_examined"]] == ["b"]

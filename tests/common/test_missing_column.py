@@ -31,13 +31,13 @@ def said(lacking, names, path=None):
         (["A"], [" A ", "b"],
          "no column 'A'; did you mean ' A '? The columns are ' A ', 'b'"),
         (["b"], ["a;b;c"],
-         "no column 'b'; the first line was read as one name: is the delimiter another "
-         "(in Python reading=Reading(delimiter=...), in the command --delimiter)? The "
-         "columns are 'a;b;c'"),
+         "no column 'b'; the first line was read as one name: is the delimiter "
+         "another, to be given by riskcore.Reading(delimiter=...)? The columns are "
+         "'a;b;c'"),
         (["ab"], ["ab;c;long;names;of;columns"],
          "no column 'ab'; the first line was read as one name: is the delimiter "
-         "another (in Python reading=Reading(delimiter=...), in the command "
-         "--delimiter)? The columns are 'ab;c;long;names;of;columns'"),
+         "another, to be given by riskcore.Reading(delimiter=...)? The columns are "
+         "'ab;c;long;names;of;columns'"),
         ([1], [10, None, ("k", 1)],
          "no column 1; did you mean 10? The columns are 10, None, ('k', 1)"),
         (["a"], [], "no column 'a'; there are no columns"),

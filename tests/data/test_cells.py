@@ -128,7 +128,7 @@ def test_every_holder_is_the_brute_force(records, random):
 def test_missing_keys_are_refused_on_request():
     data = {"a": [1, None, 2, None], "b": ["u", "v", None, "w"], "c": [1, 1, 1, 1]}
     with pytest.raises(
-        ValueError, match=r"'a' in 2, 'b' in 1 of 4.*--missing category.*'wildcard'"
+        ValueError, match=r"'a' in 2, 'b' in 1 of 4.*missing='category'.*'wildcard'"
     ):
         tabulate(data, ["a", "b", "c"], missing="refuse")
     assert tabulate(data, ["a", "b", "c"]).incomplete == 3

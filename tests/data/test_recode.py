@@ -87,6 +87,12 @@ def test_top_and_bottom():
     assert recoded({"v": [84, 85, 99]}, "v", top) == ["84", "85+", "85+"]
 
 
+@pytest.mark.parametrize("codes", [[101, 102], [101.0, None]])
+def test_truncation_of_numbers_says_what_to_do(codes):
+    with pytest.raises(TypeError, match=r"not 101.*leading zeros; give ranges of code"):
+        recode({"v": codes}, {"v": Recoding.truncation(2)})
+
+
 def test_truncation_is_of_text():
     cut = Recoding.truncation(2)
     assert recoded({"v": ["0361", "0389", None]}, "v", cut) == ["03", "03", None]

@@ -83,7 +83,7 @@ def test_missing_values():
         CellTable.of(data, ["sex"], missing="wildcard")
     with pytest.raises(
         ValueError,
-        match=r"each record in one cell; give missing=.category. \(--missing category",
+        match=r"each record in one cell; give missing=.category., or",
     ):
         CellTable.of(tabulate(data, ["sex"], missing="argus"))
 

@@ -1,12 +1,14 @@
 """Ties between keys of equal cost, decided by the rule or by a secret."""
 
 import json
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 
-from bench.blanked_keys import attack, commonest, order_of_ties, plain
+from bench.blanked_keys import attack, commonest, plain, records_of_values
 from riskcore import protect, simulate
 from riskcore.data.files import formats
 
@@ -44,6 +46,70 @@ def protected(data, keys=KEYS, secret=SECRET, **asked):
     return protect(data, keys, secret=secret, **{"ties": "secret"} | asked)
 
 
+def small(seed, n=40):
+    """Return a file of five keys, with rare categories."""
+    rng = np.random.default_rng(seed)
+    return {
+        key: np.minimum(rng.geometric(0.4 + 0.05 * i, n), 2 + i).tolist()
+        for i, key in enumerate("dbeac")
+    }
+
+
+def smallest_sets(data, i, sets, k):
+    """Return all smallest sets of keys without which a record is safe, by trying."""
+    keys = sorted({key for one in sets for key in one})
+
+    def is_safe(lost):
+        return all(
+            sum(
+                all(data[key][j] == data[key][i] for key in one if key not in lost)
+                for j in range(len(data["a"]))
+            )
+            >= k
+            for one in sets
+        )
+
+    for size in range(len(keys) + 1):
+        if found := [one for one in combinations(keys, size) if is_safe(one)]:
+            return found
+    raise AssertionError("no record is unsafe without keys")
+
+
+def loss(data, i, keys):
+    """Return the sum of 1/n over some values of a record that n records have each."""
+    return sum(Fraction(1, data[key].count(data[key][i])) for key in keys)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "sets", [["dbeac"], ["dbe", "bac", "ce"]], ids=["one set", "three sets"]
+)
+def test_of_the_fewest_values_those_of_common_categories_go(seed, sets):
+    data = small(seed)
+    keys = [list(one) for one in sets]
+    result = protect(data, keys, k=4)
+    chosen = 0
+    for i in range(40):
+        lost = tuple(key for key in "abcde" if result.masks[key][i])
+        found = smallest_sets(data, i, sets, 4)
+        least = min(loss(data, i, one) for one in found)
+        assert lost in found
+        assert loss(data, i, lost) == least
+        # Of equal ones the first by name.
+        assert lost == min(one for one in found if loss(data, i, one) == least)
+        chosen += len(found) > 1
+    assert chosen >= 5
+    # The order of the keys and of the records decides nothing.
+    order = np.random.default_rng(seed).permutation(40)
+    mixed = {key: [data[key][i] for i in order] for key in "edcba"}
+    again = protect(mixed, [one[::-1] for one in keys[::-1]], k=4)
+    for key in "abcde":
+        assert again.masks[key].tolist() == result.masks[key][order].tolist()
+    lazy = protect(pl.LazyFrame(data), keys, k=4)
+    given = lazy.data.collect()
+    assert {key: given[key].to_list() for key in data} == dict(result.data)
+
+
 @pytest.mark.parametrize("cost", ["fewest", "equal"])
 def test_what_the_key_that_was_blanked_reveals(cost):
     data = survey()
@@ -56,7 +122,7 @@ def test_what_the_key_that_was_blanked_reveals(cost):
     count = [sum(one.masks[key].astype(int) for key in KEYS) for one in (rule, secret)]
     assert (count[0] == count[1]).all()
     assert rule.certificate.cost == secret.certificate.cost
-    order = KEYS if cost == "equal" else order_of_ties(data, KEYS)
+    order = KEYS if cost == "equal" else records_of_values(data, KEYS)
     known = attack(plain(rule.data, KEYS), data, KEYS, 3, choice=order)
     alone = attack(plain(rule.data, KEYS), data, KEYS, 3)
     hidden = attack(plain(secret.data, KEYS), data, KEYS, 3, choice="secret")

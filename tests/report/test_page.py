@@ -20,6 +20,7 @@ from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.page import page, protection_page, public_protection_page, write_page
 from riskcore.protection.result import SuppressedValueShows
+from riskcore.report.page import assessment_page
 from riskcore.report.protection_view import Tile
 from riskcore.report.summary import summary
 from tests import needs
@@ -704,3 +705,20 @@ def test_names_that_are_no_text_or_of_two_lines(names, related, shown):
         {**data, "w": [30.0] * 5}, keys, "w", threshold=0.05, related=related
     )
     assert shown in protection_page(result, title="T")
+
+
+def test_the_page_of_an_assessment_has_the_weights_and_the_numbers():
+    data = {
+        "sex": list("ffmmfm"),
+        "pay": [1, 2, 2, 3, 4, 4],
+        "w": [0.5, 9, 9, 9, 9, 90],
+    }
+    known = assess(data, ["sex"], "w", numeric=["pay"])
+    text = assessment_page(known, title="Survey", not_examined=["JOB"])
+    assert "Weights: 0.5 to 90, ratio 180" in text
+    assert "1 weight is below 1, the smallest 0.5" in text
+    assert "Risk if numbers are known" in text
+    assert "Not examined, as it has no role: JOB." in text
+    plain = assessment_page(assess(data, ["sex"]), title="Survey")
+    assert "Weights: " not in plain
+    assert "Risk if numbers are known" not in plain

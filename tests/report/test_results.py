@@ -150,7 +150,7 @@ def file(data, tmp_path):
 def body(text):
     """Return a text without its title and the names of files."""
     lines = text.splitlines()[1:]
-    return [x for x in lines if not re.match(r"  (file |The )", x)]
+    return [x for x in lines if not re.match(r"  (file |The |Nothing is written)", x)]
 
 
 def test_the_summary_is_what_the_command_prints(file, capsys):

@@ -260,7 +260,7 @@ class CsvFile(ArrowFormat):
             if begin.startswith(mark):
                 raise ValueError(
                     f"{self.path}: begins with the byte order mark of "
-                    f"{encoding.upper()}; give its encoding, {encoding}"
+                    f"{encoding.upper()}; give encoding={encoding!r}"
                 )
 
     def refuse_encoding(self) -> None:
@@ -276,7 +276,7 @@ class CsvFile(ArrowFormat):
                     place = offset - pending + error.start
                     raise ValueError(
                         f"{self.path}: not {self.encoding} at byte offset {place}; "
-                        "give its encoding, for example cp1252"
+                        "give its own, for example encoding='cp1252'"
                     ) from None
                 except UnicodeError as error:  # without a byte to blame
                     raise ValueError(

@@ -72,7 +72,7 @@ class ExcelFile(ArrowFormat):
             if len(names) > 1:
                 warn(
                     f"{self.path}: the first of {len(names)} sheets is read, "
-                    f"{names[0]!r}; name another by sheet= (--sheet)",
+                    f"{names[0]!r}; name another with sheet=",
                     SheetsLeftOut,
                 )
             return names[0]

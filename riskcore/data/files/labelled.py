@@ -110,7 +110,10 @@ class LabelledFile(ArrowFormat):
                 **how,
             )
         except parser_errors() as error:
-            raise ValueError(f"{self.path}: {error}") from None
+            raise ValueError(
+                f"{self.path}: cannot be read: {error}; is it whole, and what its "
+                "suffix says?"
+            ) from None
         return data, metadata
 
     @property

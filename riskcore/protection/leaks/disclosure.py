@@ -42,7 +42,8 @@ would otherwise be eleven records that agree, although the file has one value.
 The count is the number of suppressed values that are right by a rule that holds. It is
 reported only if the rule fits them better than chance does: a rule that holds for
 members of households may guess at suppressed values by strangers alone. Rules see one
-column at a time: not what two columns show together, nor outside knowledge.
+column at a time, and no outside knowledge; `examination` also finds two columns that
+determine a key together.
 
 If suppression takes a value from all its records, no record is left to learn from, but
 a column that repeats the key still shows it: names beside codes, or a finer code. The

@@ -153,6 +153,7 @@ def examine(
     found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(result, numeric.protected, gone)
+    found += _ways_of_writing(result, gone)
     found += _copies(result, gone)
     found += _pairs(result, gone)
     found += [
@@ -269,6 +270,29 @@ def _of_numbers(
         yield _leak_of_numbers(names, said, result.settings)
 
 
+def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield numbers that single out records by how they are written: 7, 07, 7.0."""
+    treated = () if result.treated is None else result.treated.after
+    for name in result.settings.with_role("numeric"):
+        if name in treated or str(name) in gone:
+            continue
+        written = code_column(Records.of(result.rows), name)
+        numbers = Records({name: result.numbers[name]}, result.n)
+        number = code_column(numbers, name)
+        if len(written.labels) == len(number.labels):
+            continue
+        alone = np.bincount(written.codes)[written.codes] == 1
+        alone &= np.bincount(number.codes)[number.codes] > 1
+        count = int(np.count_nonzero(alone))
+        if count > UNIQUE_SHARE * result.n:
+            text = (
+                f"{printable(str(name))!r}: equal numbers are written in different "
+                f"ways, and {count:,} of {result.n:,} records have a way of their own"
+            )
+            advice = "write equal numbers alike, for example by rounding them"
+            yield Leak(name, "unique", text, advice, result.settings.accepted(name))
+
+
 # Standard deviations of the number of links by chance.
 _LUCK = 4
 
@@ -277,7 +301,7 @@ def _linked(found: RecordLinkage, by: str) -> str:
     """Return in words how many records are found."""
     return (
         f"{100 * found.rate:.3g} % of the records are found by {by} "
-        f"({100 * found.chance_rate:.2g} % by chance)"
+        f"({100 * found.chance_rate:.3g} % by chance)"
     )
 
 
@@ -401,32 +425,48 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
 
 
 def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
-    """Yield pairs of columns that give suppressed or altered values of others back."""
+    """Yield pairs of columns that give hidden values of others back."""
     if result.on_engine is not None:
         return
-    treated, settings = result.treated, result.settings
     hidden = {
-        name: codes_before(result, name).astype(np.int64)
-        for name, mask in result.masks.items()
-        if mask.any() and str(name) not in gone
+        name: codes
+        for name, codes in _hidden(result)
+        if str(name) not in gone and name in Records.of(result.rows).columns
     }
-    before = {} if treated is None else treated.before
-    for name in (name for names in settings.altered for name in names):
-        if name not in hidden and str(name) not in gone:
-            column = code_column(Records({name: before[name]}, result.n), name)
-            hidden[name] = column.codes.astype(np.int64)
-            hidden[name][column.codes == len(column.labels)] = -1
     if not hidden:
         return
     columns = _coded_columns(result, gone)
     for one in pairs_that_determine(columns, hidden, result.household_of):
-        mask = result.masks.get(one.column)
-        if mask is None:
-            mask = np.ones(result.n, bool)
-        for other in one.of:
-            mask = mask & (columns[other].codes < len(columns[other].labels))
-        if mask.any():
-            yield _leak_of_pair(one, int(mask.sum()), settings)
+        shown = np.logical_and.reduce(
+            [columns[other].codes < len(columns[other].labels) for other in one.of]
+        )
+        if one.column not in {*_altered(result), *result.settings.recodings}:
+            shown &= result.masks[one.column]
+        if shown.any():
+            yield _leak_of_pair(one, int(shown.sum()), result.settings)
+
+
+def _hidden(
+    result: ProtectedRecords,
+) -> Iterator[tuple[Hashable, NDArray[np.int64]]]:
+    """Yield the codes of columns before their values were hidden, -1 for missing."""
+    altered = _altered(result)
+    for name in altered:
+        assert result.treated is not None
+        column = Records({name: result.treated.before[name]}, result.n)
+        coded = code_column(column, name)
+        codes = coded.codes.astype(np.int64)
+        codes[coded.codes == len(coded.labels)] = -1
+        yield name, codes
+    blanked = (name for name, mask in result.masks.items() if mask.any())
+    for name in dict.fromkeys([*result.settings.recodings, *blanked]):
+        if name not in altered:
+            yield name, codes_before(result, name, recoded=False).astype(np.int64)
+
+
+def _altered(result: ProtectedRecords) -> list[Hashable]:
+    """Return the columns whose values were altered."""
+    return [name for names in result.settings.altered for name in names]
 
 
 def _coded_columns(
@@ -449,7 +489,8 @@ def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
     text = f"{names}: together they give back {values} of {key!r}"
     reasons = [settings.accepted(name) for name in one.of]
     advice = (
-        f"recode or drop one of them; if {key!r} is a key, name one as related to it"
+        f"recode or drop one of them; if {key!r} is a key, name one as related to it; "
+        "or accept one of them with a reason"
     )
     accepted = next(filter(None, reasons), None)
     return Leak(" + ".join(map(str, one.of)), "reveals", text, advice, accepted)
@@ -466,11 +507,17 @@ def not_examined_text(names: Collection[Hashable]) -> str:
     """Return the sentence on columns that have no role, empty if all have one."""
     if not names:
         return ""
+    shown = listed_columns(names)
+    return (
+        f"Not examined, as they have no role: {shown}."
+        if len(names) > 1
+        else f"Not examined, as it has no role: {shown}."
+    )
+
+
+def listed_columns(names: Collection[Hashable]) -> str:
+    """Return columns in a sentence; many are counted."""
     shown = [printable(str(name)) for name in names]
     if len(shown) > _NAMED:
         shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
-    return (
-        f"Not examined, as they have no role: {listed(shown)}."
-        if len(names) > 1
-        else f"Not examined, as it has no role: {shown[0]}."
-    )
+    return listed(shown)

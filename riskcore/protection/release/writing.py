@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import complete
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
@@ -91,47 +92,17 @@ def write(
     path = result.source.check_writable(
         arguments.file_path("path", path), overwrite=options["overwrite"]
     )
-    named = arguments.names("drop", options["drop"])
-    result.source.check(named)
-    identifiers = result.settings.with_role("identifier")
-    dropped = tuple(dict.fromkeys([*named, *identifiers]))
-    if set(dropped) >= set(result.source.names):
-        raise ValueError("drop: no column would be left")
-    renumbered = columns_renumbered(
-        result.source, result.settings, options["renumber"], dropped
-    )
     texts = _Texts.of(path, options)
     inputs = [*result.source.paths, *result.settings.rule_files]
     written = formats.files_written(path, result.source.format)
     refuse_sources([*written, *texts.paths], inputs)
-    shuffle = _as_bool_or_seed(options["shuffle"])
     source = _source_of(result)
-    secret = _secret_of(result, shuffle, options["secret"], renumbered=bool(renumbered))
-    shuffled = shuffle is not False
-    layout = Layout.of(
-        result.source,
-        result.rows,
-        path,
-        drop=dropped,
-        ids={name: _ids(result, name, secret) for name in renumbered},
-        order=_random_order(result, secret, dropped) if shuffled else None,
-        guard_formulas=options["guard_formulas"],
-        recodings=result.settings.recodings,
-        altered=[name for each in result.settings.altered for name in each],
-    )
+    layout, secret = _layout(result, path, options)
+    shuffled = layout.order is not None
     say = steps or silent
-    say("looking for what the columns tell of suppressed values")
-    shown = shown_by(result, layout.columns, layout.order)
+    examined = _examined(result, layout, say)
+    shown = [one.shown for one in examined.leaks if one.shown is not None]
     warn_of_what_shows(result, shown, shuffled=shuffled)
-    numeric = numeric_risks(result)
-    examined = examine(
-        result,
-        shown,
-        numeric,
-        dropped=dropped,
-        renumbered=renumbered,
-        shuffled=shuffled,
-    )
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined)
     figures = facts_of(result, examined)
@@ -150,14 +121,14 @@ def write(
             "read_back": options["verify"],
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
-            "renumbered": list(renumbered),
+            "renumbered": list(layout.renumbered),
             "formulas_guarded": options["guard_formulas"],
             "secret": secret,
         }
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(_published(again, dropped), None),
+            verdict=verdict_of(_published(again, layout.dropped), None),
             versions=versions(),
             source=source,
             output=output,
@@ -172,6 +143,51 @@ def write(
             text = given if isinstance(given, str) else given(found)
             create(target, private=True).write(text.encode())
     return {**record, "examined": found}
+
+
+def preview(
+    result: ProtectedRecords, steps: Lines, **options: Unpack[WriteSettings]
+) -> Examination:
+    """Return what `write` would find in the file that it would write."""
+    layout, _ = _layout(result, _PREVIEW, complete(WriteSettings, options))
+    return _examined(result, layout, steps)
+
+
+def _layout(
+    result: ProtectedRecords, path: Path, options: WriteSettings
+) -> tuple[Layout, str | None]:
+    """Return the columns, ids and order of the file, and the secret behind them."""
+    source, settings = result.source, result.settings
+    dropped = columns_dropped(source, settings, options["drop"])
+    renumbered = columns_renumbered(source, settings, options["renumber"], dropped)
+    shuffle = _as_bool_or_seed(options["shuffle"])
+    secret = _secret_of(result, shuffle, options["secret"], renumbered=bool(renumbered))
+    shuffled = shuffle is not False
+    layout = Layout.of(
+        source,
+        result.rows,
+        path,
+        drop=dropped,
+        ids={name: _ids(result, name, secret) for name in renumbered},
+        order=_random_order(result, secret, dropped) if shuffled else None,
+        guard_formulas=options["guard_formulas"],
+        recodings=settings.recodings,
+        altered=[name for each in settings.altered for name in each],
+    )
+    return layout, secret
+
+
+def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examination:
+    """Return what is found about the columns and the order of a layout."""
+    say("looking for what the columns tell of suppressed values")
+    return examine(
+        result,
+        shown_by(result, layout.columns, layout.order),
+        numeric_risks(result),
+        dropped=layout.dropped,
+        renumbered=layout.renumbered,
+        shuffled=layout.order is not None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +222,8 @@ class _Texts:
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
+# A preview is of text, the format of which every column has.
+_PREVIEW = Path("preview.csv")
 
 
 def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
@@ -255,6 +273,18 @@ def _published(
     return replace(result, settings=result.settings.without(dropped))
 
 
+def columns_dropped(
+    source: Source, settings: Settings, drop: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the columns that `Protected.write` leaves out, with the identifiers."""
+    named = arguments.names("drop", drop)
+    source.check(named)
+    dropped = tuple(dict.fromkeys([*named, *settings.with_role("identifier")]))
+    if set(dropped) >= set(source.names):
+        raise ValueError("drop: no column would be left; name fewer columns")
+    return tuple(map(str, dropped))
+
+
 def columns_renumbered(
     source: Source,
     settings: Settings,
@@ -280,6 +310,17 @@ def columns_renumbered(
     return names
 
 
+def refuse_seed(settings: Settings, shuffle: bool | int) -> None:
+    """Refuse the seed of an order if ties or treatments are decided by a secret."""
+    if (settings.ties == "secret" or settings.is_random) and not isinstance(
+        shuffle, bool
+    ):
+        raise ValueError(
+            f"shuffle={shuffle}: a secret decides ties or treatments, and must "
+            "decide the order too; give shuffle=True"
+        )
+
+
 def _as_bool_or_seed(shuffle: Any) -> bool | int:
     """Return how to shuffle as a bool, or the number of a seed."""
     if isinstance(shuffle, bool | np.bool_):
@@ -301,11 +342,7 @@ def _secret_of(
 ) -> str | None:
     """Return the one secret of a record: of ties, the order and the new ids."""
     if result.secret is not None:
-        if not isinstance(shuffle, bool):
-            raise ValueError(
-                f"shuffle={shuffle}: a secret decides ties or treatments, and must "
-                "decide the order too; give shuffle=True"
-            )
+        refuse_seed(result.settings, shuffle)
         if secret not in (None, result.secret):
             raise ValueError(
                 "secret: another secret decided the ties or treatments; take the "

@@ -30,6 +30,7 @@ from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.integer[Any]]
+Integers = NDArray[np.int64]
 KeyMasks = NDArray[np.uint64]
 Risk = Callable[[Floats, Floats], Floats]
 Method = Literal["exact", "argus"]
@@ -48,6 +49,8 @@ _MOST_SUMS = 1 << 23
 MOST_KEYS = {"exact": 16, "argus": 10}
 # The amount by which the second plan of mu-Argus must be cheaper than the first.
 _ARGUS_MARGIN = 0.1
+# The loss of a value that no other record has: losses are whole, so sums are exact.
+_ONE = 1 << 50
 
 
 class Margins:
@@ -163,7 +166,7 @@ def plan(
     method: Method = "exact",
     progress: Lines | None = None,
     *,
-    loss: ArrayLike | None = None,
+    losses: Sequence[Integers] | None = None,
     draw: Draw | None = None,
 ) -> Plan:
     """Choose the keys to blank in unsafe units, each by itself.
@@ -171,20 +174,22 @@ def plan(
     Notes
     -----
     "exact" blanks the cheapest set of keys without which the unit's risk is below the
-    threshold. Ties go to the fewest keys, then to the smallest ``loss``, then to the
-    first names of keys, so that the order in which keys are given does not matter.
-    Without ``loss`` the last two are the first positions of keys. Keys that are missing
-    already are not blanked. A unit without any key has the risk of f = n, and must be
-    safe too.
+    threshold. Ties go to the fewest keys, then to the smallest loss, then to the first
+    names of keys, so that the order in which keys are given does not matter. The loss
+    is the sum of ``losses`` of the unit's codes, see `losses_of`; a key that costs
+    nothing loses nothing. Without ``losses`` ties go to the first positions of keys.
+    With ``draw`` the order of sets of equal cost and size is drawn, whatever they lose.
+    Keys that are missing already are not blanked. A unit without any key has the risk
+    of f = n, and must be safe too.
 
     "argus" is the heuristic of mu-Argus (``MakeRecordSafe``). A set of keys that the
     unit has is unsafe if its risk is not below the threshold. Unsafe single keys are
     blanked; every set with a blanked key counts as safe. For the other sets there are
     two plans: (a) blank the key in most unsafe sets, then the cheapest, then the first,
     until no set is unsafe; (b) blank the cheapest, then the first key of each unsafe
-    set, from the smallest set to the largest. First is the smallest ``loss``, then by
-    name; without ``loss`` by position, as in mu-Argus. Plan (b) is taken if it is
-    cheaper by more than 0.1. A unit without any key is safe.
+    set, from the smallest set to the largest. First is the key of the smallest loss,
+    then by name; without ``losses`` by position, as in mu-Argus. Plan (b) is taken if
+    it is cheaper by more than 0.1. A unit without any key is safe.
     """
     m = len(margins.cells.keys)
     if m > MOST_KEYS[method]:
@@ -198,14 +203,19 @@ def plan(
         total = np.sum(costs, axis=-1, where=np.isfinite(costs))
     if not np.all(np.isfinite(total)):
         raise ValueError("cost: the sum over the keys overflows; give smaller costs")
-    preference = preference_of(margins.cells.keys, loss)
+    preference = preference_of(margins.cells.keys, by_name=losses is not None)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
     unsafe = np.flatnonzero(margins.risk(margins.all_keys, cell) >= thresholds)
     if len(unsafe):
         say = progress or silent
         rows = costs if costs.ndim == 1 else costs[unsafe]
         tasks, task = _tasks(
-            margins, cell[unsafe], thresholds[unsafe], rows, preference
+            margins,
+            cell[unsafe],
+            thresholds[unsafe],
+            rows,
+            preference,
+            None if draw else losses,
         )
         say(
             f"suppression for {len(unsafe)} unsafe units, {len(tasks)} of them distinct"
@@ -234,31 +244,55 @@ def entropies(cells: Cells) -> Floats:
     return bits
 
 
+def records_of_codes(cells: Cells, i: int) -> Integers:
+    """Return the number of records with each code of a key; of missing values, 0."""
+    labels = cells.categories[i]
+    records = np.bincount(cells.codes[i], cells.records, len(labels)).astype(np.int64)
+    if labels[-1] is None:
+        records[-1] = 0
+    return records
+
+
+def losses_of(cells: Cells) -> list[Integers]:
+    """Return for each key what blanking each code loses: 1/n if n records have it.
+
+    That is the share of its category, in units of 2**-50, rounded down. The last entry
+    of each key, and that of missing values, is 0.
+    """
+    losses = []
+    for i in range(len(cells.keys)):
+        records = records_of_codes(cells, i)
+        each = np.where(records > 0, _ONE // np.maximum(records, 1), 0)
+        losses.append(np.append(each, 0))
+    return losses
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Preference:
     """Which of several sets of keys is taken if all else is equal."""
 
-    loss: list[float]  # what blanking each key loses: zeros if only positions count
-    rank: list[int]  # the rank of each key among those of equal loss
+    rank: list[int]  # the rank of each key
 
-    def of(self, keys: tuple[int, ...]) -> tuple[float, list[int]]:
+    def of(self, keys: Iterable[int]) -> list[int]:
         """Return the order of a set of keys: the smallest is taken."""
-        loss = math.fsum(self.loss[i] for i in keys)
-        return loss, sorted(self.rank[i] for i in keys)
+        return sorted(self.rank[i] for i in keys)
 
     def sorted(self, keys: Iterable[int]) -> list[int]:
         """Return keys in the order in which they are taken."""
-        return sorted(keys, key=lambda i: self.of((i,)))
+        return sorted(keys, key=lambda i: self.rank[i])
+
+    def by_size(self, mask: int) -> tuple[int, list[int]]:
+        """Return the order of a set of keys as a mask, the smallest sets first."""
+        return mask.bit_count(), self.of(members(mask))
 
 
-def preference_of(names: Sequence[Hashable], loss: ArrayLike | None) -> Preference:
-    """Return the preference by loss, then by name; without a loss by position."""
+def preference_of(names: Sequence[Hashable], *, by_name: bool) -> Preference:
+    """Return the preference by the names of keys, or by their positions."""
     m = len(names)
-    if loss is None:
-        return Preference([0.0] * m, list(range(m)))
-    losses = np.asarray(loss, np.float64)
-    by_name = sorted(range(m), key=lambda i: (str(names[i]), type(names[i]).__name__))
-    return Preference(losses.tolist(), [by_name.index(i) for i in range(m)])
+    if not by_name:
+        return Preference(list(range(m)))
+    order = sorted(range(m), key=lambda i: (str(names[i]), type(names[i]).__name__))
+    return Preference([order.index(i) for i in range(m)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,10 +305,18 @@ class _Tasks:
     costs: Floats  # shape (R, m)
     present: KeyMasks  # the keys that are not missing
     affordable: KeyMasks  # of these, the keys that may be blanked
+    loss: Integers  # what blanking each key loses, shape (m, J)
     preference: Preference
 
     def __len__(self) -> int:
         return len(self.cell)
+
+    def loss_of(self, keys: Sequence[int], at: Positions) -> Integers:
+        """Return what some tasks lose without a set of keys."""
+        loss: Integers = self.loss[keys[0]][at]
+        for i in keys[1:]:
+            loss += self.loss[i][at]
+        return loss
 
 
 def _tasks(
@@ -283,6 +325,7 @@ def _tasks(
     threshold: Floats,
     costs: Floats,
     preference: Preference,
+    losses: Sequence[Integers] | None,
 ) -> tuple[_Tasks, Positions]:
     """Return the tasks of unsafe units, and the task of each unit."""
     rows, row = np.unique(np.atleast_2d(costs), axis=0, return_inverse=True)
@@ -296,7 +339,14 @@ def _tasks(
     present = margins.present(at)
     may = np.isfinite(rows)
     affordable = present if may.all() else present & _masks(may)[at_row]
-    tasks = _Tasks(at, levels[at_level], at_row, rows, present, affordable, preference)
+    loss = np.zeros((rows.shape[1], len(at)), np.int64)
+    for i, each in enumerate(losses or ()):
+        loss[i] = each[margins.cells.codes[i][at]]
+    if not rows.all():
+        loss[rows.T[:, at_row] == 0] = 0
+    tasks = _Tasks(
+        at, levels[at_level], at_row, rows, present, affordable, loss, preference
+    )
     return tasks, distinct.inverse
 
 
@@ -306,6 +356,11 @@ def _levels(threshold: Floats) -> tuple[Floats, Positions]:
         return threshold[:1], np.zeros(len(threshold), np.intp)
     levels, level = np.unique(threshold, return_inverse=True)
     return levels, level
+
+
+def members(mask: int) -> list[int]:
+    """Return the positions of the bits of a mask."""
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
 def _masks(flags: NDArray[np.bool_]) -> KeyMasks:
@@ -322,7 +377,7 @@ def _subsets(
 
     They come as tuples and as masks; the third result is the place of each mask.
     """
-    m = len(preference.loss)
+    m = len(preference.rank)
     subsets = [
         s
         for size in range(1, m + 1)
@@ -380,6 +435,8 @@ def _cheapest(
     Tasks of many different costs are planned part by part.
     """
     step = max(1, _MOST_SUMS >> tasks.costs.shape[1])
+    if len(tasks.costs) <= step:
+        return _cheapest_of(margins, tasks, say, draw)
     blank, solvable = np.zeros(len(tasks), np.uint64), np.zeros(len(tasks), bool)
     for begin in range(0, len(tasks.costs), step):
         rows = tasks.row - begin
@@ -392,6 +449,7 @@ def _cheapest(
             costs=tasks.costs[begin : begin + step],
             present=tasks.present[at],
             affordable=tasks.affordable[at],
+            loss=tasks.loss[:, at],
         )
         blank[at], solvable[at] = _cheapest_of(margins, part, say, draw)
     return blank, solvable
@@ -406,41 +464,74 @@ def _cheapest_of(
     so far. With ``draw`` the order of sets of equal cost and size is drawn.
     """
     subsets, masks, place = _subsets(tasks.preference)
-    sums = _sums(tasks.costs, subsets)
+    sums, sizes = _sums(tasks.costs, subsets), np.bitwise_count(masks).astype(np.int64)
     if draw is None:
         order = np.argsort(sums, axis=1, kind="stable")
     else:
         number = len(tasks.costs)
         tasks, ranks = _drawn_rows(tasks, len(subsets), draw)
         sums = np.repeat(sums, len(ranks) // number, axis=0)
-        sizes = np.broadcast_to([len(s) for s in subsets], sums.shape)
-        order = np.lexsort((ranks, sizes, sums), axis=1)
+        order = np.lexsort((ranks, np.broadcast_to(sizes, sums.shape), sums), axis=1)
     rank = np.argsort(order, axis=1).astype(np.int32)
+    level = _levels_of(sums, sizes, order, rank)
     solvable = _solvable(margins, tasks)
-    best = np.where(solvable, rank[tasks.row, place[tasks.affordable]], -1)
+    every = place[tasks.affordable]
+    # The level, loss and rank of the best set so far. All keys share their level with
+    # no part of them, so that their loss does not matter.
+    best = (
+        level[tasks.row, every],
+        np.zeros(len(tasks), np.int64),
+        rank[tasks.row, every],
+    )
     turns = np.argsort(rank.min(axis=0), kind="stable")
-    # The smallest rank to come, by order and turn.
-    coming = np.minimum.accumulate(rank[:, turns[::-1]], axis=1)[:, ::-1]
-    open_tasks = np.arange(len(tasks))
-    size = 0
+    # The first level to come, by order and turn.
+    coming = np.minimum.accumulate(level[:, turns[::-1]], axis=1)[:, ::-1]
+    open_tasks = np.flatnonzero(solvable)
+    size = largest = 0
     for turn, s in enumerate(turns):
-        if turn % _TURNS == 0:
+        if turn % _TURNS == 0 or sizes[s] != size:
             row = tasks.row[open_tasks]
-            open_tasks = open_tasks[coming[row, turn] < best[open_tasks]]
-        possible = masks[s] & ~tasks.affordable[open_tasks] == 0
-        earlier = rank[tasks.row[open_tasks], s] < best[open_tasks]
-        at = open_tasks[possible & earlier]
+            open_tasks = open_tasks[coming[row, turn] <= best[0][open_tasks]]
+        size = int(sizes[s])
+        at = open_tasks[masks[s] & ~tasks.affordable[open_tasks] == 0]
+        row = tasks.row[at]
+        found = (level[row, s], tasks.loss_of(subsets[s], at), rank[row, s])
+        earlier = _comes_before(found, [each[at] for each in best])
+        at = at[earlier]
         if len(at) == 0:
             continue
-        if len(subsets[s]) > size:
-            size = len(subsets[s])
+        if size > largest:
+            largest = size
             say(f"blanking {size} of {len(margins.cells.keys)} keys: {len(at)} units")
         risk = margins.risk(margins.all_keys & ~int(masks[s]), tasks.cell[at])
-        at = at[risk < tasks.threshold[at]]
-        best[at] = rank[tasks.row[at], s]
+        safe = risk < tasks.threshold[at]
+        for each, new in zip(best, found, strict=True):
+            each[at[safe]] = new[earlier][safe]
     blank = tasks.affordable.copy()
-    blank[solvable] = masks[order[tasks.row[solvable], best[solvable]]]
+    blank[solvable] = masks[order[tasks.row[solvable], best[2][solvable]]]
     return blank, solvable
+
+
+def _levels_of(
+    sums: Floats, sizes: Positions, order: Positions, rank: Positions
+) -> Positions:
+    """Return the level of each set of keys: sets of equal cost and size share one."""
+    costs = np.take_along_axis(sums, order, axis=1)
+    numbers = sizes[order]
+    level = np.zeros(order.shape, np.int32)
+    level[:, 1:] = (costs[:, 1:] != costs[:, :-1]) | (numbers[:, 1:] != numbers[:, :-1])
+    np.cumsum(level, axis=1, out=level)
+    return np.take_along_axis(level, rank, axis=1)
+
+
+def _comes_before(
+    one: Sequence[Positions], other: Sequence[Positions]
+) -> NDArray[np.bool_]:
+    """Return where one is less than another, by the first parts that differ."""
+    less = np.zeros(len(one[0]), bool)
+    for left, right in zip(reversed(one), reversed(other), strict=True):
+        less = (left < right) | ((left == right) & less)
+    return less
 
 
 def _solvable(margins: Margins, tasks: _Tasks) -> NDArray[np.bool_]:
@@ -460,12 +551,19 @@ def _as_argus(
     unsafe = _unsafe_sets(margins, tasks, say)
     packed = np.packbits(unsafe, axis=0).T
     rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
+    loss = tasks.loss.T
+    order = np.lexsort((np.broadcast_to(tasks.preference.rank, loss.shape), loss))
+    ranks = np.argsort(order, axis=1).astype(np.uint8)
     _, first, alike = np.unique(
-        np.hstack([rows, packed]), axis=0, return_index=True, return_inverse=True
+        np.hstack([rows, ranks, packed]), axis=0, return_index=True, return_inverse=True
     )
     _, masks, _ = _subsets(tasks.preference)
     found = [
-        _cover(masks[unsafe[:, j]], tasks.costs[tasks.row[j]], tasks.preference)
+        _cover(
+            masks[unsafe[:, j]],
+            tasks.costs[tasks.row[j]],
+            Preference(ranks[j].tolist()),
+        )
         for j in first
     ]
     blank = np.array([mask for mask, _ in found], np.uint64)
@@ -502,8 +600,9 @@ def _unsafe_sets(
 
 def _cover(unsafe: KeyMasks, cost: Floats, preference: Preference) -> tuple[int, bool]:
     """Return the keys that mu-Argus blanks, and whether no unsafe set is left."""
-    # Of equal keys the first is taken.
+    # Of equal keys, and of equal sets, the first is taken.
     keys = preference.sorted(i for i in range(len(cost)) if cost[i] < np.inf)
+    unsafe = np.array(sorted(unsafe.tolist(), key=preference.by_size), np.uint64)
     singles = sum(1 << i for i in keys if np.uint64(1 << i) in unsafe)
     rest = _without(unsafe, singles)
     plans = (_by_frequency(rest, keys, cost), _by_size(rest, keys, cost))

@@ -23,11 +23,13 @@ from riskcore.common.progress import Lines, silent
 from riskcore.protection.suppression.plan_record import (
     Draw,
     Floats,
+    Integers,
     KeyMasks,
     Margins,
     Plan,
     Positions,
     Preference,
+    members,
     preference_of,
 )
 
@@ -69,12 +71,13 @@ def plan_together(
     along: Sequence[int],
     progress: Lines | None = None,
     *,
-    loss: Floats | None = None,
+    losses: Sequence[Integers] | None = None,
     draw: Draw | None = None,
 ) -> Plan:
     """Choose the keys to blank, so that units are safe from all sets of keys.
 
-    ``cost`` is of each key, (C,), or by unit, (n, C): equal where all keys are.
+    ``cost`` is of each key, (C,), or by unit, (n, C): equal where all keys are. Ties
+    are those of `riskcore.protection.suppression.plan_record.plan`.
     """
     say = progress or silent
     units = len(sights[0].cell)
@@ -92,7 +95,9 @@ def plan_together(
         f"{len(first)} of them distinct"
     )
     costs = np.broadcast_to(cost, (units, len(names)))[first]
-    choices, choice = _choices(names, costs, along, loss)
+    preference = preference_of(names, by_name=losses is not None)
+    choices, choice = _choices(costs, along, preference)
+    loss = _loss(sights, first, len(names), None if draw else losses)
     able = np.array([one.affordable for one in choices], np.uint64)[choice]
     unit: list[Positions] = [np.empty(0, np.int64)]
     mask = [np.empty(0, np.uint64)]
@@ -111,18 +116,15 @@ def plan_together(
     open_ = masks & forced[units_of] == 0
     blank = forced.copy()
     kinds = _kinds(units_of[open_], masks[open_])
-    orders = [choices[0].preference] * len(kinds)
+    orders = [preference] * len(kinds)
     if draw is not None:
         numbers = draw(len(kinds) * len(names)).reshape(len(kinds), len(names))
-        orders = [
-            Preference([0.0] * len(names), rank)
-            for rank in np.argsort(np.argsort(numbers)).tolist()
-        ]
+        orders = [Preference(rank) for rank in np.argsort(np.argsort(numbers)).tolist()]
     for (kind, rows), order in zip(kinds.items(), orders, strict=True):
         for number, units_alike in _by_choice(np.array(rows), choice):
             own = replace(choices[number], preference=order)
-            keys, least = own.cheapest(kind)
-            blank[units_alike] |= np.uint64(keys)
+            smallest, least = own.cheapest(kind)
+            blank[units_alike] |= _of_least_loss(smallest, loss[units_alike])
             safe[units_alike] &= least
     result.blank[at] = blank[task]
     each = list(zip(choice.tolist(), blank.tolist(), strict=True))
@@ -133,15 +135,40 @@ def plan_together(
 
 
 def _choices(
-    names: Sequence[Hashable],
-    costs: Floats,
-    along: Sequence[int],
-    loss: Floats | None,
+    costs: Floats, along: Sequence[int], preference: Preference
 ) -> tuple[list[_Choice], Positions]:
     """Return how to choose by each distinct row of costs, and which each unit has."""
     rows, row = np.unique(costs, axis=0, return_inverse=True)
-    first = _Choice.of(names, rows[0], along, loss)
-    return [first.with_costs(one) for one in rows], row.reshape(-1)
+    return [_Choice.of(one, along, preference) for one in rows], row.reshape(-1)
+
+
+def _loss(
+    sights: Sequence[Sight],
+    units: Positions,
+    keys: int,
+    losses: Sequence[Integers] | None,
+) -> Integers:
+    """Return what blanking each key of some units loses, shape (U, C)."""
+    loss = np.zeros((len(units), keys), np.int64)
+    if losses is None:
+        return loss
+    for one in sights:
+        cells = one.cell[units]
+        for codes, c in zip(one.margins.cells.codes, one.columns, strict=True):
+            loss[:, c] = losses[c][codes[cells]]
+    return loss
+
+
+def _of_least_loss(masks: Sequence[int], loss: Integers) -> KeyMasks:
+    """Return for each unit the set of keys that loses least, of equal ones the first.
+
+    ``loss`` has a row for each unit.
+    """
+    if len(masks) == 1:
+        return np.full(len(loss), masks[0], np.uint64)
+    has = np.array([[one >> c & 1 for one in masks] for c in range(loss.shape[1])])
+    each: KeyMasks = np.array(masks, np.uint64)[np.argmin(loss @ has, axis=1)]
+    return each
 
 
 def _by_choice(rows: Positions, choice: Positions) -> Iterator[tuple[int, Positions]]:
@@ -249,57 +276,46 @@ class _Choice:
     preference: Preference
 
     @classmethod
-    def of(
-        cls,
-        names: Sequence[Hashable],
-        cost: Floats,
-        along: Sequence[int],
-        loss: Floats | None,
-    ) -> _Choice:
+    def of(cls, cost: Floats, along: Sequence[int], preference: Preference) -> _Choice:
         """Return the choice for keys; keys of infinite cost may not be blanked."""
-        blank = cls([], list(along), 0, preference_of(names, loss))
-        return blank.with_costs(cost)
-
-    def with_costs(self, cost: Floats) -> _Choice:
-        """Return the choice by other costs."""
         costs = cost.tolist()
         affordable = sum(
             1 << c
-            for c, others in enumerate(self.along)
+            for c, others in enumerate(along)
             if all(costs[i] < math.inf for i in members(others))
         )
-        return replace(self, cost=costs, affordable=affordable)
+        return cls(costs, list(along), affordable, preference)
 
     def cost_of(self, mask: int) -> float:
         """Return the cost of a set of keys."""
         return math.fsum(self.cost[i] for i in members(mask))
 
-    def rank(self, mask: int) -> tuple[float, int, float, list[int]]:
-        """Return the rank of a set of keys: the smallest is taken."""
-        keys = tuple(members(mask))
-        return (self.cost_of(mask), len(keys), *self.preference.of(keys))
+    def rank(self, mask: int) -> tuple[float, int]:
+        """Return the cost and the size of a set of keys: the smallest are taken."""
+        return self.cost_of(mask), mask.bit_count()
 
-    def cheapest(self, sets: Iterable[int]) -> tuple[int, bool]:
-        """Return the keys of the smallest rank that hit all sets, and if it is proven.
+    def cheapest(self, sets: Iterable[int]) -> tuple[list[int], bool]:
+        """Return the sets of keys of the smallest rank that hit all, by preference.
 
-        The set with the fewest free keys is hit by each of them in turn; what has been
-        tried is left out of later branches. A branch ends where sets without a common
-        key cost more than the best keys.
+        The second result is whether that is proven. The set with the fewest free keys
+        is hit by each of them in turn; what has been tried is left out of later
+        branches. A branch ends where sets without a common key cost more than the best
+        keys.
         """
         needed = _without_larger(sets)
-        best = self._greedy(needed)
-        best_rank = self.rank(best)
+        best = {self._greedy(needed)}
+        best_rank = self.rank(*best)
         stack, tried = [(0, 0)], 0
-        while stack:
+        while stack and tried < _NODES:
             chosen, banned = stack.pop()
             tried += 1
-            if tried > _NODES:
-                return best, False
             left = [one for one in needed if not one & chosen]
             if not left:
                 rank = self.rank(chosen)
                 if rank < best_rank:
-                    best, best_rank = chosen, rank
+                    best, best_rank = {chosen}, rank
+                elif rank == best_rank:
+                    best.add(chosen)
                 continue
             if self._hopeless(left, chosen, banned, best_rank):
                 continue
@@ -310,14 +326,15 @@ class _Choice:
                     branches.append((chosen | self.along[i], banned))
                 banned |= 1 << i
             stack += branches[::-1]
-        return best, True
+        first = sorted(best, key=lambda mask: self.preference.of(members(mask)))
+        return first, not stack
 
     def _hopeless(
         self,
         left: Sequence[int],
         chosen: int,
         banned: int,
-        best: tuple[float, int, float, list[int]],
+        best: tuple[float, int],
     ) -> bool:
         """Return whether a branch cannot become better than the best."""
         cost, size, used = self.cost_of(chosen), chosen.bit_count(), 0
@@ -342,11 +359,6 @@ class _Choice:
                 max(keys, key=lambda i: gain[i] / max(self.cost[i], 1e-300))
             ]
         return chosen
-
-
-def members(mask: int) -> list[int]:
-    """Return the positions of the bits of a mask."""
-    return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
 def _without_larger(sets: Iterable[int]) -> list[int]:

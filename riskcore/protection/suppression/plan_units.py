@@ -51,7 +51,7 @@ class File:
     parts: Parts
     weight: Floats
     price: Floats  # what blanking each value costs, shape (n, C)
-    loss: Floats  # the entropy of each key
+    losses: list[Integers]  # what blanking each code of each key loses
     units: Integers  # the prices as whole numbers, for exact sums, shape (n, C)
     whole: bool  # whether all prices are whole numbers
     bundles: list[int]  # masks of keys that are blanked together
@@ -266,11 +266,11 @@ class Units:
             together = rows
             if bundle & file.shared and file.household is not None:
                 together = file.household[rows]
-            value, loss = np.zeros(len(rows), np.int64), np.zeros(len(rows))
+            value, loss = np.zeros((2, len(rows)), np.int64)
             for k in range(len(file.names)):
                 has = (mask[rows] >> np.uint64(k) & np.uint64(1)).astype(np.int64)
                 value += has * file.units[rows, k]
-                loss += has * file.loss[k]
+                loss += has * file.losses[k][file.codes[rows, k]]
             parts.append((rows, mask[rows], together, value, loss))
         rows, mask, together, value, loss = map(
             np.concatenate, zip(*parts, strict=True)
@@ -283,8 +283,7 @@ class Units:
         total = _exact_sums(move, value, number)
         first = np.full(number, len(self.row))
         np.minimum.at(first, move, unit)
-        lost = np.zeros(number)
-        np.maximum.at(lost, move, loss)
+        lost = _exact_sums(move, loss, number)
         bundle_of = np.zeros(number, np.int64)
         bundle_of[move] = which
         order = np.lexsort((bundle_of, first, -lost, -total))

@@ -32,9 +32,12 @@ from riskcore.data.files.labels import code_text
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.plan_record import (
     Draw,
+    Integers,
     Margins,
     entropies,
+    losses_of,
     plan,
+    records_of_codes,
 )
 from riskcore.protection.suppression.plan_sets import (
     MOST_IN_SET,
@@ -162,16 +165,15 @@ def sets_in_order(
 
 def by_name(
     names: Sequence[Hashable], assessments: Sequence[Assessment], costs: Sequence[Risks]
-) -> tuple[Risks, Risks]:
-    """Return the costs of keys, (C,), or by row, (n, C), and the entropies of keys."""
+) -> tuple[Risks, list[Integers]]:
+    """Return the costs of keys, (C,), or by row, (n, C), and the losses of codes."""
     cost: dict[Hashable, Any] = {}
-    loss: dict[Hashable, float] = {}
+    losses: dict[Hashable, Integers] = {}
     for one, own in zip(assessments, costs, strict=True):
         cost |= dict(zip(one.cells.keys, own.T, strict=True))
-        loss |= dict(zip(one.cells.keys, entropies(one.cells).tolist(), strict=True))
-    return np.stack([cost[name] for name in names], axis=-1), np.array(
-        [loss[name] for name in names]
-    )
+        losses |= dict(zip(one.cells.keys, losses_of(one.cells), strict=True))
+    price = np.stack([cost[name] for name in names], axis=-1)
+    return price, [losses[name] for name in names]
 
 
 def plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
@@ -205,14 +207,14 @@ def _suppress_together(
         )
         for one, aim in zip(assessments, aims, strict=True)
     ]
-    price, loss = by_name(names, assessments, costs)
+    price, losses = by_name(names, assessments, costs)
     found = plan_together(
         sights,
         names,
         price,
         _along(names, settings),
         progress,
-        loss=loss if settings.by_content else None,
+        losses=losses if settings.by_content else None,
         draw=draw,
     )
     for i, name in enumerate(names):
@@ -254,7 +256,7 @@ def _suppress_set(
     if not len(unsafe):
         return
     margins = margins_of(assessment, aim)
-    loss = entropies(cells) if settings.by_content else None
+    losses = losses_of(cells) if settings.by_content else None
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
         found = plan(
@@ -264,7 +266,7 @@ def _suppress_set(
             prices,
             settings.suppression,
             progress,
-            loss=loss,
+            losses=losses,
             draw=draw,
         )
         new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
@@ -406,7 +408,7 @@ def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Ri
     if cost < np.inf:
         costs[: len(texts)] = [given.get(text, cost) for text in texts]
     if key in settings.protect_shares:
-        records = np.bincount(cells.codes[i], cells.records, len(labels))
+        records = np.maximum(records_of_codes(cells, i), 1)
         costs *= _WHOLE + np.rint(_WHOLE * 100 / records)
     elif settings.protect_shares:
         costs *= _WHOLE

@@ -63,5 +63,5 @@ def _message(label: str, number: int, fewest: int) -> str:
     strata = "stratum has" if number == 1 else "strata have"
     return (
         f"{label}: {number} {strata} fewer than {fewest} records with values; they are "
-        "treated together, with the smallest other stratum if needed"
+        "treated together"
     )

@@ -74,15 +74,27 @@ def both(run, monkeypatch):
 def same(pair):
     """Return what a command did, in memory and in batches the same.
 
-    In batches the columns without a role are not read.
+    In batches the columns without a role are not read, and that is said.
     """
     whole, parts = pair
-    if '"not_examined"' in whole[1]:
-        figures = json.loads(whole[1])
-        assert figures.pop("not_examined")
-        whole = (whole[0], json.dumps(figures, indent=2) + "\n", whole[2])
-    assert parts == whole
+    if '"not_examined"' not in whole[1]:
+        assert parts == whole
+        return parts
+    in_memory, in_batches = (json.loads(one[1]) for one in pair)
+    examined = [one["column"] for one in in_memory.pop("not_examined")]
+    assert in_batches.pop("not_read") == examined
+    assert in_batches == in_memory
+    assert (parts[0], parts[2]) == (whole[0], whole[2])
     return parts
+
+
+def test_columns_that_are_not_read_are_named(run, path, monkeypatch):
+    monkeypatch.setattr(source, "IN_BATCHES", 1)
+    _, out, _ = run("assess", path, "--keys", *KEYS[:3], "--weight", "w")
+    said = " ".join(out.split())
+    assert "as they have no role, and the file is counted in batches: " in said
+    names = [name for name in formats.columns_of(path).names if name not in KEYS[:3]]
+    assert all(name in said for name in names if name != "w")
 
 
 RULES = ["--k", "3", "--max-risk", "0.05", "--max-rate", "0.01"]

@@ -181,7 +181,7 @@ def test_marks_and_zero_bytes(tmp_path):
         "1 zero bytes, the first at byte offset 37: not a text file",
     )
     wide = (HEADER + rows(3)).encode("utf-16")
-    refused(written(tmp_path, wide), "mark of UTF-16; give its encoding, utf-16")
+    refused(written(tmp_path, wide), "mark of UTF-16; give encoding='utf-16'")
     path = written(tmp_path, wide)
     assert formats.read(path, reading=Reading("utf-16")).num_rows == 3
     bare = (HEADER + rows(3)).encode("utf-16-le")
@@ -337,6 +337,6 @@ def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
     assert figures["missing_values"] == {"mar": 1}
     assert figures["intake"]["lines_within_fields"] == 1
     assert main(["assess", path, *options, "--missing", "refuse"]) == 2
-    assert "'mar' in 1 of 3 records; missing='category' (--missing category)" in (
+    assert "'mar' in 1 of 3 records; --missing category counts" in (
         capsys.readouterr().err
     )

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import riskcore
+from riskcore.common.progress import silent
 from riskcore.protection.leaks.composition import (
     records_by_composition,
     records_rebuilt,
 )
-from riskcore.protection.result import examination_of
+from riskcore.protection.release.writing import preview
 
 
 def protected(data, k=2, **settings):
@@ -160,7 +161,7 @@ def test_households_are_rebuilt_from_what_members_share():
     assert found.columns == ("rent",)
     assert found.records == by_definition(data, result, ["rent"]) > 100
     assert rebuilt(result, left_out=["hh", "rent"]).records == 0
-    leaks = examination_of(result, dropped=["hh"], shuffled=True).leaks
+    leaks = preview(result, silent, drop=["hh"], shuffle=True).leaks
     (leak,) = [one for one in leaks if one.kind == "composition"]
     assert leak.column == "hh"
     assert "left out, but rent shows who belongs together" in leak.text
@@ -197,7 +198,7 @@ def test_members_that_stand_together():
     assert found.columns == ()
     assert found.records == by_definition(data, result, ["hh"]) > 100
     assert rebuilt(result).records == 0
-    (leak,) = examination_of(result, dropped=["hh"]).leaks
+    (leak,) = preview(result, silent, drop=["hh"]).leaks
     assert leak.accepted == "a test"
     assert "left out, but members stand together" in leak.text
 

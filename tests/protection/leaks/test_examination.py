@@ -475,3 +475,34 @@ def test_two_columns_that_give_altered_numbers_back():
     data["income"] = rng.permutation(data["income"])
     found = protected(data, treat={"income": "swap:99%"}).examination.open
     assert not [one for one in found if one.kind == "reveals"]
+
+
+def test_numbers_that_are_written_in_ways_of_their_own(tmp_path):
+    """Zeros before and after a number can hold an id."""
+    ids = ["0" * (i // 15) + "7." + "0" * (i % 15) for i in range(N)]
+    path = formats.write(tmp_path / "s.csv", survey(zeros=ids))
+    (leak,) = protected(path, roles={"zeros": "numeric"}).examination.open
+    assert leak.kind == "unique"
+    assert f"{N} of {N} records have a way of their own" in leak.text
+    settings = {"roles": {"zeros": "numeric"}, "treat": {"zeros": "round:1"}}
+    result = protected(path, **settings)
+    assert result.safe
+    result.write(tmp_path / "safe.csv")
+    assert len(set(pd.read_csv(tmp_path / "safe.csv", dtype=str)["zeros"])) == 1
+
+
+def test_two_columns_that_give_recoded_and_randomized_values_back():
+    rng = np.random.default_rng(3)
+    age, year = rng.integers(0, 90, N), rng.integers(2000, 2009, N)
+    data = survey() | {"years": age, "year": year, "birth": year - age}
+    ages = {"years": Recoding.intervals([30, 60])}
+
+    def pairs(**settings):
+        accept = dict.fromkeys(("years", "birth"), "a test")
+        found = protect(data, ["sex", "years"], k=2, accept=accept, **settings)
+        return [one.column for one in found.examination.leaks if " + " in one.column]
+
+    assert pairs(recodings=ages) == ["birth + year"]
+    assert pairs(treat={"years": "pram:0.5"}) == ["birth + year"]
+    data["birth"] = rng.permutation(data["birth"])
+    assert pairs(recodings=ages) == []

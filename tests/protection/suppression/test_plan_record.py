@@ -19,6 +19,7 @@ from riskcore.data.recode import recode
 from riskcore.protection.suppression.plan_record import (
     Margins,
     entropies,
+    losses_of,
     plan,
 )
 from tests import needs, thin
@@ -112,10 +113,13 @@ def total(cost, keys):
     return float(sum((Fraction(cost[i]) for i in keys), Fraction(0)))
 
 
-def by_definition(file, record, threshold, cost, risk, loss=None, names=None):
-    """Return the cheapest keys to blank, and whether the record is safe then."""
+def by_definition(file, record, threshold, cost, risk, names=None):
+    """Return the cheapest keys to blank, and whether the record is safe then.
+
+    With names of the keys, of equal sets the one whose categories have most records.
+    """
     every = range(len(cost))
-    loss, names = loss or [0] * len(cost), names or every
+    loss, names = losses(file, record) if names else [0] * len(cost), names or every
     if risk_of(file, record, every, risk) < threshold:
         return (), True
     possible = [
@@ -132,6 +136,12 @@ def by_definition(file, record, threshold, cost, risk, loss=None, names=None):
         if risk_of(file, record, kept, risk) < threshold:
             return keys, True
     return tuple(possible), False
+
+
+def losses(file, record):
+    """Return 1/n of each value of a record, n being the records that have it."""
+    columns = zip(file[0][record], zip(*file[0], strict=True), strict=True)
+    return [0 if v is None else 2**50 // column.count(v) for v, column in columns]
 
 
 def as_argus(file, record, threshold, cost, risk):
@@ -283,40 +293,63 @@ def test_argus_is_never_cheaper(task):
 # Ties by content
 
 
+@thin.examples(100, thorough=300)
 @given(tasks(), st.data())
-def test_equal_costs_go_by_loss_then_by_name(task, data):
+def test_equal_costs_go_by_records_of_categories_then_by_name(task, data):
     (rows, weights, rule, alpha), thresholds, _, risk = task
     n, m = len(rows), len(rows[0])
     names = data.draw(st.permutations("abcd"[:m]))
     cost = data.draw(st.lists(st.sampled_from([1.0, 1.0, 2.0]), min_size=m, max_size=m))
-    loss = data.draw(st.lists(st.sampled_from([0.5, 1.0, 1.5]), min_size=m, max_size=m))
     table = {key: [row[i] for row in rows] for i, key in enumerate(names)}
     cells = tabulate({**table, "w": weights}, names, "w", rule, alpha)
-    found = plan(Margins(cells, risk), cells.inverse, thresholds, cost, loss=loss)
+    found = plan(
+        Margins(cells, risk), cells.inverse, thresholds, cost, losses=losses_of(cells)
+    )
     limits = np.broadcast_to(thresholds, n)
     file = (rows, weights, rule, alpha)
     for i in range(n):
-        keys, _ = by_definition(file, i, limits[i], cost, risk, loss, names)
+        keys, _ = by_definition(file, i, limits[i], cost, risk, names)
         assert tuple(keys_of(found.blank[i])) == keys
 
 
 @given(tasks(), st.sampled_from(METHODS), st.data())
-def test_with_a_loss_the_order_of_the_keys_does_not_matter(task, method, data):
+def test_with_losses_the_order_of_the_keys_does_not_matter(task, method, data):
     (rows, weights, rule, alpha), thresholds, _, risk = task
     names = list("abcd"[: len(rows[0])])
-    loss = dict(
-        zip(names, data.draw(st.permutations([1.0, 1.0, 2.0, 2.0])), strict=False)
-    )
     table = {key: [row[i] for row in rows] for i, key in enumerate(names)}
     blanked = []
     for keys in (names, data.draw(st.permutations(names))):
         cells = tabulate({**table, "w": weights}, keys, "w", rule, alpha)
         found = plan(
             Margins(cells, risk), cells.inverse, thresholds, np.ones(len(keys)), method,
-            loss=[loss[key] for key in keys],
+            losses=losses_of(cells),
         )  # fmt: skip
         blanked.append([{keys[i] for i in keys_of(mask)} for mask in found.blank])
     assert blanked[0] == blanked[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_commonest_category_goes_first(method):
+    # Alone by keys 0 and 1 together: of the first record key 1 has the commoner value.
+    rows = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 1), (3, 2), (2, 2)]
+    cells = tabulated(rows)
+    margins = Margins(cells, population)
+    found = plan(margins, cells.inverse, 0.7, [1, 1], method, losses=losses_of(cells))
+    assert list(map(keys_of, found.blank)) == [[1], [1], [1], [], [], [], [1], []]
+    # By position key 0 goes.
+    found = plan(margins, cells.inverse, 0.7, [1, 1], method)
+    assert list(map(keys_of, found.blank)) == [[0], [0], [0], [], [], [], [0], []]
+    # What costs nothing, such as a value that is blanked already, loses nothing.
+    found = plan(margins, cells.inverse, 0.7, [0, 0], method, losses=losses_of(cells))
+    assert list(map(keys_of, found.blank)) == [[0], [0], [0], [], [], [], [0], []]
+
+
+def test_losses_are_the_shares_of_categories():
+    cells = tabulated([("a", 1), ("a", 2), ("b", None), ("a", 2)], missing="wildcard")
+    third, one = 2**50 // 3, 2**50
+    first, second = losses_of(cells)
+    assert first.tolist() == [third, one, 0]
+    assert second.tolist() == [one, one // 2, 0, 0]
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=80), st.randoms())

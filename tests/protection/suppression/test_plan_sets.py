@@ -7,7 +7,12 @@ import pytest
 
 from riskcore.data.cells import tabulate
 from riskcore.protection.suppression import plan_sets
-from riskcore.protection.suppression.plan_record import Margins, plan
+from riskcore.protection.suppression.plan_record import (
+    Margins,
+    losses_of,
+    plan,
+    preference_of,
+)
 from riskcore.protection.suppression.plan_sets import Sight, plan_together
 
 NAMES = ["d", "b", "e", "a", "c"]
@@ -40,12 +45,32 @@ def sights_of(data, missing, alpha, limits):
     return found
 
 
+def losses(data):
+    """Return the losses of the codes of all keys, and of the values of each record."""
+    cells = tabulate(data, NAMES, missing="wildcard")
+    of_values = []
+    for name in NAMES:
+        values = np.ma.getdata(data[name])
+        missing = np.ma.getmaskarray(data[name])
+        shown = values[~missing].tolist()
+        of_values.append(
+            [
+                0 if gone else 2**50 // shown.count(value)
+                for value, gone in zip(values.tolist(), missing, strict=True)
+            ]
+        )
+    return losses_of(cells), np.array(of_values).T.tolist()
+
+
 def closed(keys, along):
     return sum(1 << i for i in range(5) if any(along[k] >> i & 1 for k in keys))
 
 
 def by_hand(sights, unit, cost, along, loss):
-    """Return the keys that a unit loses, by trying all; None if nothing helps."""
+    """Return the keys that a unit loses, by trying all; None if nothing helps.
+
+    Of equally cheap and equally many keys those whose categories have most records.
+    """
     by_name = sorted(range(5), key=NAMES.__getitem__)
     best = None
     for size in range(6):
@@ -68,7 +93,7 @@ def by_hand(sights, unit, cost, along, loss):
                 safe &= found < one.threshold[unit]
             rank = (
                 sum(sorted(cost[i] for i in lost)), size,
-                sum(sorted(loss[i] for i in lost)),
+                sum(loss[i] for i in lost),
                 sorted(by_name.index(i) for i in lost),
             )  # fmt: skip
             if safe and (best is None or rank < best[0]):
@@ -82,17 +107,18 @@ def by_hand(sights, unit, cost, along, loss):
     [("complete", 1.0), ("wildcard", 1.0), ("wildcard", 0.5), ("category", 1.0)],
 )
 def test_each_record_loses_the_cheapest_keys_of_all(seed, missing, alpha):
-    sights = sights_of(made(seed, missing), missing, alpha, (0.2, 0.1, 0.25))
+    data = made(seed, missing)
+    sights = sights_of(data, missing, alpha, (0.2, 0.1, 0.25))
     rng = np.random.default_rng(seed)
-    cost = rng.choice([1.0, 1.0, 2.0, 2.5], 5)
+    cost = rng.choice([1.0, 1.0, 2.0, 2.5], 5) if seed % 2 else np.ones(5)
     if seed % 3 == 2:
         cost[3] = np.inf
     along = [1 << i for i in range(5)]
-    loss = rng.integers(1, 3, 5).astype(float)
-    found = plan_together(sights, NAMES, cost, along, loss=loss)
+    of_codes, loss = losses(data)
+    found = plan_together(sights, NAMES, cost, along, losses=of_codes)
     blanked = 0
     for unit in range(40):
-        best = by_hand(sights, unit, cost, along, loss)
+        best = by_hand(sights, unit, cost, along, loss[unit])
         assert found.safe[unit] == (best is not None), unit
         if best is not None:
             assert int(found.blank[unit]) == best, unit
@@ -104,15 +130,18 @@ def test_each_record_loses_the_cheapest_keys_of_all(seed, missing, alpha):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_keys_that_go_together(seed):
-    sights = sights_of(made(seed, "complete"), "complete", 1.0, (0.2, 0.1, 0.25))
+    data = made(seed, "complete")
+    sights = sights_of(data, "complete", 1.0, (0.2, 0.1, 0.25))
     # d takes e along, and a and c each other.
     along = [0b00101, 0b00010, 0b00100, 0b11000, 0b11000]
-    cost, loss = np.array([1.0, 2.0, 1.0, 1.0, 1.5]), np.ones(5)
-    found = plan_together(sights, NAMES, cost, along, loss=loss)
+    cost = np.array([1.0, 2.0, 1.0, 1.0, 1.5]) if seed % 2 else np.ones(5)
+    of_codes, loss = losses(data)
+    found = plan_together(sights, NAMES, cost, along, losses=of_codes)
     for unit in range(40):
-        best = by_hand(sights, unit, cost, along, loss)
+        best = by_hand(sights, unit, cost, along, loss[unit])
         assert found.safe[unit] == (best is not None)
         if best is not None:
+            assert int(found.blank[unit]) == best
             spent = sum(cost[i] for i in range(5) if best >> i & 1)
             mask = int(found.blank[unit])
             assert mask == closed([i for i in range(5) if mask >> i & 1], along)
@@ -124,11 +153,14 @@ def test_one_set_of_keys_is_planned_as_before():
     cells = tabulate(data, NAMES, "w")
     margins, limit = Margins(cells, risk), np.full(40, 0.2)
     rng = np.random.default_rng(1)
-    cost, loss = rng.uniform(1, 2, 5), rng.uniform(1, 2, 5)
-    alone = plan(margins, cells.inverse, limit, cost, loss=loss)
+    cost, losses = rng.choice([1.0, 1.5], 5), losses_of(cells)
+    alone = plan(margins, cells.inverse, limit, cost, losses=losses)
     sight = Sight(margins, tuple(range(5)), cells.inverse, limit)
-    same = plan_together([sight], NAMES, cost, [1, 2, 4, 8, 16], loss=loss)
+    same = plan_together([sight], NAMES, cost, [1, 2, 4, 8, 16], losses=losses)
     assert alone.blank.any()
+    by_position = plan(margins, cells.inverse, limit, cost)
+    assert by_position.blank.tolist() != alone.blank.tolist()
+    assert by_position.cost.tolist() == alone.cost.tolist()
     assert same.blank.tolist() == alone.blank.tolist()
     assert same.cost.tolist() == alone.cost.tolist()
     assert same.safe.tolist() == alone.safe.tolist()
@@ -184,11 +216,16 @@ def test_hitting_sets_are_the_cheapest_by_all_subsets(seed):
     ]
     cost = rng.choice([1.0, 2.0, 3.5], number)
     names = [chr(97 + i) for i in rng.permutation(number)]
-    choice = plan_sets._Choice.of(names, cost, [1 << i for i in range(number)], None)
-    mask, proven = choice.cheapest(sets)
+    preference = preference_of(names, by_name=True)
+    choice = plan_sets._Choice.of(cost, [1 << i for i in range(number)], preference)
+    masks, proven = choice.cheapest(sets)
     assert proven
     hits = [x for x in range(1 << number) if all(x & one for one in sets)]
-    assert mask == min(hits, key=choice.rank)
+    least = min(map(choice.rank, hits))
+    by_name = {x: sorted(names[i] for i in range(number) if x >> i & 1) for x in hits}
+    assert masks == sorted(
+        (x for x in hits if choice.rank(x) == least), key=by_name.__getitem__
+    )
 
 
 def test_records_are_counted_once_that_are_alike():

@@ -1,0 +1,78 @@
+"""Messages that are written for Python, in terms of the options of the command."""
+
+from __future__ import annotations
+
+import re
+
+from riskcore.assessment.settings_table import AssessSettings, CheckSettings
+from riskcore.cli.settings import option_of
+from riskcore.common.settings import FLAG, YES, settings_of
+from riskcore.protection.settings_table import ProtectSettings, WriteSettings
+
+_TABLES = (AssessSettings, CheckSettings, ProtectSettings, WriteSettings)
+_SETTINGS = {
+    name: setting for table in _TABLES for name, setting in settings_of(table).items()
+}
+# Arguments that are in no table, and their options.
+_OTHERS = (
+    *("cells", "columns", "decimal", "delimiter", "encoding", "fraction", "household"),
+    *("keys", "max_size", "population", "rate", "sheet", "unsafe", "weight"),
+)
+# Arguments of functions as messages name them, and the options they come from.
+_OPTIONS = {
+    name: f"--{option.replace('_', '-')}"
+    for name, option in {
+        **dict(zip(_OTHERS, _OTHERS, strict=True)),
+        **{name: option_of(name, setting) for name, setting in _SETTINGS.items()},
+        "missing_codes": "na",
+        "models": "model",
+        "roles": "role",
+        "tables": "table",
+    }.items()
+}
+_SWITCHES = {n for n, one in _SETTINGS.items() if one.kind in (FLAG, YES)}
+_NAME = f"(?:{'|'.join(sorted(_OPTIONS, key=len, reverse=True))})"
+# The name of a setting with its value, or with nothing behind the sign. A column that
+# is treated may have such a name.
+_ARGUMENT = re.compile(
+    rf"(?<!treat )(?<!['\w+.-])({_NAME})="
+    r"('[^']*'|\{[^}]*\}|\[[^]]*\]|[^\s',;:)?]+|(?=[\s,;:)?]|\Z))"
+)
+# Names without a value: alone, or in a list.
+_NAMES = re.compile(
+    rf"(?<!['\w=.-]){_NAME}(?:(?:, | and | or ){_NAME})*(?!['\w=-])(?=(: | of ')?)"
+)
+_READING = re.compile(r"riskcore\.Reading\((\w+)=\.\.\.\)")
+# What is only of use in Python.
+_PYTHON = re.compile(r" \(in Python: [^)]*\)")
+
+
+def in_options(message: str) -> str:
+    """Return a message in terms of the options of the command.
+
+    >>> in_options("missing='category': use plan='record' or allow_unsafe=True")
+    '--missing category: use --plan record or --allow-unsafe'
+    >>> in_options("give k, max_risk or max_rate")
+    'give --k, --max-risk or --max-rate'
+    """
+    message = re.sub(r"\Atreat (?=\S)", "--treat ", message)
+    said = _READING.sub(r"\1=", _PYTHON.sub("", message))
+    return _NAMES.sub(_as_options, _ARGUMENT.sub(_as_option, said))
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """Return the option of a setting, with its value as it is typed."""
+    name, value = found.groups()
+    if not value or (name in _SWITCHES and value in ("True", "False")):
+        return _OPTIONS[name]
+    word = value.strip("'")
+    shown = word if word.replace("-", "").isalnum() else value
+    return f"{_OPTIONS[name]} {shown}"
+
+
+def _as_options(found: re.Match[str]) -> str:
+    """Return the options of the first names of a message, and of those with `_`."""
+    begins = found.start() == 0 and found[1] is not None
+    if not (begins or "_" in found[0]):
+        return found[0]
+    return re.sub(_NAME, lambda name: _OPTIONS[name[0]], found[0])
