@@ -3,15 +3,21 @@
     python -m bench.bench_cell_models [most records]
 
 Surveys are simulated, with six keys: province (or municipality), sex, age in years,
-marital status, education, household size. Each step is timed once: tabulating, fitting
-with the choice of the number of classes, the prior of all cells with tau, and the
-interval, for which the model is fitted 20 times more. The goal is to fit, choose and
-assess a million records in 60 seconds on two cores.
+marital status, education, household size. Each step is timed once, in processor
+seconds of all threads, so that other programs do not matter: tabulating, fitting with
+the choice of the number of classes, the prior of all cells with tau, and the interval,
+for which the model is fitted 20 times more. The goals are for two cores: to choose and
+fit 100,000 records in a second and a million in five, and all steps in three times
+that. The work is shared by two threads, so twice as many processor seconds are counted
+as reaching them.
 """
+
+import time
 
 import numpy as np
 
-from bench._common import given, origin, publish, reached, table, timed
+from bench._common import given, origin, publish, reached, table
+from bench._common import timed as timed_by
 from riskcore import tabulate
 from riskcore.models import LatentClass
 from riskcore.simulate import microdata
@@ -19,7 +25,12 @@ from riskcore.simulate import microdata
 FEW = ["PROVINCE", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
 MANY = ["REGION", *FEW[1:]]
 MOST = 1_000_000
-GOAL = 60.0
+GOALS = {100_000: 1.0, MOST: 5.0}  # to choose and fit
+CORES, ALL = 2, 3  # all steps in three times that
+
+
+def timed(work):
+    return timed_by(work, clock=time.process_time)
 
 
 def measure(survey, keys):
@@ -36,7 +47,7 @@ def measure(survey, keys):
 def main():
     (most,) = given(MOST)
     measure(microdata(1000, np.random.default_rng(1), 0.05), MANY)  # compiles
-    rows, slowest = [], 0.0
+    rows, goals = [], []
     n = 10_000
     while n <= most:
         survey = microdata(n, np.random.default_rng(2), fraction=0.05)
@@ -53,21 +64,28 @@ def main():
                     f"{tau:.0f} ({low:.0f} to {high:.0f})",
                 ]
             )
-            if n == MOST:
-                slowest = max(slowest, sum(seconds[:3]))
+            if n in GOALS:
+                goals.append(goal_of(n, name, seconds))
         n *= 10
     header = [
         "survey", "cells", "classes", "passes of the last fit", "tabulate, s",
         "choose and fit, s", "prior and tau, s", "interval, s", "tau",
     ]  # fmt: skip
-    found = "not measured"
-    if slowest:
-        found = f"{slowest:.0f} seconds for the slower one, {reached(slowest <= GOAL)}"
     publish(
         "cell_models",
-        f"{origin('numpy', 'numba')}; two threads, one run each.\n\n"
-        f"{table(header, rows)}\n\nGoal, {MOST:,} records tabulated, fitted and "
-        f"assessed in {GOAL:.0f} seconds: {found}.",
+        f"{origin('numpy', 'numba')}; two threads, one run each, processor seconds.\n\n"
+        f"{table(header, rows)}\n\n" + "\n".join(goals),
+    )
+
+
+def goal_of(n, name, seconds):
+    """Return the goals of a number of records, and whether they were reached."""
+    fit, everything = seconds[1], sum(seconds)
+    goal = CORES * GOALS[n]
+    return (
+        f"- {n:,} records, by {name}: choose and fit in {goal:g} processor seconds "
+        f"{reached(fit <= goal)} ({fit:.2f}), all in {ALL * goal:g} "
+        f"{reached(everything <= ALL * goal)} ({everything:.2f})"
     )
 
 

@@ -78,13 +78,18 @@ TABLE = 400_000
 
 
 class Population(NamedTuple):
-    """Codes and people of each cell, with strata; or people one by one, in clusters."""
+    """Codes and people of each cell, with strata; or people one by one, in clusters.
+
+    Of a sampled cluster a part of the units is taken: households, or people.
+    """
 
     codes: list[np.ndarray]
     frequencies: np.ndarray
     strata: np.ndarray | None = None
     cell: np.ndarray | None = None
     cluster: np.ndarray | None = None
+    unit: np.ndarray | None = None
+    part: float = 1.0
 
 
 def counted(columns):
@@ -104,6 +109,40 @@ def census(keys, rng, stratified=False, households=False):
     if households:
         return population._replace(cell=cell, cluster=people["HOUSEHOLD"] - 1)
     return population
+
+
+ALIKE = ("PROVINCE", "HHSIZE", "CITIZENSHIP", "MARSTAT", "AGE")
+TAKE = 10  # households, or families of planted populations, of a sampled area
+FAMILY = 3  # people, one for one
+PART = 0.25  # of an area in two stages
+
+
+def areas(keys, rng, part=1.0):
+    """Households live with those of their region: areas are runs of households."""
+    people = _populations.census_of(N, rng)
+    codes, frequencies, _, cell = _populations.cells_of([people[key] for key in keys])
+    household = people["HOUSEHOLD"] - 1
+    _, first = np.unique(household, return_index=True)
+    order = np.argsort(people["REGION"][first], kind="stable")
+    area = np.empty(len(first), int)
+    area[order] = np.arange(len(first)) * part // TAKE
+    return Population(codes, frequencies, None, cell, area[household], household, part)
+
+
+def mixed(rng, part=1.0):
+    """Six classes whose shares differ by area, and within them the keys a little."""
+    share = rng.dirichlet(np.full(6, 3.0))
+    area = (np.arange(N) * part // (TAKE * FAMILY)).astype(int)
+    shares = rng.dirichlet(share, area[-1] + 1)
+    of = (rng.random(N)[:, None] > np.cumsum(shares, axis=1)[area, :-1]).sum(axis=1)
+    columns = []
+    for size in CLASS_SIZES:
+        law = rng.dirichlet(np.full(size, 0.4), 6)
+        here = rng.gamma(np.maximum(10.0 * law, 1e-3), size=(len(shares), 6, size))
+        upto = np.cumsum(here / here.sum(axis=2, keepdims=True), axis=2)[area, of, :-1]
+        columns.append((rng.random(N)[:, None] > upto).sum(axis=1))
+    codes, frequencies, _, cell = _populations.cells_of(columns)
+    return Population(codes, frequencies, None, cell, area, np.arange(N), part)
 
 
 def independent(rng):
@@ -184,6 +223,14 @@ POPULATIONS: dict[str, tuple[Callable, bool]] = {
         partial(census, PROVINCES, households=True),
         False,
     ),
+    "census, whole areas": (partial(areas, PROVINCES), False),
+    "census, two stages": (partial(areas, PROVINCES, part=PART), False),
+    "census, alike in households, two stages": (
+        partial(areas, ALIKE, part=PART),
+        False,
+    ),
+    "mixed areas": (mixed, False),
+    "mixed areas, two stages": (partial(mixed, part=PART), False),
     "scattered Zipf": (scattered, False),
     "persons of 1994": (partial(persons, "adult.csv"), False),
     "households of Austria": (partial(persons, "eusilcP.csv"), False),
@@ -194,16 +241,43 @@ NEEDED = dict(zip(list(POPULATIONS)[-len(FILES) :], FILES, strict=True))
 
 
 def draw(population, fraction, rng):
-    """Return the records of each cell in a sample, and the sum of their weights."""
-    people = population.frequencies
+    """Return the cells of a sample, those of its clusters, and which cells occur."""
+    people, levels = population.frequencies, [c.max() + 1 for c in population.codes]
+    cluster = None
     if population.cluster is not None:
-        clusters = int(population.cluster.max()) + 1
-        chosen = rng.random(clusters) < fraction
-        cells = population.cell[chosen[population.cluster]]
-        sampled = np.bincount(cells, minlength=len(people))
-        return sampled, sampled / fraction
-    sampled = _populations.sample_of(people, population.strata, fraction, rng)
-    return sampled, sampled * design_weights(people, sampled, population.strata)
+        some = draw_clusters(population, fraction, rng)
+        rows, cluster = population.cell[some], population.cluster[some]
+        sampled = np.bincount(rows, minlength=len(people))
+        weights = np.full(len(rows), people.sum() / len(rows))
+        frequency = np.ones(len(rows), int)
+    else:
+        sampled = _populations.sample_of(people, population.strata, fraction, rng)
+        rows = np.flatnonzero(sampled)
+        frequency = sampled[rows]
+        weights = sampled * design_weights(people, sampled, population.strata)
+        weights = weights[rows]
+    given = {
+        "levels": list(map(int, levels)),
+        "frequency": frequency,
+        "weight_sum": weights,
+    }
+    codes = [code[rows] for code in population.codes]
+    cells = CellTable.of(codes, **given)
+    assert (cells.records == sampled[sampled > 0]).all()  # the order is the same
+    if cluster is None:
+        return cells, None, sampled > 0
+    return cells, CellTable.of(codes, cluster=cluster, **given), sampled > 0
+
+
+def draw_clusters(population, fraction, rng):
+    """Return the people of a sample of clusters: all, or of a part of the units."""
+    clusters = int(population.cluster.max()) + 1
+    number = round(fraction / population.part * clusters)
+    some = np.isin(population.cluster, rng.permutation(clusters)[:number])
+    if population.part < 1.0:
+        units = int(population.unit.max()) + 1
+        some &= (rng.random(units) < population.part)[population.unit]
+    return np.flatnonzero(some)
 
 
 # --- one sample --------------------------------------------------------------------
@@ -266,16 +340,8 @@ def by_tenth_of_records(risk, truth, records):
 
 
 def outcome(population, fraction, rng):
-    sampled, weights = draw(population, fraction, rng)
-    seen = sampled > 0
-    cells = CellTable.of(
-        [code[seen] for code in population.codes],
-        levels=[int(code.max()) + 1 for code in population.codes],
-        frequency=sampled[seen],
-        weight_sum=weights[seen],
-    )
+    cells, clustered, seen = draw(population, fraction, rng)
     unique = cells.unique
-    assert (cells.records == sampled[seen]).all()  # the order of cells is the same
     hit = population.frequencies[seen][unique] == 1
     fitted = LatentClass.fit(cells, threads=1)
     models = {
@@ -284,6 +350,9 @@ def outcome(population, fraction, rng):
         "classes, Poisson": fitted.with_overdispersion(False),
         "independence": LatentClass.fit(cells, classes=1, threads=1),
     }
+    if clustered is not None:
+        fitted = LatentClass.fit(clustered, threads=1)
+        models[CLUSTERED] = fitted
     if math.prod(cells.levels) <= TABLE:
         models["pairs"] = LogLinear.fit(cells, terms="all two-way")
         models["Lancaster 0.5"] = LancasterCells.fit(cells)
@@ -299,7 +368,7 @@ def outcome(population, fraction, rng):
         "Pitman": by_pitman(cells, int(population.frequencies.sum()), hit),
     }
     for name, model in models.items():
-        jackknife = name == BEST
+        jackknife = name in (BEST, CLUSTERED)
         interval = model.tau_interval(level=LEVEL, groups=GROUPS if jackknife else 0)
         found = score(model.unique_probability()[unique], hit, interval)
         found = found._replace(risks=math.fsum(f * risk_by(model.prior())))
@@ -333,9 +402,10 @@ def by_pitman(cells, N, hit):
 
 METHODS = (
     "weights", "Pitman", "independence", "pairs", "Lancaster 0.5", "classes, Poisson",
-    "classes, DM", "classes",
+    "classes, DM", "classes", "classes, clusters",
 )  # fmt: skip
-BEST = "classes"  # the error of the fit takes long: of this model alone
+# The error of the fit takes long: of these alone.
+BEST, CLUSTERED = METHODS[-2:]
 
 
 def study(name, fraction, replicate):
@@ -425,8 +495,13 @@ def coverage(found, method):
     return float(np.mean(inside))
 
 
-def risk_coverage(found, method):
-    ends = [(one.scores[method], one.risks) for one in found]
+def best_of(found):
+    """Return the classes, which know the clusters if there are any."""
+    return CLUSTERED if CLUSTERED in found[0].scores else BEST
+
+
+def risk_coverage(found):
+    ends = [(one.scores[best_of(found)], one.risks) for one in found]
     return float(np.mean([s.risks_low <= r <= s.risks_high for s, r in ends]))
 
 
@@ -484,7 +559,7 @@ def risk_table(results):
     return method_table(
         results,
         partial(ratio_cell, what=RISKS),
-        ("coverage, classes", lambda f: f"{100 * risk_coverage(f, 'classes'):.0f}"),
+        ("coverage, classes", lambda f: f"{100 * risk_coverage(f):.0f}"),
         ("worst tenth, classes", lambda f: cell(worst_tenth(f))),
     )
 
@@ -539,10 +614,10 @@ def misses(results):
     """Return what misses the goals, as lines."""
     lines = []
     for (name, fraction), found in results.items():
-        mean, _ = ratio(found, "classes")
+        mean, _ = ratio(found, best_of(found))
         if fraction >= 0.05 and not abs(mean - 1.0) <= GOAL:
             lines.append(f"- tau of {label(name, fraction)}: {mean:.2f} of the truth")
-        risks, _ = ratio(found, "classes", RISKS)
+        risks, _ = ratio(found, best_of(found), RISKS)
         goal = RISK_GOAL if fraction >= 0.05 else SMALL_RISK_GOAL
         if not abs(risks - 1.0) <= goal:
             lines.append(
@@ -551,8 +626,8 @@ def misses(results):
         tenth = worst_tenth(found)
         if tenth < 1 / TENTH_GOAL or tenth > TENTH_GOAL:
             lines.append(f"- a tenth of {label(name, fraction)}: {tenth:.2f}")
-        if POPULATIONS[name][1] and coverage(found, "classes") < 0.85:
-            share = 100 * coverage(found, "classes")
+        if POPULATIONS[name][1] and coverage(found, BEST) < 0.85:
+            share = 100 * coverage(found, BEST)
             lines.append(f"- coverage of {label(name, fraction)}: {share:.0f} %")
     return lines
 
@@ -563,7 +638,7 @@ def pooled(results):
     for holds, kind in ((True, "the family holds"), (False, "it does not")):
         for fraction in FRACTIONS:
             some = [
-                coverage(found, "classes")
+                coverage(found, best_of(found))
                 for (name, each), found in results.items()
                 if each == fraction and POPULATIONS[name][1] == holds
             ]
@@ -621,6 +696,12 @@ Populations:
   education and household size; finer: by municipality
 - census, unequal rates: equally many records from every province, rates that differ by
   a factor of 3.4; whole households: sampled as such
+- census, whole areas: areas of {TAKE} households are sampled, with all their people; in
+  two stages: areas of {TAKE / PART:g} households, and of each one in {1 / PART:g}
+  households; alike in households: by keys that members of a household share
+- mixed areas: six classes whose shares differ by area, and a little the categories
+  within a class; all of {TAKE * FAMILY} people, or one in {1 / PART:g} of
+  {TAKE * FAMILY / PART:g}
 - scattered Zipf: cells of Zipf's law at random places of a table: the keys tell nothing
 - persons of 1994: 30,162 real persons by 7 keys (UCI Adult); households of Austria:
   58,654 synthetic persons in households by 6 keys (eusilcP of the R package simFrame);
@@ -633,7 +714,9 @@ Models:
 - Pitman: the law of cell sizes by Pitman, which knows no keys: all sample uniques have
   one probability. It says nothing of the risk of other records
 - independence, classes: `LatentClass` with one class, and by AIC, with overdispersion
-  by the power law; Poisson: without; DM: by the Dirichlet-multinomial law
+  by the power law; Poisson: without; DM: by the Dirichlet-multinomial law; clusters:
+  where households or areas were sampled, with `cluster=`. What is said below of the
+  classes alone (coverage of risks, tenths, fits) is then said of these
 - pairs: `LogLinear` with all pairs; Lancaster: lambda 1/2; for tables up to
   {TABLE:,} cells, and no figure where a fit of some sample did not converge
 
@@ -662,8 +745,8 @@ Why: a kind has {replicates} samples, and one interval that does not hold is
 the sample cannot tell whether there is overdispersion; where none is found though
 there is, tau is too high and the interval too narrow. Where the keys tell nothing
 (scattered Zipf) no model of the keys can be right. A chain of keys is no mixture of 30
-classes: there the pairs fit. In whole households people of a cell come together, which
-is taken for overdispersion.''')
+classes: there the pairs fit. In households and areas people of a cell come together,
+which without `cluster=` is taken for overdispersion.''')
     }
 
 ## Sum of risks over truth

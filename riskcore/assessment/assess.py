@@ -19,7 +19,12 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted
 from riskcore.core.risk.household import households
-from riskcore.data.cells import check_missing, check_names, tabulate_coded
+from riskcore.data.cells import (
+    check_design,
+    check_missing,
+    check_names,
+    tabulate_coded,
+)
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, key_names
 from riskcore.data.engines.base import Counted
@@ -91,6 +96,13 @@ def assess(
     alpha : float
         With ``missing="wildcard"``, how much a record with missing keys counts in the
         cells of other records, in [0, 1], see `tabulate`.
+    cluster : column name, optional
+        With a model given by name, the unit of sampling that records were drawn in, of
+        any type: the primary sampling unit, area or class. Its people are alike, so the
+        overdispersion is found from records of different clusters, and intervals from
+        fits without some clusters. By default the household, if there is one.
+    strata : iterable of column names, optional
+        The strata in which clusters were drawn, for the intervals.
     numeric : iterable of column names, optional
         Columns of numbers that an intruder may know, too, such as income: how many
         records are alone by each one, by all, and by all with the keys, see
@@ -123,8 +135,8 @@ def assess(
         If a column does not exist.
     TypeError
         If a column has an unusable type, such as text weights or unordered keys; or if
-        ``household`` or ``numeric`` is given for data on an engine; or if a numeric
-        column does not hold numbers.
+        ``household``, ``cluster`` or ``numeric`` is given for data on an engine; or if
+        a numeric column does not hold numbers.
     ValueError
         With ``level="household"``, if ``household`` is not given, ``numeric`` is given,
         or members of a household differ in a key or the weight. If the method is
@@ -132,8 +144,10 @@ def assess(
         name of one of ``RECORD_COLUMNS``; key values, weights or household ids are
         missing; or weights or their sum are not positive and finite. If ``alpha`` is
         not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
-        which ``method="franconi"`` is not defined. The message names the column and the
-        number of records.
+        which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
+        given without a model to fit; clusters or strata are missing; all records are in
+        one cluster; or a cluster has records in several strata. The message names the
+        column and the number of records.
     OSError
         If the file cannot be read.
 
@@ -159,6 +173,7 @@ def assess(
     method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
     fraction = asked["sampling_fraction"]
     numeric = arguments.names("numeric", asked["numeric"])
+    cluster = asked["cluster"]
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
     if level == "household" and numeric:
@@ -169,15 +184,18 @@ def assess(
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
+    strata = check_design(keys, cluster, asked["strata"], household, weight)
+    check_fitted(population, cluster, strata)
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    data, intake = source.read([*keys, *numeric, weight, household], weight, numeric)
+    needed = [*keys, *numeric, weight, household, cluster, *strata]
+    data, intake = source.read(needed, weight, numeric)
     engine = engine_of(data)
     if engine is not None and numeric:
         raise engine.refuse_single("numeric")
     counted_there = None
-    if engine is not None and household is None:
+    if engine is not None and household is None and cluster is None:
         say(f"counting cells on {engine.name}")
         counted_there = engine.count(keys, weight)
         by_weights = _is_weights(population) and (
@@ -191,7 +209,7 @@ def assess(
     if household is not None:
         say("finding households")
     coded = (
-        CodedRecords.of(data, keys, weight, household)
+        CodedRecords.of(data, keys, weight, household, cluster=cluster, strata=strata)
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
@@ -202,6 +220,8 @@ def assess(
         found = assess_coded(data, coded, keys, *how)
         found = replace(found, **_about_weights(found, weight, coded, fraction))
         return _with_numbers(found, coded, keys, numbers) if numbers else found
+    if cluster is None and not strata:
+        coded = replace(coded, design=None)  # a household is one row
     return assess_households(data, coded, keys, weight, how, fraction)
 
 
@@ -253,6 +273,25 @@ def check_population(population: Any, method: str) -> None:
         check_model(population, method)
 
 
+def check_fitted(
+    population: Any, cluster: Hashable | None, strata: Sequence[Hashable] = ()
+) -> None:
+    """Refuse clusters and strata that no fit would use."""
+    if cluster is None and not strata:
+        return
+    given = "strata" if cluster is None else "cluster"
+    if _is_weights(population):
+        raise ValueError(
+            f"{given}: by the weights alone it changes nothing; give "
+            "population='latent-class' (--population latent-class), or leave it out"
+        )
+    if not isinstance(population, str):
+        raise ValueError(
+            f"{given}: the population is given, and nothing is fitted; for a model of "
+            f"riskcore.models give {given} to its fit"
+        )
+
+
 def assess_households(
     data: Any,
     coded: CodedRecords,
@@ -268,11 +307,16 @@ def assess_households(
     }
     if coded.weights is not None:
         columns[weight] = coded.weights
+    design = coded.design
+    if design is not None:
+        columns[design.name] = design.cluster
     members = HouseholdRows.agreeing(coded.households, columns)
     rows = members.rows(data, keys)
     if coded.weights is not None:
         rows[weight] = coded.weights[members.first]
     coded_rows = CodedRecords.of(rows, keys, weight).sampled(fraction)
+    if design is not None:
+        coded_rows = replace(coded_rows, design=design.some(members.first))
     found = assess_coded(rows, coded_rows, keys, *how)
     known = {each.name: getattr(found, each.name) for each in fields(found)}
     return HouseholdAssessment(
@@ -322,7 +366,7 @@ def assess_coded(
         from riskcore.assessment.population import model_of, risks_of
 
         warn_below(cells.totals)
-        model = model_of(population, keys, cells, progress)
+        model = model_of(population, keys, cells, progress, coded.design)
         progress(f"computing the risk of {counted(len(cells), 'cell')}")
         by_weights = cells
         risk, unique, cells = risks_of(model, by_weights)

@@ -24,6 +24,7 @@ from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
+from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
@@ -58,7 +59,11 @@ def check_model(population: Any, method: str) -> None:
 
 
 def model_of(
-    population: Any, keys: Sequence[Hashable], cells: Cells, say: Lines
+    population: Any,
+    keys: Sequence[Hashable],
+    cells: Cells,
+    say: Lines,
+    design: SampleDesign | None = None,
 ) -> CellModel:
     """Return the model of a population, fitted to the cells if it is a name."""
     if isinstance(population, CellModel):
@@ -68,7 +73,10 @@ def model_of(
         rule = "category" if cells.missing == "category" else "refuse"
         return KnownPopulation(population, keys, COUNT, missing=rule)
     say(f"fitting the {population} model to {counted(len(cells), 'cell')}")
-    model: CellModel = FITTED[population].fit(cells)
+    table = CellTable.of(cells)
+    if design is not None:
+        table = table.clustered(cells.inverse, design)
+    model: CellModel = FITTED[population].fit(table)
     if not model.converged:
         raise ValueError(f"population={population!r}: no estimate, {model.reason}")
     return model

@@ -11,6 +11,7 @@ from riskcore.common.settings import (
     GOALS,
     MODEL,
     MODEL_OR_FILE,
+    NAME,
     NAMES,
     NUMBER,
     TREES,
@@ -71,6 +72,19 @@ K = Setting(
     help="k-anonymity: at least K records must share the keys of each record (its f, "
     "counted by the rule for missing keys); one number, or one for each --keys. It "
     "applies in addition to all other rules",
+)
+CLUSTER = Setting(
+    kind=NAME,
+    metavar="COLUMN",
+    help="with a model of the population: the sampling unit that records were drawn "
+    "in, such as the PSU or the area (default: the household, if there is one). Its "
+    "records are alike; only records of different clusters say how uneven cells are",
+)
+SAMPLING_STRATA = Setting(
+    kind=NAMES,
+    metavar="COLUMN",
+    help="with a model of the population: the strata in which clusters were drawn, "
+    "for the intervals",
 )
 SUBSETS = Setting(
     kind=WHOLE,
@@ -153,6 +167,8 @@ class AssessSettings(TypedDict, total=False):
     method: Annotated[Method, METHOD]
     missing: Annotated[str, MISSING]
     alpha: Annotated[float, ALPHA]
+    cluster: Annotated[Hashable | None, CLUSTER]
+    strata: Annotated[Iterable[Hashable] | None, SAMPLING_STRATA]
     numeric: Annotated[Iterable[Hashable], NUMERIC]
 
 

@@ -21,7 +21,7 @@ from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, WithReport, reports
 from riskcore.common.words import counted
-from riskcore.data.cells import Cells, tabulate
+from riskcore.data.cells import Cells, tabulate_design
 from riskcore.data.files.reading import Reading
 from riskcore.models.cell_model import GROUPS, CellModel
 from riskcore.models.cell_table import CellTable
@@ -486,6 +486,8 @@ def estimate_uniques(
     missing: str = "refuse",
     shrinkages: Sequence[float] = SHRINKAGES,
     cell_models: Sequence[str] = CELL_MODELS,
+    cluster: Hashable | None = None,
+    strata: Iterable[Hashable] | None = None,
     level: float = 0.95,
     reading: Reading | None = None,
     progress: Lines | None = None,
@@ -513,6 +515,11 @@ def estimate_uniques(
     cell_models : sequence of {"latent-class", "log-linear"}
         Models of cells to fit, see `riskcore.models`. With many records, they take most
         of the time.
+    cluster : column name, optional
+        For the models of cells, the unit of sampling that records were drawn in, such
+        as the household or the primary sampling unit, see `riskcore.assess`.
+    strata : iterable of column names, optional
+        The strata in which clusters were drawn, for the intervals.
     level : float
         Probability of the intervals.
     reading : Reading, optional
@@ -558,13 +565,12 @@ def estimate_uniques(
         if given is not None:
             arguments.whole(name, given)
     arguments.number_in("level", level, "(0, 1)")
-    if isinstance(cell_models, str):
-        raise TypeError(f"cell_models: need a list of names, got {cell_models!r}")
-    for name in cell_models:
-        arguments.one_of("cell_models", name, tuple(_CELL_FITS))
+    _check_cell_models(cell_models, cluster)
     report = progress or silent
     report("counting cells")
-    tabulated = tabulate(data, keys, weight, missing, reading=reading)
+    tabulated, design = tabulate_design(
+        data, keys, weight, missing, reading=reading, cluster=cluster, strata=strata
+    )
     sizes = SizeIndices.from_frequencies(tabulated.records)
     if population is None and not tabulated.weighted:
         raise ValueError("give the size of the population, or a column of weights")
@@ -582,6 +588,8 @@ def estimate_uniques(
     if tabulated.weighted:
         found.append(_by_weights(tabulated))
     table = _as_sampled(tabulated, N, by_weights=population is None)
+    if design is not None:
+        table = table.clustered(tabulated.inverse, design)
     fitted = {}
     for name in cell_models:
         report(f"fitting the {name} model to {counted(len(table), 'cell')}")
@@ -591,6 +599,19 @@ def estimate_uniques(
         if model.converged:
             fitted[name] = model
     return UniquesEstimates(sizes, N, K, level, tuple(found), fitted)
+
+
+def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:
+    """Refuse unknown models of cells, and clusters that no model would use."""
+    if isinstance(names, str):
+        raise TypeError(f"cell_models: need a list of names, got {names!r}")
+    for name in names:
+        arguments.one_of("cell_models", name, tuple(_CELL_FITS))
+    if cluster is not None and not names:
+        raise ValueError(
+            "cluster: only models of cells use it; name one in cell_models, or leave "
+            "out cluster"
+        )
 
 
 def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:

@@ -45,6 +45,8 @@ examples:
       --rate 0.1% --output survey-risk.parquet
   riskcore assess survey.csv --level household --household HH --keys REGION SIZE \\
       --weight HHWEIGHT
+  riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
+      --population latent-class --cluster PSU --strata REGION
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
 Without --weight, the weight that mu-Argus metadata declare is used. A file without

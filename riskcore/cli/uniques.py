@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from riskcore.assessment.settings_table import CLUSTER, SAMPLING_STRATA
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -17,6 +18,7 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import check_files, print_files, print_json, write_files
+from riskcore.cli.settings import add_setting
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import fraction, whole
 from riskcore.common.version import __version__
@@ -101,6 +103,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="models of the cells: latent-class (default), log-linear, or both. The "
         "option without a name fits neither, which is fastest",
     )
+    add_setting(parser, "cluster", CLUSTER)
+    add_setting(parser, "strata", SAMPLING_STRATA)
     parser.add_argument(
         "--level",
         type=fraction,
@@ -182,7 +186,8 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
         raise ValueError("give FILE and --keys, or --sizes")
     source = source_of(options, progress)
     weight = options.weight or source.weight
-    data, _ = source.read([*options.keys, weight], weight)
+    design = [options.cluster, *(options.strata or ())]
+    data, _ = source.read([*options.keys, weight, *design], weight)
     asked = options.cell_models
     return estimate_uniques(
         data,
@@ -192,6 +197,8 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
         cells=options.cells,
         missing=options.missing,
         cell_models=CELL_MODELS if asked is None else asked,
+        cluster=options.cluster,
+        strata=options.strata,
         level=options.level,
         progress=progress,
     )
@@ -206,12 +213,18 @@ def _of_sizes(options: argparse.Namespace) -> Any:
         raise ValueError("give --sizes, or FILE and --keys, not both")
     if options.weight is not None or options.missing != "refuse":
         raise ValueError("--sizes cannot be combined with --weight or --missing")
-    if options.cell_models is not None:
-        raise ValueError("--cell-models need keys, so give FILE in place of --sizes")
+    given = {
+        "--cell-models": options.cell_models,
+        "--cluster": options.cluster,
+        "--strata": options.strata,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} needs keys, so give FILE in place of --sizes")
     if options.population is None or options.cells is None:
         raise ValueError("--sizes needs --population and --cells")
-    given = [size for size, _ in options.sizes]
-    twice = [size for i, size in enumerate(given) if size in given[:i]]
+    listed = [size for size, _ in options.sizes]
+    twice = [size for i, size in enumerate(listed) if size in listed[:i]]
     if twice:
         raise ValueError(f"--sizes: {twice[0]} appears twice")
     sizes = SizeIndices(dict(options.sizes))

@@ -30,6 +30,7 @@ from riskcore.data.engines.groups import Groups
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
 from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
@@ -415,14 +416,55 @@ def tabulate(
     >>> cells.records
     array([2, 1, 1, 1])
     """
+    return tabulate_design(data, keys, weight, missing, alpha, reading)[0]
+
+
+def tabulate_design(
+    data: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    missing: str = "wildcard",
+    alpha: float = 1.0,
+    reading: Reading | None = None,
+    *,
+    cluster: Hashable | None = None,
+    strata: Iterable[Hashable] | None = None,
+) -> tuple[Cells, SampleDesign | None]:
+    """Return the cells of data, see `tabulate`, and the cluster of each record."""
     check_missing(missing, alpha)
     keys = key_names(keys)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
+    strata = check_design(keys, cluster, strata, weight=weight)
     check_names(keys, {"weight": weight}, RESULT_COLUMNS)
-    data, intake = source.read([*keys, weight], weight)
-    coded = CodedRecords.of(data, keys, weight)
-    return tabulate_coded(coded, keys, missing, alpha, intake)
+    data, intake = source.read([*keys, weight, cluster, *strata], weight)
+    coded = CodedRecords.of(data, keys, weight, cluster=cluster, strata=strata)
+    return tabulate_coded(coded, keys, missing, alpha, intake), coded.design
+
+
+STRATA_ALONE = "strata: clusters are drawn in strata; give cluster (--cluster), too"
+
+
+def check_design(
+    keys: Iterable[Hashable],
+    cluster: Hashable | None,
+    strata: Iterable[Hashable] | None,
+    household: Hashable | None = None,
+    weight: Hashable | None = None,
+) -> list[Hashable]:
+    """Return the names of the strata; refuse them without clusters or households.
+
+    A cluster has no other role, but may be the household. A stratum may be a key.
+    """
+    names = [] if strata is None else arguments.names("strata", strata)
+    arguments.column_name("cluster", cluster)
+    if names and cluster is None and household is None:
+        raise ValueError(STRATA_ALONE)
+    if cluster is not None and cluster in [*keys, *names, weight]:
+        raise ValueError(
+            f"column {cluster!r} is the cluster, and a key, stratum or the weight, too"
+        )
+    return names
 
 
 def tabulate_coded(

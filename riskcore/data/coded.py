@@ -25,6 +25,7 @@ from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.sample_design import SampleDesign
 
 Mask = NDArray[np.bool_]
 # How many records each element of a column stands for; None: one each.
@@ -43,6 +44,9 @@ class CodedRecords:
     # What an engine counted, if it holds the data: then columns and weights have an
     # element for each cell, not for each record.
     counted: Counted | Groups | None = None
+    # The clusters, which are the households unless others are given; None: records
+    # were drawn one by one.
+    design: SampleDesign | None = None
 
     @classmethod
     def of(
@@ -51,18 +55,28 @@ class CodedRecords:
         keys: Sequence[Hashable],
         weight: Hashable | None = None,
         household: Hashable | None = None,
+        *,
+        cluster: Hashable | None = None,
+        strata: Sequence[Hashable] = (),
     ) -> CodedRecords:
         """Code the columns of data in memory, or the cells of data on an engine."""
         engine = engine_of(data)
         if engine is not None:
-            if household is not None:
-                raise engine.refuse_single("household")
+            for role, name in (("household", household), ("cluster", cluster)):
+                if name is not None:
+                    raise engine.refuse_single(role)
             return cls.of_counted(engine.count(keys, weight))
         records = Records.of(data)
         households = None if household is None else household_codes(records, household)
         numbers = None if weight is None else weights(records, weight)
         columns = {column.name: column for column in code_keys(records, keys)}
-        return cls(records.n, columns, weight, numbers, households)
+        design = None
+        if cluster is not None or strata:
+            unit = household if cluster is None else cluster
+            design = SampleDesign.of(data, unit, strata)
+        elif households is not None and households.min() < households.max():
+            design = SampleDesign(households, None, household)
+        return cls(records.n, columns, weight, numbers, households, None, design)
 
     @classmethod
     def of_counted(cls, counted: Counted) -> CodedRecords:

@@ -196,8 +196,10 @@ def exact_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
     return values
 
 
-def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
-    """Return the number of each record's household."""
+def household_codes(
+    records: Records, name: Hashable, role: str = "household"
+) -> NDArray[np.int64]:
+    """Return the number of each record's household, or of another group."""
     column = records.column(name)
     if is_text_column(column):
         # The order of the ids does not matter, and sorting many is slow.
@@ -209,7 +211,7 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
         codes, missing = coded.codes, coded.missing
     if missing:
         raise ValueError(
-            f"household {name!r}: missing in {missing} of {records.n} records"
+            f"{role} {name!r}: missing in {missing} of {records.n} records"
         )
     return codes.astype(np.int64)
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import counted
 from riskcore.core.risk import prior
 from riskcore.core.special.gamma.functions import exp, log, log1p
@@ -28,15 +29,17 @@ from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
     Overdispersion,
+    fit_between_clusters,
     fit_overdispersion,
     kind_of,
+    part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.models.solve import root
+from riskcore.models.solve import EXACT, root
 
 Floats = NDArray[np.float64]
 
-GROUPS = 20  # of records; each group is left out once
+GROUPS = 20  # of records or clusters; each group is left out once
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
@@ -186,6 +189,10 @@ class CellModel(ABC):
         """
         return self._probability(table)
 
+    def _prior_probability_of(self, cells: Ints) -> Floats:
+        """Return pi for the prior of some cells of the sample, by their positions."""
+        return self._prior_probability(self.sample)[cells]
+
     @abstractmethod
     def _refitted(self, records: Ints) -> Self:
         """Return the model fitted to other records of its cells, starting from self."""
@@ -211,8 +218,7 @@ class CellModel(ABC):
         kind = kind_of(kind)
         if not self.converged:
             return self
-        pi = self._prior_probability(self.sample)
-        found = fit_overdispersion(pi, self.sample.records, kind)
+        found = self._fitted_overdispersion(self.sample.records, kind)
         return replace(
             self,
             overdispersion=found,
@@ -222,11 +228,29 @@ class CellModel(ABC):
 
     def _dispersed_again(self, records: Ints) -> Self:
         """Return the model with the overdispersion of other records of the sample."""
-        pi = self._prior_probability(self.sample)
         old = self.overdispersion
         start = 1.0 if old.poisson else old.scale
-        found = fit_overdispersion(pi, records, old.kind, start=start, tolerance=_ROUGH)
+        found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
         return replace(self, overdispersion=found)
+
+    def _fitted_overdispersion(
+        self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
+    ) -> Overdispersion:
+        """Return the most likely law for records of the sample's cells."""
+        clusters = self.sample.clusters
+        if clusters is not None:
+            pi = self._prior_probability(self.sample)
+            seen = clusters.in_cells(len(self.sample))
+            return fit_between_clusters(pi, records, seen, kind, start, tolerance)
+        cells = part_of(records, kind)
+        return fit_overdispersion(
+            self._prior_probability_of(cells),
+            records[cells],
+            kind,
+            start=start,
+            tolerance=tolerance,
+            n=int(records.sum()),
+        )
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.
@@ -344,6 +368,8 @@ class CellModel(ABC):
         fit, are added as squares. The error of the fit is found by a jackknife: the
         records are split into ``groups`` random groups of equal size, the same in every
         run; the model is fitted without each group, and tau of the same cells computed.
+        In a sample of clusters, the groups are of whole clusters, with equally many
+        clusters of each stratum.
 
         Parameters
         ----------
@@ -352,7 +378,8 @@ class CellModel(ABC):
         level : float
             Probability of the interval, in (0, 1).
         groups : int
-            Number of groups, from 2 to the number of records. 0 takes the fit as known.
+            Number of groups, from 2 to the number of records, or of clusters. 0 takes
+            the fit as known.
 
         Returns
         -------
@@ -515,33 +542,61 @@ class CellModel(ABC):
 
         Student's law is used, as the spread is known from few groups.
         """
-        found = [figure(model) for model in self._replicates(groups)]
+        models = self._replicates(groups)
+        found = in_threads(usual_threads(), figure, [(model,) for model in models])
         mean = math.fsum(found) / groups
         squares = math.fsum((one - mean) ** 2 for one in found)
         spread = math.sqrt((groups - 1) / groups * squares)
-        return student(level, groups - 1) * spread
+        error, rule = student(level, groups - 1) * spread, self._rule_error(figure)
+        if rule == 0.0:
+            return error
+        return math.hypot(error, NormalDist().inv_cdf((1.0 + level) / 2.0) * rule)
+
+    def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
+        """Return a standard deviation for what no fit without a group shows."""
+        return 0.0
 
     @cached_property
     def _fits_without(self) -> dict[int, list[Self]]:
         return {}
 
     def _replicates(self, groups: int) -> list[Self]:
-        """Return the models fitted without each group of records."""
+        """Return the models fitted without each group of records or clusters."""
         if groups not in self._fits_without:
-            cell, group = groups_of(self.sample.records, groups)
-            self._fits_without[groups] = [
-                self._refitted(
-                    self.sample.records
-                    - np.bincount(cell[group == each], minlength=len(self.sample))
-                )
-                for each in range(groups)
-            ]
+            whole = self.sample.clusters is None
+            refit = self._by_record(groups) if whole else self._by_cluster(groups)
+            calls = [(each,) for each in range(groups)]
+            self._fits_without[groups] = in_threads(usual_threads(), refit, calls)
         return self._fits_without[groups]
+
+    def _by_record(self, groups: int) -> Callable[[int], CellModel]:
+        """Return the fit without a group of records."""
+        cell, group = groups_of(self.sample.records, groups)
+
+        def refit(each: int) -> CellModel:
+            gone = np.bincount(cell[group == each], minlength=len(self.sample))
+            return self._refitted(self.sample.records - gone)
+
+        return refit
+
+    def _by_cluster(self, groups: int) -> Callable[[int], CellModel]:
+        """Return the fit without a group of clusters."""
+        clusters = self.sample.clusters
+        assert clusters is not None
+
+        def refit(each: int) -> CellModel:
+            left = clusters.without(each, groups)
+            model = replace(self, sample=replace(self.sample, clusters=left))
+            return model._refitted(left.records_in_cells(len(self.sample)))
+
+        return refit
 
     def _as_groups(self, groups: int) -> int:
         if arguments.whole("groups", groups) == 0:
             return 0
-        groups = min(arguments.whole_from("groups", groups, 2, 2**31), self.n)
+        clusters = self.sample.clusters
+        most = self.n if clusters is None else len(clusters)
+        groups = min(arguments.whole_from("groups", groups, 2, 2**31), most)
         return groups if groups > 1 else 0
 
     def _table(self, cells: Any) -> CellTable:
@@ -552,10 +607,13 @@ class CellModel(ABC):
 
     def _describe(self) -> str:
         """Return the fit in words, for `repr`."""
-        if self.overdispersion.poisson:
-            return "Poisson"
-        a, b = self.overdispersion.scale, self.overdispersion.exponent
-        return f"overdispersion of shape {a:.5g} (n pi)^{b:g}"
+        law, clusters = self.overdispersion, self.sample.clusters
+        words = f"overdispersion of shape {law.scale:.5g} (n pi)^{law.exponent:g}"
+        if law.poisson:
+            words = "Poisson"
+        if clusters is None or law.kind == "none":
+            return words
+        return f"{words}, {clusters.in_words}"
 
     def _repr_html_(self) -> str:
         rows = [

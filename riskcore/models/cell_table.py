@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
-from riskcore.data.cells import Cells, tabulate
+from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
 from riskcore.data.columns import plain_value
 from riskcore.data.count import count
+from riskcore.data.sample_design import SampleDesign
 from riskcore.data.wildcard import WILDCARDS
+from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints, as_codes, as_frequency
 
 Floats = NDArray[np.float64]
@@ -51,6 +53,9 @@ class CellTable:
     certain : bool
         Whether each record is certainly in the cell that counts it; False if some lack
         keys.
+    clusters : Clusters or None
+        The clusters of the sample; None if records were drawn one by one, and for a
+        part of the cells.
 
     Examples
     --------
@@ -72,6 +77,9 @@ class CellTable:
     >>> of_a = np.array([0, 1])
     >>> CellTable.of_margins(cells, [of_a, None], of_a + 1, of_a + 1.0).codes
     (array([0, 1]), array([-1, -1]))
+    >>> drawn = SampleDesign.of_arrays(["a", "a", "b", "b"], None, 4)
+    >>> table.clustered(np.array([1, 2, 1, 0]), drawn).clusters
+    <Clusters: 2 clusters>
     """
 
     codes: tuple[Ints, ...]
@@ -81,6 +89,7 @@ class CellTable:
     keys: tuple[Hashable, ...]
     categories: tuple[NDArray[Any], ...] | None = None
     certain: bool = True
+    clusters: Clusters | None = None
 
     @classmethod
     def of(
@@ -94,6 +103,8 @@ class CellTable:
         frequency: ArrayLike | None = None,
         weight_sum: ArrayLike | None = None,
         any_value: bool = False,
+        cluster: Any = None,
+        strata: Any = None,
     ) -> CellTable:
         """Return the cells of records, of a tabulation, or of codes.
 
@@ -119,6 +130,12 @@ class CellTable:
         any_value : bool
             Whether missing keys of a tabulation may match any value. Such cells can be
             given to a fitted model; a model cannot be fitted to them.
+        cluster : hashable or array_like, optional
+            The primary sampling unit, household or other group that the records were
+            drawn in. With ``keys`` the name of a column; with codes, or a result of
+            `riskcore.tabulate`, an array with the cluster of each row.
+        strata : iterable of hashable, or array_like, optional
+            The strata in which clusters were drawn: names of columns, or an array.
 
         Returns
         -------
@@ -133,21 +150,43 @@ class CellTable:
         ValueError
             As `riskcore.tabulate`; or if missing values match any value, codes are out
             of range or differ in length, there are no records, or a sum of weights is
-            not positive and finite.
+            not positive and finite. If clusters or strata are missing for some records,
+            all records are in one cluster, a cluster has records in several strata, or
+            strata are given without clusters or clusters with a `CellTable`.
         """
+        if cluster is None and strata is not None:
+            raise ValueError(STRATA_ALONE)
         if isinstance(data, cls):
+            if cluster is not None:
+                raise ValueError("cluster: the cells are counted; give the records")
             return data
         if isinstance(data, Cells):
-            return cls._of_cells(data, any_value=any_value)
+            table = cls._of_cells(data, any_value=any_value)
+            if cluster is None:
+                return table
+            rows = data.inverse
+            return table.clustered(
+                rows, SampleDesign.of_arrays(cluster, strata, len(rows))
+            )
         if keys is not None:
             arguments.one_of("missing", missing, ("refuse", "category"))
-            return cls._of_cells(tabulate(data, keys, weight, missing))
+            if cluster is None:
+                return cls._of_cells(tabulate(data, keys, weight, missing))
+            cells, design = tabulate_design(
+                data, keys, weight, missing, cluster=cluster, strata=strata
+            )
+            assert design is not None
+            return cls._of_cells(cells).clustered(cells.inverse, design)
         if not isinstance(data, Sequence) or isinstance(data, str | bytes):
             raise TypeError(
                 "keys: name the key variables; without keys, data must be the cells of "
                 f"riskcore.tabulate or arrays of codes, not {arguments.shown(data)}"
             )
-        return cls._of_codes(data, levels, frequency, weight_sum)
+        design = None
+        if cluster is not None:
+            n = len(np.asarray(data[0]))
+            design = SampleDesign.of_arrays(cluster, strata, n)
+        return cls._of_codes(data, levels, frequency, weight_sum, design)
 
     @classmethod
     def _of_cells(cls, cells: Cells, *, any_value: bool = False) -> CellTable:
@@ -237,6 +276,7 @@ class CellTable:
         levels: Sequence[int] | None,
         frequency: ArrayLike | None,
         weight_sum: ArrayLike | None,
+        design: SampleDesign | None,
     ) -> CellTable:
         columns = as_codes(codes, levels)
         records = as_frequency(frequency, len(columns[0]))
@@ -258,13 +298,16 @@ class CellTable:
         )
         frequencies = np.zeros(len(counts.frequency), np.int64)
         np.add.at(frequencies, counts.inverse, records)
-        return cls(
+        table = cls(
             tuple(np.asarray(column).astype(np.int64) for column in counts.codes),
             tuple(map(int, levels)),
             frequencies,
             counts.weight_sum,
             tuple(range(len(columns))),
         )
+        if design is None:
+            return table
+        return table.clustered(counts.inverse, design.some(seen), records)
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -316,7 +359,28 @@ class CellTable:
         -------
         CellTable
         """
-        return replace(self, records=records)
+        return replace(self, records=records, clusters=None)
+
+    def clustered(
+        self, cell: NDArray[Any], design: SampleDesign, records: Ints | None = None
+    ) -> CellTable:
+        """Return the same cells with the clusters that their records were drawn in.
+
+        Parameters
+        ----------
+        cell : integer ndarray, shape (n,)
+            The cell of each row.
+        design : SampleDesign
+            The cluster and the stratum of each row.
+        records : int64 ndarray, shape (n,), optional
+            The number of records of each row; by default 1.
+
+        Returns
+        -------
+        CellTable
+        """
+        each = np.ones(len(cell), np.int64) if records is None else records
+        return replace(self, clusters=Clusters.of(cell, each, design))
 
     def some(self, mask: NDArray[Any]) -> CellTable:
         """Return some of the cells.
@@ -334,6 +398,7 @@ class CellTable:
             codes=tuple(column[mask] for column in self.codes),
             records=self.records[mask],
             weight_sum=self.weight_sum[mask],
+            clusters=None,
         )
 
     def coded_as(self, other: CellTable) -> CellTable:

@@ -65,13 +65,15 @@ class LancasterCells(CellModel):
         levels: Sequence[int] | None = None,
         frequency: ArrayLike | None = None,
         weight_sum: ArrayLike | None = None,
+        cluster: Any = None,
+        strata: Any = None,
         structural_zeros: Mapping[Pair, ArrayLike] | None = None,
     ) -> Self:
         """Fit the model to a sample.
 
         Parameters
         ----------
-        data, keys, weight, missing, levels, frequency, weight_sum
+        data, keys, weight, missing, levels, frequency, weight_sum, cluster, strata
             The sample, see `CellTable.of`.
         shrinkage : float
             lambda in [0, 1]; the sample cannot tell the right value.
@@ -100,6 +102,8 @@ class LancasterCells(CellModel):
             levels=levels,
             frequency=frequency,
             weight_sum=weight_sum,
+            cluster=cluster,
+            strata=strata,
         )
         kind = kind_of(overdispersion)
         shrinkage = arguments.number_in("shrinkage", shrinkage, "[0, 1]")

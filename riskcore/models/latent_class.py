@@ -5,14 +5,17 @@
 where nu_c is the share of class c, and theta_cj(a) the share of category a of key j in
 class c. One class is independence. The fit is by the EM algorithm on the occupied
 cells, with squared extrapolation (SQUAREM, Varadhan and Roland 2008): an extrapolated
-step is kept only if the likelihood has not fallen, else the EM step is kept.
+step is kept only if the likelihood has not fallen, else the EM step is kept. A cell is
+a pair of combinations, each of half of the keys, whose products are computed once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -21,31 +24,38 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
+from riskcore.core.special.lanes import LANES
+from riskcore.data.count import count
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import ONE_CELL, CellModel
-from riskcore.models.cell_table import CellTable, occurring
+from riskcore.models.cell_table import CellTable, Positions, occurring
+from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
     MOST_CLASSES,
+    ROW_LOG_SCALE,
     add_expectations,
+    add_rows,
     write_probabilities,
+    write_rows,
     write_without,
 )
 from riskcore.models.overdispersion import kind_of
+from riskcore.models.own_cluster import probability_without_cluster
 
 Floats = NDArray[np.float64]
 
 CLASSES = 30  # largest number that is tried
 SELECTION = 50_000  # records on which the number of classes is chosen
 PATIENCE = 3  # the path ends after this many steps without a smaller AIC
-STARTS = 4
+STARTS, FEWER, MANY = 4, 2, 10_000  # usual starts, and for more than so many records
 STEPS = 8  # EM steps of a jackknife fit, from the fit to all records
 PSEUDO = 1.0  # records of the prior in each class
 OWN = 0.5  # of its own record a cell's prior leaves out; notes/cell_models.md
 TOLERANCE = 1e-5  # gain of the log-likelihood by a cycle, per record
 _CYCLES = 2000
 _FIRST, _ON_PATH = 8, 60  # cycles of each start, and of the best start on the path
-_PARTS, _PER_PART = 16, 4096  # of cells, whose sums are added in order
+_PARTS, _PER_PART = 8, 2**14  # of cells, whose sums are added in order
 _KEPT = 0.1  # least share of the EM parameter after an extrapolation
 _ROUNDING = 2.0**-40
 
@@ -119,13 +129,16 @@ class LatentClass(CellModel):
         Passes over the cells of the last fit.
     selected_on : int
         Number of records on which the number of classes was chosen; 0 if it was given.
+    own : float
+        The part of its own cluster that the prior of a cell leaves out.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
 
     Notes
     -----
     In `prior`, the pi of a cell comes from the fit without half of one of its own
-    records: a record makes its own cell look less rare than it is.
+    records: a record makes its own cell look less rare than it is. So do the other
+    records of its cluster: of a sample of clusters half of the own cluster is left out.
 
     Examples
     --------
@@ -148,6 +161,7 @@ class LatentClass(CellModel):
     path: tuple[Step, ...] = ()
     iterations: int = 0
     selected_on: int = 0
+    own: float = OWN
     left_out: Ints | None = None
 
     @classmethod
@@ -163,16 +177,18 @@ class LatentClass(CellModel):
         levels: Sequence[int] | None = None,
         frequency: ArrayLike | None = None,
         weight_sum: ArrayLike | None = None,
+        cluster: Any = None,
+        strata: Any = None,
         most_classes: int = CLASSES,
         selection: int = SELECTION,
-        starts: int = STARTS,
+        starts: int | None = None,
         threads: int | None = None,
     ) -> Self:
         """Fit the model to a sample.
 
         Parameters
         ----------
-        data, keys, weight, missing, levels, frequency, weight_sum
+        data, keys, weight, missing, levels, frequency, weight_sum, cluster, strata
             The sample, see `CellTable.of`.
         classes : int, optional
             Number of classes; by default the number with the smallest AIC.
@@ -183,9 +199,10 @@ class LatentClass(CellModel):
         selection : int
             The number of classes is chosen on a random part of at most this many
             records, the same part in every run.
-        starts : int
-            Number of starts for each number of classes. One start adds a class to the
-            previous fit; in the others every class begins near a record.
+        starts : int, optional
+            Number of starts for each number of classes, by default 4, and 2 if there
+            are more than 10,000 records. One start adds a class to the previous fit; in
+            the others every class begins near a record.
         threads : int, optional
             Largest number of threads; by default two, if the machine has them.
 
@@ -215,13 +232,16 @@ class LatentClass(CellModel):
             levels=levels,
             frequency=frequency,
             weight_sum=weight_sum,
+            cluster=cluster,
+            strata=strata,
         )
         kind = kind_of(overdispersion)
         if classes is not None:
             arguments.whole_from("classes", classes, 1, MOST_CLASSES)
         arguments.whole_from("most_classes", most_classes, 1, MOST_CLASSES)
         arguments.whole_from("selection", selection, 2, 2**53)
-        arguments.whole_from("starts", starts, 1, 2**10)
+        if starts is not None:
+            arguments.whole_from("starts", starts, 1, 2**10)
         threads = usual_threads() if threads is None else threads
         if len(table) == 1:
             return cls(
@@ -271,27 +291,34 @@ class LatentClass(CellModel):
 
     def _prior_probability(self, table: CellTable) -> Floats:
         sample = self.sample
-        there = np.ones(len(sample), np.bool_)
-        if self.left_out is not None:
-            there = sample.records > self.left_out
-        if table is not sample:
-            place = table.places_in(sample)
-            there = (place >= 0) & there[place]
-        gone = 0 if self.left_out is None else int(self.left_out.sum())
-        # Other cells, and cells of fewer keys, have no record in the fit.
+        if table is sample:
+            return self._prior_probability_of(np.arange(len(sample)))
+        place = table.places_in(sample)
         found = probability(table, self.mixture)
-        own = np.flatnonzero(there)
-        if not len(own):
+        known = np.flatnonzero(place >= 0)
+        found[known] = self._prior_probability_of(place[known])
+        return found
+
+    def _prior_probability_of(self, cells: Ints) -> Floats:
+        sample = self.sample
+        if sample.clusters is not None:
+            found = self._without_cluster(sample.clusters)[cells]
+            lost = np.isnan(found)
+            found[lost] = probability(sample.some(cells[lost]), self.mixture)
             return found
-        prior = Sample.of(sample, 1).prior
-        positions, keys = table.some(own).positions, len(table.levels)
+        gone, own = 0, np.full(len(cells), OWN)
+        if self.left_out is not None:
+            gone = int(self.left_out.sum())
+            # Some cells have no record in the fit.
+            own[sample.records[cells] <= self.left_out[cells]] = 0.0
+        positions, keys = sample.positions[cells], len(sample.levels)
         share, theta = (np.ascontiguousarray(each) for each in self.mixture)
-        without = np.empty(len(own))
+        prior, found = _prior(sample), np.empty(len(cells))
 
         def write(start: int, stop: int) -> None:
             write_without(
                 positions,
-                OWN,
+                own,
                 start,
                 stop,
                 keys,
@@ -301,22 +328,37 @@ class LatentClass(CellModel):
                 float(sample.n - gone),
                 PSEUDO,
                 prior,
-                without,
+                found,
             )
 
-        in_threads(usual_threads(), write, parts_of(len(own), 2))
-        found[own] = without
+        in_threads(usual_threads(), write, parts_of(len(cells), 2))
         return found
 
+    def _without_cluster(self, clusters: Clusters) -> Floats:
+        sample = self.sample
+        return probability_without_cluster(
+            sample.positions, clusters, self.mixture, _prior(sample), self.own, PSEUDO
+        )
+
+    def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
+        """Return half of the difference that leaving out a part of clusters makes."""
+        if self.sample.clusters is None:
+            return 0.0
+        return abs(figure(self) - figure(replace(self, own=0.0))) / 2.0
+
     def _refitted(self, records: Ints) -> Self:
-        whole = Sample.of(self.sample, usual_threads())
-        sample = replace(whole, records=records.astype(np.float64))
+        sample = self._alone.with_records(records)
         mixture = self.mixture
         for _ in range(STEPS):
             mixture = _step(sample, mixture)[0]
         out = self.sample.records - records
         model = replace(self, mixture=mixture, left_out=out)
         return model._dispersed_again(records)
+
+    @cached_property
+    def _alone(self) -> Sample:
+        """The sample, for fits that run on several threads at once."""
+        return Sample.of(self.sample, 1)
 
     def _describe(self) -> str:
         classes = f"{self.classes} class{'es' if self.classes > 1 else ''}"
@@ -326,17 +368,39 @@ class LatentClass(CellModel):
 # --- the ascent --------------------------------------------------------------------
 
 
+class Half(NamedTuple):
+    """The distinct combinations of half of the keys.
+
+    Attributes
+    ----------
+    positions : int32 ndarray, shape (R, keys of the half)
+        Rows of theta.
+    place : int32 ndarray, shape (K,)
+        The combination of each cell.
+    """
+
+    positions: Positions
+    place: Positions
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
     """Cells as the kernels take them, and the prior.
 
-    ``prior`` has the records of the prior in each category, ``occurs`` the categories
-    with records; ``parts`` are the ranges of cells that are summed separately, which
-    depend on K alone.
+    A cell is a pair of combinations, one of each half of the keys, and there are far
+    fewer combinations than cells. The cells are sorted by their first combination;
+    ``begins`` has the first cell of each, ``order`` the place of each cell in the
+    table. ``prior`` has the records of the prior in each category, ``occurs`` the
+    categories with records; ``parts`` are ranges of first combinations that are summed
+    separately, which depend on the cells alone.
     """
 
     table: CellTable
     records: Floats
+    first: Half
+    second: Half
+    order: Ints
+    begins: Ints
     prior: Floats
     occurs: NDArray[np.bool_]
     parts: list[tuple[int, int]]
@@ -345,16 +409,62 @@ class Sample:
     @classmethod
     def of(cls, table: CellTable, threads: int) -> Sample:
         """Return the cells of a table."""
-        counts = table.counts
+        mine, others = _halves(table.levels)
+        first = _half(table, mine)
+        order = np.argsort(first.place, kind="stable")
+        first = first._replace(place=first.place[order])
+        second = _half(table, others)
+        begins = np.searchsorted(first.place, np.arange(len(first.positions) + 1))
         parts = min(max(len(table) // _PER_PART, 1), _PARTS)
+        cuts = np.searchsorted(
+            begins, [stop for _, stop in parts_of(len(table), parts)]
+        )
         return cls(
             table,
-            table.records.astype(np.float64),
-            PSEUDO * counts / table.n,
-            counts > 0.0,
-            parts_of(len(table), parts),
+            table.records[order].astype(np.float64),
+            first,
+            second._replace(place=second.place[order]),
+            order,
+            begins,
+            _prior(table),
+            table.counts > 0.0,
+            list(pairwise([0, *cuts.tolist()])),
             threads,
         )
+
+    def with_records(self, records: Ints) -> Sample:
+        """Return the sample with other numbers of records of its cells."""
+        return replace(self, records=records[self.order].astype(np.float64))
+
+
+def _halves(levels: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Split the keys into halves with about equally many combinations."""
+    halves: tuple[list[int], list[int]] = [], []
+    sizes = [1.0, 1.0]
+    for key in sorted(range(len(levels)), key=lambda key: -levels[key]):
+        smaller = int(sizes[1] < sizes[0])
+        halves[smaller].append(key)
+        sizes[smaller] *= levels[key]
+    return halves
+
+
+def _half(table: CellTable, keys: list[int]) -> Half:
+    """Return the combinations of some keys."""
+    if not keys:
+        return Half(np.zeros((1, 0), np.int32), np.zeros(len(table), np.int32))
+    codes = [table.codes[key].astype(np.uint32) for key in keys]
+    found = count(codes, [table.levels[key] for key in keys])
+    columns = [
+        np.asarray(code).astype(np.int32) + table.starts[key]
+        for code, key in zip(found.codes, keys, strict=True)
+    ]
+    positions = np.stack(columns, axis=1).astype(np.int32)
+    return Half(positions, found.inverse.astype(np.int32))
+
+
+def _prior(table: CellTable) -> Floats:
+    """Return the records of the prior in each category."""
+    return PSEUDO * table.counts / table.n
 
 
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
@@ -395,36 +505,75 @@ def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
     These are the log-likelihood without and with the logarithm of the prior.
     """
     table, classes = sample.table, len(mixture.share)
-    share, theta = mixture
+    share, theta = _padded(mixture)
+    wide = len(share)
+    first, second = sample.first, sample.second
+    rows, keys = second.positions.shape
+    products, scaled = np.empty((rows, wide)), np.empty(rows)
+    write_rows(second.positions, rows, keys, wide, theta, products, scaled)
 
-    def expect(start: int, stop: int) -> tuple[Floats, Floats]:
-        sums, likelihood = np.zeros((len(theta), classes)), np.zeros(3)
+    def expect(start: int, stop: int) -> tuple[Floats, Floats, Floats]:
+        sums, second_sums = np.zeros(theta.shape), np.zeros((rows, wide))
+        likelihood = np.zeros(4)
         add_expectations(
-            table.positions,
+            first.positions,
+            sample.begins,
+            first.positions.shape[1],
+            second.place,
             sample.records,
             start,
             stop,
-            len(table.levels),
-            classes,
+            wide,
             share,
             theta,
+            products,
             sums,
+            second_sums,
             likelihood,
         )
-        return sums, likelihood
+        return sums, second_sums, likelihood
 
-    found = in_threads(sample.threads, expect, sample.parts)
-    sums, likelihood = found[0]
-    for more, its in found[1:]:
-        sums += more
-        likelihood += its
+    sums, second_sums, likelihood = _added(
+        in_threads(sample.threads, expect, sample.parts)
+    )
+    add_rows(second.positions, rows, keys, wide, second_sums * products, sums)
+    if scaled.any():
+        likelihood[3] += float((sample.records * scaled[second.place]).sum())
+    sums = sums[:, :classes]
     impossible = likelihood[2] > 0.0
     height = -math.inf if impossible else float(likelihood[0] + likelihood[1])
+    height -= ROW_LOG_SCALE * float(likelihood[3])
     in_class = sums[: table.levels[0]].sum(axis=0)
-    logs = log(theta[sample.occurs]).sum(axis=1)
+    logs = _logs(theta[sample.occurs], classes)
     prior = float((sample.prior[sample.occurs] * logs).sum())
     moved = (sums + sample.prior[:, np.newaxis]) / (in_class + PSEUDO)
     return Mixture(in_class / in_class.sum(), moved), height, height + prior
+
+
+def _padded(mixture: Mixture) -> tuple[Floats, Floats]:
+    """Return shares and thetas with classes of no records, to whole vectors."""
+    classes = len(mixture.share)
+    wide = -(-classes // LANES) * LANES
+    share, theta = np.zeros(wide), np.zeros((len(mixture.theta), wide))
+    share[:classes], theta[:, :classes] = mixture
+    return share, theta
+
+
+def _logs(theta: Floats, classes: int) -> Floats:
+    """Return the sum of the logarithms of each row, of products of four."""
+    theta[:, classes:] = 1.0
+    products = theta[:, 0::LANES] * theta[:, 1::LANES]
+    products *= theta[:, 2::LANES] * theta[:, 3::LANES]
+    logs: Floats = log(products).sum(axis=1)
+    return logs
+
+
+def _added(parts: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
+    """Add arrays in the order of the parts, to those of the first."""
+    for more in parts[1:]:
+        for total, part in zip(parts[0], more, strict=True):
+            total += part
+    return parts[0]
 
 
 def _extrapolated(
@@ -491,7 +640,9 @@ def some_records(table: CellTable, number: int) -> CellTable:
     return table.with_records(records).some(records > 0)
 
 
-def _path(sample: Sample, most: int, starts: int) -> tuple[tuple[Step, ...], Mixture]:
+def _path(
+    sample: Sample, most: int, starts: int | None
+) -> tuple[tuple[Step, ...], Mixture]:
     """Fit 1, 2, 3, ... classes; return the path and the fit with the smallest AIC."""
     path: list[Step] = []
     best: Mixture | None = None
@@ -527,13 +678,18 @@ def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:
 
 
 def _best_of(
-    sample: Sample, classes: int, starts: int, before: Mixture | None
+    sample: Sample, classes: int, starts: int | None, before: Mixture | None
 ) -> tuple[Ascent, int]:
     """Climb a little from each start, then on from the best; return also all passes."""
-    tries = [
-        ascend(sample, begin, _FIRST)
-        for begin in _starts(sample, classes, starts, before)
-    ]
+    if starts is None:
+        starts = STARTS if sample.table.n <= MANY else FEWER
+    alone = replace(sample, threads=1)
+
+    def climb(begin: Mixture) -> Ascent:
+        return ascend(alone, begin, _FIRST)
+
+    begins = _starts(sample, classes, starts, before)
+    tries = in_threads(sample.threads, climb, [(begin,) for begin in begins])
     best = max(tries, key=lambda one: one.heights[-1])
     found = ascend(sample, best.mixture, _ON_PATH)
     return found, found.iterations + sum(one.iterations for one in tries)

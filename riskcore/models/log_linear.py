@@ -126,6 +126,8 @@ class LogLinear(CellModel):
         levels: Sequence[int] | None = None,
         frequency: ArrayLike | None = None,
         weight_sum: ArrayLike | None = None,
+        cluster: Any = None,
+        strata: Any = None,
         structural_zeros: Mapping[Pair, ArrayLike] | None = None,
         tolerance: float = TOLERANCE,
     ) -> Self:
@@ -133,7 +135,7 @@ class LogLinear(CellModel):
 
         Parameters
         ----------
-        data, keys, weight, missing, levels, frequency, weight_sum
+        data, keys, weight, missing, levels, frequency, weight_sum, cluster, strata
             The sample, see `CellTable.of`.
         terms : {"main", "all two-way"} or iterable of pairs of keys
             Pairs of keys with an interaction: no pair, all pairs, or a list of pairs,
@@ -174,6 +176,8 @@ class LogLinear(CellModel):
             levels=levels,
             frequency=frequency,
             weight_sum=weight_sum,
+            cluster=cluster,
+            strata=strata,
         )
         kind = kind_of(overdispersion)
         pairs = _pairs(terms, table)

@@ -12,12 +12,17 @@ from typing import Any
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.elementary import log
 from riskcore.core.special.floats import stack, two_sum
+from riskcore.core.special.lanes import add_multiple, multiply, product
 
 MOST_CLASSES = 256  # fit in one stack buffer of the kernels
 # A product of many small factors is scaled before it can underflow.
 _SMALL, _SCALE, _BITS = 2.0**-400, 2.0**400, 400
 _LOG_SCALE = 277.25887222397812  # 400 log 2
 _EACH = 4  # keys between two checks: theta >= 2^-106 in every fit
+# Products of half of the keys are scaled if the squares of all classes add to less.
+_SMALL_SQUARES, _ROW_SCALE = 2.0**-64, 2.0**32
+ROW_LOG_SCALE = 22.18070977791825  # 32 log 2
+_LEAST = 2.0**-960  # of the product of both halves; records divided by it are finite
 
 
 @kernel
@@ -45,45 +50,136 @@ def _joint(
     return total, scaled
 
 
+@kernel
+def _unscaled(total: float, scaled: float) -> float:
+    """Return a sum of `_joint` as a probability."""
+    while scaled > 0.0:
+        total /= _SCALE
+        scaled -= _LOG_SCALE
+    return total
+
+
+@kernel
+def _write_row(
+    row: int, codes: Any, keys: int, classes: int, theta: Any, out: Any, first: int
+) -> float:
+    """Multiply the thetas of a row of codes into ``out``; return how often it grew.
+
+    Numbers that all become small are scaled up, before they can underflow.
+    """
+    scaled = 0.0
+    for j in range(keys):
+        multiply(theta, codes[row * keys + j] * classes, out, first, classes)
+        if j % _EACH == _EACH - 1 or j == keys - 1:
+            squares = product(out, first, out, first, classes)
+            while 0.0 < squares < _SMALL_SQUARES:
+                for c in range(first, first + classes):
+                    out[c] *= _ROW_SCALE
+                squares = product(out, first, out, first, classes)
+                scaled += 1.0
+    return scaled
+
+
+@native("int32*, int64, int64, int64, float64*, float64*, float64*")
+def write_rows(
+    codes: Any, rows: int, keys: int, classes: int, theta: Any, out: Any, scaled: Any
+) -> None:
+    """Write the product of the thetas of each row and class, and how often it grew."""
+    for row in range(rows):
+        for c in range(classes):
+            out[row * classes + c] = 1.0
+        scaled[row] = _write_row(row, codes, keys, classes, theta, out, row * classes)
+
+
+@native("int32*, int64, int64, int64, float64*, float64*")
+def add_rows(
+    codes: Any, rows: int, keys: int, classes: int, values: Any, sums: Any
+) -> None:
+    """Add the values of each row and class to the sums of its categories."""
+    for row in range(rows):
+        for j in range(keys):
+            at = codes[row * keys + j] * classes
+            add_multiple(1.0, values, row * classes, sums, at, classes)
+
+
 @native(
-    "int32*, float64*, int64, int64, int64, int64, float64*, float64*, float64*, "
-    "float64*"
+    "int32*, int64*, int64, int32*, float64*, int64, int64, int64, float64*, float64*, "
+    "float64*, float64*, float64*, float64*"
 )
 def add_expectations(
     codes: Any,
+    begins: Any,
+    keys: int,
+    place: Any,
     records: Any,
     start: int,
     stop: int,
-    keys: int,
     classes: int,
     share: Any,
     theta: Any,
+    second: Any,
     sums: Any,
+    second_sums: Any,
     likelihood: Any,
 ) -> None:
     """Add the expected records of each category and class, and f log pi, of some cells.
 
-    A cell of probability 0 is counted in ``likelihood[2]``; its records are in no
-    class.
+    The cells from ``begins[row]`` on share the codes of the first half of their keys,
+    for which ``sums`` has the categories. ``second`` has the products of the other
+    half, by ``place``; of ``second_sums`` its numbers are the missing factors. A cell
+    of probability 0 is counted in ``likelihood[2]``, its records in no class;
+    ``likelihood[3]`` counts how often f log pi was scaled.
     """
-    joint = stack()
-    for k in range(start, stop):
-        total, scaled = _joint(k, codes, keys, classes, share, theta, joint)
-        f = records[k]
-        if f == 0.0:
-            continue
-        if not total > 0.0:
-            likelihood[2] += 1.0
-            continue
-        likelihood[0], rest = two_sum(likelihood[0], f * (log(total) - scaled))
-        likelihood[1] += rest
-        weight = f / total
+    first, back = stack(), stack()
+    uniques = 1.0  # the product of their probabilities
+    for row in range(start, stop):
         for c in range(classes):
-            joint[c] *= weight
+            first[c] = share[c]
+            back[c] = 0.0
+        scaled = _write_row(row, codes, keys, classes, theta, first, 0)
+        for k in range(begins[row], begins[row + 1]):
+            f = records[k]
+            other = place[k] * classes
+            total = product(first, 0, second, other, classes)
+            if f == 0.0:
+                continue
+            if not total > _LEAST:
+                likelihood[2] += 1.0
+                continue
+            uniques = _add_logarithm(f, total, uniques, likelihood)
+            likelihood[3] += f * scaled
+            weight = f / total
+            add_multiple(weight, second, other, back, 0, classes)
+            add_multiple(weight, first, 0, second_sums, other, classes)
+        multiply(first, 0, back, 0, classes)
         for j in range(keys):
-            row = codes[k * keys + j] * classes
-            for c in range(classes):
-                sums[row + c] += joint[c]
+            at = codes[row * keys + j] * classes
+            add_multiple(1.0, back, 0, sums, at, classes)
+    _add_term(log(uniques), likelihood)
+
+
+@kernel
+def _add_logarithm(f: float, total: float, uniques: float, likelihood: Any) -> float:
+    """Add f log(total) to a pair; return the product of what is still to be added.
+
+    Sample uniques are multiplied first: one logarithm for many.
+    """
+    if f != 1.0 or total < _SMALL:
+        _add_term(f * log(total), likelihood)
+        return uniques
+    uniques *= total
+    if uniques < _SMALL:
+        _add_term(log(uniques), likelihood)
+        return 1.0
+    return uniques
+
+
+@kernel
+def _add_term(term: float, sums: Any) -> int:
+    """Add a number to a pair of doubles; return 0."""
+    sums[0], rest = two_sum(sums[0], term)
+    sums[1] += rest
+    return 0
 
 
 @native("int32*, int64, int64, int64, int64, float64*, float64*, float64*")
@@ -101,19 +197,16 @@ def write_probabilities(
     joint = stack()
     for k in range(start, stop):
         total, scaled = _joint(k, codes, keys, classes, share, theta, joint)
-        while scaled > 0.0:
-            total /= _SCALE
-            scaled -= _LOG_SCALE
-        probability[k] = total
+        probability[k] = _unscaled(total, scaled)
 
 
 @native(
-    "int32*, float64, int64, int64, int64, int64, float64*, float64*, float64, "
+    "int32*, float64*, int64, int64, int64, int64, float64*, float64*, float64, "
     "float64, float64*, float64*"
 )
 def write_without(
     codes: Any,
-    part: float,
+    part: Any,
     start: int,
     stop: int,
     keys: int,
@@ -133,17 +226,19 @@ def write_without(
     """
     joint = stack()
     for k in range(start, stop):
-        total, _ = _joint(k, codes, keys, classes, share, theta, joint)
+        total, scaled = _joint(k, codes, keys, classes, share, theta, joint)
+        if part[k] == 0.0:
+            probability[k] = _unscaled(total, scaled)
+            continue
         pi = 0.0
         for c in range(classes):
-            gone = part * joint[c] / total if total > 0.0 else 0.0
+            gone = part[k] * joint[c] / total if total > 0.0 else 0.0
             size = n * share[c]
             left = size - gone if size > gone else 0.0
-            one = left / (n - part)
+            one, inverse = left / (n - part[k]), 1.0 / (left + pseudo)
             for j in range(keys):
                 at = codes[k * keys + j]
                 seen = theta[at * classes + c] * (size + pseudo) - gone
-                seen = seen if seen > prior[at] else prior[at]
-                one *= seen / (left + pseudo)
+                one *= max(seen, prior[at]) * inverse
             pi += one
         probability[k] = pi

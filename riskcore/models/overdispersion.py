@@ -19,7 +19,8 @@ cells. The sample decides on b (notes/cell_models.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,21 +31,22 @@ from riskcore.core.special.gamma.functions import (
     exp,
     expm1,
     log,
-    log1p,
-    log1pmx,
     log_rising_excess,
 )
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.codes import Ints
+from riskcore.models.overdispersion_kernels import MANY, add_heights, add_slopes
 from riskcore.models.solve import EXACT, positive_root
 
 Floats = NDArray[np.float64]
 
 KINDS = ("power", "dirichlet-multinomial", "none")
 POISSON = "boundary A = infinity: no overdispersion"
+_ALONE = f"{POISSON}: no cell has two records"
 _NEXT_TO_NONE = "all records are in cells of practically no probability"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _CELLS = 2**15  # a random part of all cells, enough for two parameters
+_LIKE = 10  # parts of the records, by the probability of their cells
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 
@@ -127,6 +129,24 @@ class Overdispersion:
         return f"<Overdispersion: shape {self.scale:.5g} (n pi)^{self.exponent:g}>"
 
 
+def part_of(records: Ints, kind: str) -> Ints:
+    """Return the positions of the cells to which a law is fitted, of all cells."""
+    seen = (records > 0) & (kind != "none")
+    if kind == "power" and len(records) > _CELLS:
+        seen &= _in_part(len(records))
+    return np.flatnonzero(seen)
+
+
+@lru_cache(maxsize=2)
+def _in_part(cells: int) -> NDArray[np.bool_]:
+    """Return a mask of a random part of the cells, by their places alone.
+
+    So they are the same cells if some records are left out.
+    """
+    _, place = groups_of(np.ones(cells, np.int64), cells)
+    return place < _CELLS
+
+
 def fit_overdispersion(
     probability: Floats,
     records: Ints,
@@ -134,21 +154,18 @@ def fit_overdispersion(
     exponents: tuple[float, ...] = EXPONENTS,
     start: float = 1.0,
     tolerance: float = EXACT,
+    n: int | None = None,
 ) -> Overdispersion:
-    """Return the most likely law of the shape."""
+    """Return the most likely law of the shape, from cells of a sample of n records."""
     kind = kind_of(kind)
-    n = int(records.sum())
+    n = int(records.sum()) if n is None else n
     seen = records > 0
-    if kind == "power" and len(records) > _CELLS:
-        # By the place of the cell: the same cells if some records are left out.
-        _, place = groups_of(np.ones(len(records), np.int64), len(records))
-        seen &= place < _CELLS
     pi = np.maximum(probability[seen], _NONE)
     f = records[seen].astype(np.float64)
     if kind == "none":
         return Overdispersion()
     if not (f > 1.0).any():
-        return Overdispersion(kind=kind, reason=f"{POISSON}: no cell has two records")
+        return Overdispersion(kind=kind, reason=_ALONE)
     if kind == "dirichlet-multinomial":
         scale, exponent = _dirichlet_multinomial(pi, f, n, tolerance), 1.0
     else:
@@ -157,6 +174,49 @@ def fit_overdispersion(
         POISSON if math.isinf(scale) else _NEXT_TO_NONE if math.isnan(scale) else ""
     )
     return Overdispersion(scale, exponent, kind, reason)
+
+
+def fit_between_clusters(
+    probability: Floats,
+    records: Ints,
+    clusters: Ints,
+    kind: str = "power",
+    start: float = 1.0,
+    tolerance: float = EXACT,
+) -> Overdispersion:
+    """Return the most likely law of the shape from records of different clusters.
+
+    ``clusters`` counts the clusters that have each cell. Of the records of a cluster in
+    a cell one is counted: the others come with it, and tell nothing of other clusters.
+    """
+    expected = probability * _clusters_per_record(probability, records, clusters)
+    share = float(clusters.sum() / records.sum())
+    cells = part_of(clusters, kind)
+    found = fit_overdispersion(
+        expected[cells] / share,
+        clusters[cells],
+        kind,
+        start=start,
+        tolerance=tolerance,
+        n=int(clusters.sum()),
+    )
+    scale = found.scale * float(_power(np.array([share]), found.exponent)[0])
+    between = " of different clusters" if found.reason == _ALONE else ""
+    return replace(found, scale=scale, reason=found.reason + between)
+
+
+def _clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:
+    """Return how many clusters a record stands for, in cells of like probability.
+
+    Common cells have several records of a cluster by chance, rare ones hardly.
+    """
+    order = np.argsort(probability, kind="stable")
+    before = np.cumsum(records[order]) - records[order]
+    part = np.empty(len(order), np.int64)
+    part[order] = _LIKE * before // records.sum()
+    part = np.minimum(part, _LIKE - 1)
+    many, few = (np.bincount(part, one, _LIKE) for one in (records, clusters))
+    return np.divide(few, many, out=np.ones(_LIKE), where=many > 0.0)[part]
 
 
 def kind_of(overdispersion: str | bool) -> str:
@@ -185,23 +245,49 @@ def _power_law(
     m: Floats, f: Floats, exponents: tuple[float, ...], start: float, tolerance: float
 ) -> tuple[float, float]:
     """Return the most likely a and b, from the seen cells."""
+    cells = _Cells(m, f)
     best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist())
     for exponent in exponents:
         each = _power(m, exponent)
 
         def score(a: float, each: Floats = each) -> float:
-            slopes = _slopes(m, f, a * each)
-            return math.fsum(slopes.tolist())
+            return cells.slope(a, each)
 
         if not score(_LARGEST) < 0.0:
             continue  # it rises to the Poisson law
         a = positive_root(score, start, tolerance)
         if math.isnan(a):
             continue
-        height = math.fsum(_truncated(m, f, a * each).tolist())
+        height = cells.height(a, each)
         if height > highest:
             best, highest = (a, exponent), height
     return best
+
+
+class _Cells:
+    """Likelihood of the frequencies of cells, given that they are seen.
+
+    The law is negative binomial, of means m and shapes a times ``each``.
+    """
+
+    def __init__(self, m: Floats, f: Floats) -> None:
+        self.m, self.f, self.log_m = m, f, log(m)
+        self.large = np.flatnonzero(f > MANY)
+
+    def height(self, a: float, each: Floats) -> float:
+        """Return the sum of log P(f | f > 0) + log f!."""
+        sums = np.zeros(2)
+        add_heights(self.m, self.log_m, self.f, each, a, len(self.m), sums)
+        more = log_rising_excess(a * each[self.large], self.f[self.large])
+        return math.fsum([*sums.tolist(), *more.tolist()])
+
+    def slope(self, a: float, each: Floats) -> float:
+        """Return a times the derivative of `height` by a; no term cancels."""
+        sums = np.zeros(2)
+        add_slopes(self.m, self.f, each, a, len(self.m), sums)
+        t = a * each[self.large]
+        more = -t * digamma_deficit(t, self.f[self.large])
+        return math.fsum([*sums.tolist(), *more.tolist()])
 
 
 def _power(x: Floats, exponent: float) -> Floats:
@@ -214,30 +300,7 @@ def _power(x: Floats, exponent: float) -> Floats:
     return found
 
 
-def _truncated(m: Floats, f: Floats, t: Floats) -> Floats:
-    """Return log P(f | f > 0) + log f!, negative binomial of mean m and shape t."""
-    rate = log1p(m / t)
-    seen = -expm1(-t * rate)
-    height: Floats = (
-        log_rising_excess(t, f) + f * (log(m) - rate) - t * rate - log(seen)
-    )
-    return height
-
-
 def _poisson(m: Floats, f: Floats) -> Floats:
     """Return log P(f | f > 0) + log f! of a Poisson law."""
     height: Floats = f * log(m) - m - log(-expm1(-m))
     return height
-
-
-def _slopes(m: Floats, f: Floats, t: Floats) -> Floats:
-    """Return t times the derivative of `_truncated` by t; no term cancels."""
-    x = m / t
-    odds = x / (1.0 + x)
-    # log(1+x) - x/(1+x), twice near x^2/2.
-    bend = log1pmx(x) + x * odds
-    seen = -expm1(-t * log1p(x))
-    slopes: Floats = f * odds - t * bend / seen
-    shared = f > 1.0  # of one record the deficit is 0
-    slopes[shared] -= t[shared] * digamma_deficit(t[shared], f[shared])
-    return slopes

@@ -172,6 +172,9 @@ def protect(
         name is fitted to the original file and again to the recoded file. A blanked
         key leaves a cell with the probabilities of all its values together. A private
         record can hold a name only.
+    cluster : column name, optional
+        The unit of sampling that records were drawn in, for a model given by name, as
+        for `assess`; by default the household.
     suppression : {"exact", "argus"}
         Which keys to blank in a record: the cheapest set, or the keys that mu-Argus
         would choose.
@@ -454,6 +457,7 @@ def _protect_on_engine(
         )
     for what, asked in (
         ("treat: treatments", settings.treat),
+        ("cluster: clusters", settings.cluster is not None),
         ("roles: columns known as numbers", settings.with_role("numeric")),
     ):
         if asked:

@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
-from riskcore.assessment.assess import check_population, check_roles
+from riskcore.assessment.assess import check_fitted, check_population, check_roles
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
 from riskcore.assessment.settings_table import WEIGHTS, Level, Method
@@ -31,7 +31,7 @@ from riskcore.common.settings import (
     settings_of,
 )
 from riskcore.data.argus_recode_file import read_recoding
-from riskcore.data.cells import check_missing
+from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.files.labels import code_text
@@ -96,6 +96,8 @@ class Settings:
     rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
+    cluster : column name or None
+        The unit of sampling, for a model of the population.
     sampling_fraction : float or None
         The share of the population that was sampled.
     roles : dict of column name to str
@@ -137,6 +139,7 @@ class Settings:
     rounds: int | None
     protect_shares: Names = ()
     ties: Ties = "rule"
+    cluster: Hashable | None = None
     sampling_fraction: float | None = None
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
@@ -178,9 +181,17 @@ class Settings:
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
         rules = (rule for each in self.treat.values() for rule in each)
         strata = (name for rule in rules for name in rule.needs)
+        cluster = () if self.cluster is None else (self.cluster,)
         return tuple(
             dict.fromkeys(
-                [*self.columns, *self.roles, *accepted, *self.treated, *strata]
+                [
+                    *self.columns,
+                    *cluster,
+                    *self.roles,
+                    *accepted,
+                    *self.treated,
+                    *strata,
+                ]
             )
         )
 
@@ -249,6 +260,7 @@ class Settings:
             roles={name: self.roles[name] for name in kept(self.roles)},
             related={key: others for key, others in related.items() if others},
             treat=treat,
+            cluster=next(iter(kept([self.cluster])), None),
         )
 
     def with_role(self, role: Role) -> Names:
@@ -310,6 +322,8 @@ class Settings:
                 setting.check(name, getattr(self, name))
         check_missing(self.missing, self.alpha)
         check_population(self.population, self.method)
+        check_design(self.variables, self.cluster, None, weight=self.weight)
+        check_fitted(self.population, self.cluster)
         if self.missing == "category" and self.population_name != WEIGHTS:
             raise ValueError(
                 "missing='category': suppression makes a new category, unknown to a "
@@ -407,6 +421,11 @@ class Settings:
             raise ValueError(
                 "level='household': each household counts as a record; give threshold, "
                 "rate or k instead of a household threshold or rate"
+            )
+        if self.cluster is not None:
+            raise ValueError(
+                "level='household' with cluster: fit a model to the households, such "
+                "as LatentClass.fit(..., cluster=), and give it as the population"
             )
         if set(self.household_keys) != set(self.variables):
             raise ValueError(

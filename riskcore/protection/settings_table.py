@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from riskcore.assessment.settings_table import (
     ALPHA,
+    CLUSTER,
     METHOD,
     SAMPLING_FRACTION,
     STRATA,
@@ -120,6 +121,7 @@ class SafetySettings(TypedDict, total=False):
     ]
     alpha: Annotated[float, ALPHA]
     population: Annotated[Any, population(file=False)]
+    cluster: Annotated[Hashable | None, CLUSTER]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     method: Annotated[Method, METHOD]
 

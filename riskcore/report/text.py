@@ -156,7 +156,9 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     settings = record["settings"]
     file = {name: record[name] for name in ("records", "intake")}
     if settings["population"] != WEIGHTS:
-        file["population_model"] = settings["population"]
+        unit = settings["cluster"]
+        drawn = "" if unit is None else f", by clusters of {label(unit)}"
+        file["population_model"] = settings["population"] + drawn
     missing = {name: settings[name] for name in ("missing", "alpha")}
     missing["missing_values"] = record["missing_values"]
     facts = [

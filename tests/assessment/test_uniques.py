@@ -200,7 +200,7 @@ def test_size_indices_alone(run):
             ["--sizes", "1=2", "--weight", "w"],
             "--sizes cannot be combined with --weight",
         ),
-        (["--sizes", "1=2", "--cell-models"], "--cell-models need keys, so give FILE"),
+        (["--sizes", "1=2", "--cell-models"], "--cell-models needs keys, so give FILE"),
         (["f.csv", "--keys", "a", "--plot", "p.xyz"], "give a .png, .svg or .pdf file"),
         (
             ["--sizes", "1=9", "--population", "5", "--cells", "99"],

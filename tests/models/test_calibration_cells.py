@@ -22,6 +22,8 @@ def test_every_model_runs_on_every_population(name):
     found = calibration.study(name, 0.05, 0)
     assert set(calibration.METHODS) >= found.scores.keys()
     assert {"weights", "independence", "classes"} <= found.scores.keys()
+    areas = any(word in name for word in ("whole", "stages", "areas"))
+    assert areas == ("classes, clusters" in found.scores)
     for method, one in found.scores.items():
         if method == "Pitman" and math.isnan(one.tau):  # no estimate
             continue
@@ -31,9 +33,10 @@ def test_every_model_runs_on_every_population(name):
             continue
         assert 0.0 <= one.low <= one.tau <= one.high <= found.uniques
         assert one.risks > 0.0
-        assert math.isnan(one.risks_low) == (method != "classes")
+        assert math.isnan(one.risks_low) == (method not in calibration.METHODS[-2:])
     sums = found.risk_deciles.sum(axis=1)
-    assert sums[0] == pytest.approx(found.scores["classes"].risks)
+    best = found.scores.get("classes, clusters", found.scores["classes"])
+    assert sums[0] == pytest.approx(best.risks)
     assert sums[1] == pytest.approx(found.risks)
     assert found.deciles[2].sum() == found.uniques
     assert found.deciles[1].sum() == found.truth
@@ -71,7 +74,7 @@ def test_models_of_pairs_are_fitted_where_the_table_is_small(monkeypatch):
     monkeypatch.setattr(calibration, "TABLE", 1000)
     monkeypatch.setattr(calibration, "CLASS_SIZES", (10, 5, 4))
     found = calibration.study("six classes", 0.05, 0)
-    assert set(calibration.METHODS) == found.scores.keys()
+    assert set(calibration.METHODS) - {"classes, clusters"} == found.scores.keys()
 
 
 def test_scores():
@@ -115,7 +118,7 @@ def test_tables_of_the_sum_of_risks():
     assert second == "- a tenth of census, 5 %: 1.67"
     near = {("census", 0.01): [outcome(4, 4.0, risks=6.0)] * 2}
     assert calibration.misses(near) == []
-    assert "| 1.20 ± 0.00 | 100 | 0.83 |" in calibration.risk_table(near)
+    assert "| 1.20 ± 0.00 | - | 100 | 0.83 |" in calibration.risk_table(near)
 
 
 def test_tenths_of_the_records():
@@ -131,15 +134,35 @@ def test_households_are_sampled_whole():
     rng = np.random.default_rng(1)
     draw, _ = calibration.POPULATIONS["census, whole households"]
     population = draw(rng)
-    sampled, weights = calibration.draw(population, 0.2, rng)
-    assert (sampled <= population.frequencies).all()
-    assert weights.tolist() == (sampled / 0.2).tolist()
-    assert sampled.sum() == pytest.approx(1000, rel=0.2)
+    cells, clustered, seen = calibration.draw(population, 0.2, rng)
+    assert (cells.records <= population.frequencies[seen]).all()
+    assert cells.weight_sum.sum() == pytest.approx(population.frequencies.sum())
+    assert cells.n == pytest.approx(1000, rel=0.2)
+    assert clustered.same_as(cells)
+    households = int(population.cluster.max()) + 1
+    assert len(clustered.clusters) == round(0.2 * households)
+    sizes = np.add.reduceat(clustered.clusters.records, clustered.clusters.starts[:-1])
+    known = np.bincount(population.cluster)
+    most = known.max() + 1
+    assert (np.bincount(sizes, minlength=most) <= np.bincount(known)).all()
+
+
+def test_of_areas_in_two_stages_a_part_of_the_households_is_sampled():
+    rng = np.random.default_rng(1)
+    draw, _ = calibration.POPULATIONS["census, two stages"]
+    population = draw(rng)
+    some = calibration.draw_clusters(population, 0.1, rng)
+    areas = int(population.cluster.max()) + 1
+    assert len(np.unique(population.cluster[some])) <= round(0.4 * areas)
+    units, taken = np.unique(population.unit[some], return_counts=True)
+    assert (taken == np.bincount(population.unit)[units]).all()
+    assert len(some) == pytest.approx(500, rel=0.3)
 
 
 def test_unequal_rates_are_unequal():
     rng = np.random.default_rng(1)
     draw, _ = calibration.POPULATIONS["census, unequal rates"]
-    sampled, weights = calibration.draw(draw(rng), 0.05, rng)
-    each = weights[sampled > 0] / sampled[sampled > 0]
+    cells, clustered, _ = calibration.draw(draw(rng), 0.05, rng)
+    assert clustered is None
+    each = cells.weight_sum / cells.records
     assert each.max() > 3 * each.min()

@@ -68,6 +68,55 @@ def test_a_step_is_that_of_the_definition(sampled):
     assert height - likelihood == pytest.approx(prior, rel=1e-9)
 
 
+def test_a_cell_is_a_pair_of_combinations(sampled):
+    table, (first, second) = sampled.table, (sampled.first, sampled.second)
+    found = np.hstack([half.positions[half.place] for half in (first, second)])
+    right = table.positions[sampled.order]
+    assert np.sort(found, axis=1).tolist() == right.tolist()
+    assert len(first.positions) + len(second.positions) < len(table) / 2
+    assert (np.diff(sampled.begins) > 0).all()
+    for row in range(len(first.positions)):
+        cells = first.place[sampled.begins[row] : sampled.begins[row + 1]]
+        assert (cells == row).all()
+
+
+def test_halves_have_about_equally_many_combinations():
+    assert module._halves((12, 2, 99, 4, 6, 8)) == ([2, 3, 1], [0, 5, 4])
+    assert module._halves((7,)) == ([0], [])
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_cells_of_one_key_and_without_records(parts, monkeypatch):
+    monkeypatch.setattr(module, "_PER_PART", 2)
+    monkeypatch.setattr(module, "_PARTS", parts)
+    table = CellTable.of([[0, 1, 2, 3, 4, 4, 6]], levels=[9])
+    records = np.array([1, 0, 1, 3, 0, 1])
+    sample = module.Sample.of(table, 2).with_records(records)
+    assert len(sample.parts) == parts
+    theta = np.arange(1.0, 19.0).reshape(9, 2) / 200
+    mixture = module.Mixture(np.array([0.3, 0.7]), theta)
+    moved, likelihood, _ = module._step(sample, mixture)
+    pi = by_definition(table, mixture)
+    right = float(records @ np.log(pi.sum(axis=1)))
+    assert likelihood == pytest.approx(right, rel=1e-14)
+    share = (pi * (records / pi.sum(axis=1))[:, None]).sum(axis=0)
+    assert moved.share == pytest.approx(share / records.sum(), rel=1e-14)
+
+
+def test_steps_where_both_halves_are_scaled():
+    # 12 keys with thetas near 1e-9: halves near 1e-54, cells near 1e-108.
+    rng = np.random.default_rng(8)
+    table = CellTable.of(list(rng.integers(0, 5, (12, 300))))
+    small = rng.uniform(1e-10, 1e-8, (60, 3))
+    mixture = module.Mixture(np.array([0.2, 0.3, 0.5]), small)
+    moved, likelihood, _ = module._step(module.Sample.of(table, 1), mixture)
+    pi = by_definition(table, mixture)
+    right = float(table.records @ np.log(pi.sum(axis=1)))
+    assert likelihood == pytest.approx(right, rel=1e-13)
+    share = (pi * (table.records / pi.sum(axis=1))[:, None]).sum(axis=0) / table.n
+    assert moved.share == pytest.approx(share, rel=1e-11)
+
+
 def test_small_probabilities_do_not_underflow():
     # 60 keys of 1000 categories: pi is near 1e-180 and far below for the class.
     table = CellTable.of([np.arange(1000)] * 60)
@@ -127,6 +176,7 @@ def test_the_classes_that_made_the_sample_are_found_again():
         assert step.aic == 2 * step.parameters - 2 * step.log_likelihood
         assert step.parameters == 9 * step.classes - 1
         assert step.iterations > 0
+        assert type(step.log_likelihood) is float
     assert [step.classes for step in model.path] == [1, 2, 3, 4, 5, 6]
     assert min(model.path, key=lambda step: step.aic).classes == 3
     assert model.selected_on == 20_000
@@ -146,6 +196,17 @@ def test_the_number_of_classes_is_chosen_on_a_part():
     model = LatentClass.fit(rare, selection=50, most_classes=2)
     assert model.converged
     assert (model.probability() > 0.0).all()
+
+
+def test_large_samples_have_fewer_starts(monkeypatch):
+    codes, _ = mixture_sample(2000, 2, 3)
+
+    def paths(**arguments):
+        return LatentClass.fit(codes, most_classes=3, **arguments).path
+
+    assert paths() == paths(starts=4)
+    monkeypatch.setattr(module, "MANY", 1999)
+    assert paths() == paths(starts=2) != paths(starts=4)
 
 
 def test_the_same_bits_whatever_the_threads(monkeypatch):

@@ -9,7 +9,7 @@ from scipy.stats import nbinom, poisson
 
 from riskcore.models import DirichletMultinomial, Overdispersion, SizeIndices
 from riskcore.models import overdispersion as module
-from riskcore.models.overdispersion import fit_overdispersion
+from riskcore.models.overdispersion import fit_between_clusters, fit_overdispersion
 
 
 def sample(a, b, seed, cells=20_000, n=20_000):
@@ -19,6 +19,15 @@ def sample(a, b, seed, cells=20_000, n=20_000):
     shape = a * (n * pi) ** b
     f = rng.poisson(n * pi * rng.gamma(shape) / np.where(shape > 0, shape, 1.0))
     return pi, f
+
+
+MEANS, RECORDS = np.array([0.1, 0.5, 3.0, 40.0, 70.0]), np.array([1.0, 3, 2, 30, 80])
+
+
+def each_cell():
+    return [
+        module._Cells(MEANS[i : i + 1], RECORDS[i : i + 1]) for i in range(len(MEANS))
+    ]
 
 
 @pytest.mark.parametrize("b", [0.0, 0.5, 1.0])
@@ -58,19 +67,39 @@ def test_the_likelihood_of_the_dirichlet_multinomial_law_is_largest():
 
 
 def test_the_truncated_likelihood_is_that_of_scipy():
-    m, f, t = np.array([0.1, 3.0, 40.0]), np.array([1.0, 2.0, 30.0]), 0.7
-    law = nbinom(t, t / (t + m))
-    expected = law.logpmf(f) - np.log1p(-law.pmf(0)) + gammaln(f + 1)
-    assert module._truncated(m, f, np.full(3, t)) == pytest.approx(expected, rel=1e-12)
-    expected = poisson(m).logpmf(f) - np.log(-np.expm1(-m)) + gammaln(f + 1)
-    assert module._poisson(m, f) == pytest.approx(expected, rel=1e-12)
-    far = module._truncated(m, f, np.full(3, 1e15))
-    assert far == pytest.approx(module._poisson(m, f), rel=1e-12)
+    t = 0.7
+    law = nbinom(t, t / (t + MEANS))
+    right = law.logpmf(RECORDS) - np.log1p(-law.pmf(0)) + gammaln(RECORDS + 1)
+    for one, cells in enumerate(each_cell()):
+        assert cells.height(t, np.ones(1)) == pytest.approx(right[one], rel=1e-12)
+        far = cells.height(1e15, np.ones(1))
+        assert far == pytest.approx(module._poisson(cells.m, cells.f)[0], rel=1e-12)
+    law = poisson(MEANS)
+    right = law.logpmf(RECORDS) - np.log(-np.expm1(-MEANS)) + gammaln(RECORDS + 1)
+    assert module._poisson(MEANS, RECORDS) == pytest.approx(right, rel=1e-12)
+
+
+def test_the_likelihood_of_many_cells_is_that_of_each():
+    # More than a block of the kernels, and cells of many records among them.
+    m, f = np.tile(MEANS, 300), np.tile(RECORDS, 300)
+    e = np.linspace(0.5, 2.0, len(m))
+    both = module._Cells(m, f)
+    cells = [module._Cells(m[i : i + 1], f[i : i + 1]) for i in range(len(m))]
+    for of in ("height", "slope"):
+        each = [getattr(one, of)(0.7, e[i : i + 1]) for i, one in enumerate(cells)]
+        assert getattr(both, of)(0.7, e) == pytest.approx(math.fsum(each), rel=1e-13)
+
+
+@pytest.mark.parametrize("power", [60, 90, 130])
+def test_heights_where_a_product_would_overflow(power):
+    cells = module._Cells(np.ones(1), np.array([60.0]))
+    # For t -> 0, (t)_f is t (f-1)!, and 1 - P(0) is -t log t.
+    right = gammaln(60.0) - np.log(power * np.log(2.0))
+    assert cells.height(2.0**-power, np.ones(1)) == pytest.approx(right, rel=1e-12)
 
 
 @pytest.mark.parametrize("t", [1e-6, 0.7, 50.0, 1e9])
 def test_slopes_are_derivatives(t):
-    m, f = np.array([0.1, 3.0, 40.0]), np.array([1.0, 2.0, 30.0])
     import mpmath
 
     def height(m, f, s):
@@ -79,11 +108,11 @@ def test_slopes_are_derivatives(t):
         return mpmath.log(law)
 
     with mpmath.workdps(60):
-        for one, slope in enumerate(module._slopes(m, f, np.full(3, t))):
+        for cells in each_cell():
             # Both numbers now, for `diff` calls later.
-            mean, records = mpmath.mpf(m[one]), mpmath.mpf(f[one])
+            mean, records = mpmath.mpf(cells.m[0]), mpmath.mpf(cells.f[0])
             exact = t * mpmath.diff(lambda s, x=mean, y=records: height(x, y, s), t)
-            assert slope == pytest.approx(float(exact), rel=1e-7)
+            assert cells.slope(t, np.ones(1)) == pytest.approx(float(exact), rel=1e-7)
 
 
 def test_chance_alone_is_no_overdispersion():
@@ -115,9 +144,11 @@ def test_none_is_not_looked_for():
 def test_a_part_of_many_cells_gives_nearly_the_same():
     pi, f = sample(0.5, 0.5, 5, cells=400_000, n=200_000)
     assert (f > 0).sum() > module._CELLS
-    found = fit_overdispersion(pi, f, exponents=(0.5,))
+    part = module.part_of(f, "power")
+    assert len(part) < module._CELLS
+    n = int(f.sum())
+    found = fit_overdispersion(pi[part], f[part], exponents=(0.5,), n=n)
     assert found.scale == pytest.approx(0.5, rel=0.05)
-    assert found == fit_overdispersion(pi, f, exponents=(0.5,))
 
 
 def test_shapes_and_evenness():
@@ -138,20 +169,29 @@ def test_repr():
 def test_the_part_of_many_cells_is_by_their_place(monkeypatch):
     # Else the fits of a jackknife would each have another part.
     monkeypatch.setattr(module, "_CELLS", 300)
-    pi, f = sample(0.5, 0.5, 6, cells=3000, n=3000)
-    _, place = module.groups_of(np.ones(3000, np.int64), 3000)
-    outside = np.flatnonzero((place >= 300) & (f > 0))
-    moved = f.copy()
-    moved[outside[0]] += 1
-    moved[outside[1]] -= 1
-    assert fit_overdispersion(pi, moved) == fit_overdispersion(pi, f)
-    inside = np.flatnonzero((place < 300) & (f > 1))
-    moved[inside[0]] += 50
-    assert fit_overdispersion(pi, moved) != fit_overdispersion(pi, f)
+    _, f = sample(0.5, 0.5, 6, cells=3100, n=3000)
+    part = module.part_of(f, "power")
+    _, place = module.groups_of(np.ones(3100, np.int64), 3100)
+    assert part.tolist() == np.flatnonzero((place < 300) & (f > 0)).tolist()
+    f[part[0]] = 0
+    assert module.part_of(f, "power").tolist() == part[1:].tolist()
+    seen = np.flatnonzero(f)
+    assert module.part_of(f, "dirichlet-multinomial").tolist() == seen.tolist()
+    assert len(module.part_of(f, "none")) == 0
 
 
-def test_where_it_is_looked_for_first_does_not_matter():
-    pi, f = sample(0.5, 0.5, 7, cells=2000, n=2000)
-    one, two = (fit_overdispersion(pi, f, start=start) for start in (1.0, 30.0))
-    assert one.exponent == two.exponent
-    assert one.scale == pytest.approx(two.scale, rel=1e-9)
+@pytest.mark.parametrize(("a", "b"), [(0.3, 0.0), (2.0, 0.0), (2.0, 0.5), (2.0, 1.0)])
+def test_few_clusters_that_do_not_matter_hardly_change_the_law(a, b):
+    pi, f = sample(a, b, 1)
+    cluster = np.random.default_rng(2).integers(0, 40, f.sum())
+    pairs = np.unique(np.repeat(np.arange(len(f)), f) * 40 + cluster)
+    clusters = np.bincount(pairs // 40, minlength=len(f))
+    assert clusters.sum() < 0.96 * f.sum()  # common cells have several by chance
+    whole, found = fit_overdispersion(pi, f), fit_between_clusters(pi, f, clusters)
+    assert found.exponent == whole.exponent
+    assert found.scale == pytest.approx(whole.scale, rel=0.25)
+
+
+def test_clusters_of_one_record_give_the_law_of_the_records():
+    pi, f = sample(0.3, 0.5, 1)
+    assert fit_between_clusters(pi, f, f) == fit_overdispersion(pi, f)

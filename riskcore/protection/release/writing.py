@@ -459,7 +459,8 @@ def _read_back(
         warnings.simplefilter("ignore", DoubtfulCodes)
         before = [one.recoded for one in result.sets]
         if result.units is None:
-            coded = coded_records(columns, settings)
+            # No model is fitted again.
+            coded = coded_records(columns, replace(settings, cluster=None))
             assessments = assess_key_sets(columns, coded, settings, before)
         else:
             assessments = assess_again(columns, settings, before)

@@ -27,11 +27,15 @@ def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRe
     """Return the coded columns of an assessment; ``numbers`` replace text weights."""
     if numbers is not None:
         records = Records.of(data)
-        names = [*settings.variables, settings.household]
+        names = [*settings.variables, settings.household, settings.cluster]
         data = {name: records.column(name) for name in names if name is not None}
         data[settings.weight] = numbers
     coded = CodedRecords.of(
-        data, settings.variables, settings.weight, settings.household
+        data,
+        settings.variables,
+        settings.weight,
+        settings.household,
+        cluster=settings.cluster,
     )
     return coded.sampled(settings.sampling_fraction)
 

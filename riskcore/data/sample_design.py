@@ -1,0 +1,98 @@
+"""How the records of a sample were drawn: the cluster and the stratum of each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    household_codes,
+)
+from riskcore.data.count import count
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleDesign:
+    """The cluster and the stratum of each record.
+
+    The numbers of the clusters are arbitrary; those of the strata are in the order of
+    their names.
+    """
+
+    cluster: Numbers  # shape (n,)
+    stratum: Numbers | None = None  # shape (n,); None: one stratum
+    name: Hashable = None  # the column of clusters; None if they came as an array
+
+    @classmethod
+    def of(
+        cls, data: Any, cluster: Hashable, strata: Iterable[Hashable] | None = None
+    ) -> Self:
+        """Return the design that columns of data describe."""
+        records = Records.of(data)
+        names = arguments.names("strata", strata or ())
+        arguments.column_name("cluster", cluster)
+        codes = household_codes(records, cluster, "cluster")
+        columns = [code_column(records, name) for name in names]
+        for one in columns:
+            if one.missing:
+                raise ValueError(
+                    f"strata {one.name!r}: missing in {one.missing} of {records.n} "
+                    "records"
+                )
+        design = cls(codes, _combined(columns) if columns else None, cluster)
+        design._check()
+        return design
+
+    @classmethod
+    def of_arrays(cls, cluster: ArrayLike, strata: ArrayLike | None, n: int) -> Self:
+        """Return the design of n records from arrays of any type."""
+        columns = {"cluster": np.asarray(cluster)}
+        if strata is not None:
+            columns["strata"] = np.asarray(strata)
+        for name, values in columns.items():
+            if values.shape != (n,):
+                raise ValueError(
+                    f"{name}: shape {values.shape}, but {n} records; give the "
+                    f"{name} of each record"
+                )
+        found = cls.of(columns, "cluster", ["strata"] if "strata" in columns else None)
+        return cls(found.cluster, found.stratum)
+
+    def some(self, rows: NDArray[Any]) -> Self:
+        """Return the design of some records."""
+        stratum = None if self.stratum is None else self.stratum[rows]
+        return type(self)(self.cluster[rows], stratum, self.name)
+
+    def _check(self) -> None:
+        """Refuse a single cluster, and clusters that lie in several strata."""
+        _, first, of = np.unique(self.cluster, return_index=True, return_inverse=True)
+        if len(first) < 2:
+            raise ValueError(
+                f"cluster {self.name!r}: all records are in one cluster, so nothing is "
+                "known of other clusters; leave out cluster"
+            )
+        if self.stratum is None:
+            return
+        apart = self.stratum != self.stratum[first][of]
+        if apart.any():
+            raise ValueError(
+                f"strata: {len(np.unique(of[apart]))} of {len(first)} clusters of "
+                f"{self.name!r} have records in several strata; if clusters are "
+                "numbered anew in each stratum, give each a number of its own"
+            )
+
+
+def _combined(columns: Sequence[CodedColumn]) -> Numbers:
+    """Return one number for each combination of the strata of several columns."""
+    counts = count([one.codes for one in columns], [one.levels for one in columns])
+    return counts.inverse.astype(np.int64)

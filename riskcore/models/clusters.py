@@ -1,0 +1,174 @@
+"""The clusters of a sample: which clusters have records in which cells.
+
+People of a household or an area are alike, so what one of them tells of a cell the
+others tell again. Pairs of records in different clusters tell how uneven cells are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.scatter import scattered
+from riskcore.common.words import counted
+from riskcore.data.sample_design import SampleDesign
+from riskcore.models.codes import Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Clusters:
+    """The records of each cluster in each cell, as pairs of a cluster and a cell.
+
+    The clusters of a stratum are neighbors, in a random order that depends on their
+    cells alone: neither on the order of the records nor on the names of the clusters.
+
+    Attributes
+    ----------
+    cell : int64 ndarray, shape (P,)
+        The cell of each pair, rising within a cluster.
+    records : int64 ndarray, shape (P,)
+        The records of the pair.
+    starts : int64 ndarray, shape (M + 1,)
+        Where the pairs of each cluster begin, and the end.
+    stratum : int64 ndarray, shape (M,)
+        The stratum of each cluster, rising.
+    kept : bool ndarray, shape (M,)
+        False for the clusters that a fit of the jackknife leaves out.
+    name : hashable
+        The column of clusters; None if they came as an array.
+
+    Examples
+    --------
+    >>> cell, records = np.array([0, 1, 0, 1]), np.ones(4, int)
+    >>> design = SampleDesign.of_arrays([7, 7, 8, 7], None, 4)
+    >>> clusters = Clusters.of(cell, records, design)
+    >>> clusters, clusters.in_cells(2)
+    (<Clusters: 2 clusters>, array([2, 1]))
+    >>> left = [clusters.without(group, 2) for group in (0, 1)]
+    >>> sorted(one.records_in_cells(2).tolist() for one in left)
+    [[1, 0], [1, 2]]
+    """
+
+    cell: Ints
+    records: Ints
+    starts: Ints
+    stratum: Ints
+    kept: NDArray[np.bool_]
+    name: Hashable = None
+
+    @classmethod
+    def of(cls, cell: NDArray[Any], records: Ints, design: SampleDesign) -> Self:
+        """Return the clusters of rows.
+
+        Parameters
+        ----------
+        cell : integer ndarray, shape (n,)
+            The cell of each row.
+        records : int64 ndarray, shape (n,)
+            The number of records of each row.
+        design : SampleDesign
+            The cluster and the stratum of each row.
+
+        Returns
+        -------
+        Clusters
+        """
+        _, first, of = np.unique(design.cluster, return_index=True, return_inverse=True)
+        cells = int(cell.max()) + 1
+        pairs, row = np.unique(of * cells + cell, return_inverse=True)
+        number = np.zeros(len(pairs), np.int64)
+        np.add.at(number, row, records)
+        cluster, at = np.divmod(pairs, cells)
+        begins = np.flatnonzero(np.diff(cluster, prepend=-1))
+        known = scattered(at.astype(np.uint64)) * number.astype(np.uint64)
+        mark = scattered(np.add.reduceat(known, begins))
+        stratum = np.zeros(len(first), np.int64)
+        if design.stratum is not None:
+            stratum = design.stratum[first]
+        order = np.lexsort((mark, stratum))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        by = np.argsort(place[cluster], kind="stable")
+        starts = np.zeros(len(order) + 1, np.int64)
+        np.cumsum(np.bincount(place[cluster], minlength=len(order)), out=starts[1:])
+        kept = np.ones(len(order), np.bool_)
+        return cls(at[by], number[by], starts, stratum[order], kept, design.name)
+
+    def __len__(self) -> int:
+        """Return the number of clusters, M."""
+        return len(self.stratum)
+
+    def groups(self, groups: int) -> Ints:
+        """Return the group of each cluster.
+
+        Parameters
+        ----------
+        groups : int
+
+        Returns
+        -------
+        int64 ndarray, shape (M,)
+            Groups have equally many clusters, in all and of each stratum, or one more.
+        """
+        return np.arange(len(self)) % groups
+
+    def without(self, group: int, groups: int) -> Self:
+        """Return the clusters of all groups but one.
+
+        Parameters
+        ----------
+        group, groups : int
+
+        Returns
+        -------
+        Clusters
+        """
+        return replace(self, kept=self.groups(groups) != group)
+
+    def in_cells(self, cells: int) -> Ints:
+        """Return the number of clusters that have each cell.
+
+        Parameters
+        ----------
+        cells : int
+            K.
+
+        Returns
+        -------
+        int64 ndarray, shape (K,)
+        """
+        return np.bincount(self.cell[self._pairs], minlength=cells)
+
+    def records_in_cells(self, cells: int) -> Ints:
+        """Return the number of the clusters' records in each cell.
+
+        Parameters
+        ----------
+        cells : int
+            K.
+
+        Returns
+        -------
+        int64 ndarray, shape (K,)
+        """
+        found = np.zeros(cells, np.int64)
+        np.add.at(found, self.cell[self._pairs], self.records[self._pairs])
+        return found
+
+    @property
+    def in_words(self) -> str:
+        """The clusters in a few words."""
+        named = "" if self.name is None else f" ({self.name})"
+        many = counted(len(self), "cluster")
+        return f"from records of different clusters{named}, {many}"
+
+    @property
+    def _pairs(self) -> NDArray[np.bool_]:
+        return np.repeat(self.kept, np.diff(self.starts))
+
+    def __repr__(self) -> str:
+        return f"<Clusters: {counted(len(self), 'cluster')}>"
