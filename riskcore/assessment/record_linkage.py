@@ -181,7 +181,7 @@ def link_records(
     *,
     known: Sequence[str] = (NUMBERS, BOTH),
 ) -> list[RecordLinkage]:
-    """Return every way to link records, of which row i has the original in row i.
+    """Return every way to link records; the original of row i is in row i.
 
     ``keys`` are the codes of the keys of original and released records, each shape
     (n, K); -1 is missing in the original, and blank, which matches any value, in the

@@ -146,7 +146,7 @@ class Table:
         weight: Floats | None = None,
         stands_for: Ints | None = None,
     ) -> Table:
-        """Count rows, each of which stands for one record or ``stands_for`` records."""
+        """Count rows; each stands for one record, or for ``stands_for`` records."""
         found = count(codes, levels)
         records = found.frequency
         if stands_for is not None:

@@ -126,7 +126,7 @@ def _profile(
 
 
 def _without_order(name: Hashable, n: int, label: str | None = None) -> ColumnProfile:
-    """Return the profile of values such as lists, of which nothing is known."""
+    """Return the profile of values such as lists: nothing is known about them."""
     return ColumnProfile(
         name=name, label=label, type="other", records=n, missing=0, distinct=n, single=n
     )

@@ -197,7 +197,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             kind=SHARES,
             metavar="COLUMN",
             help="keep the shares of rare categories, of all keys or of those named: a "
-            "value costs the more the fewer records its category has. Its cost is "
+            "value costs more if fewer records have its category. Its cost is "
             "multiplied by 1 plus the per cent of the category that one record is, so "
             "that more values may be blanked. Among equal choices --cost fewest spares "
             "rare categories without it",

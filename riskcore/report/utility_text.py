@@ -451,8 +451,8 @@ FRONT = (
     "*: no other safe candidate has less risk, loses less information and has a "
     "smaller mean TV. TV and pMSE are on the categories of the safe file: they do not "
     "know what recoding loses; information lost counts a blank as a coarse category. "
-    "Largest loss: the category of which suppression took the largest share of its "
-    "records. TV of known: the mean total variation of the keys' known values."
+    "Largest loss: the category that lost the largest share of its records to "
+    "suppression. TV of known: the mean total variation of the keys' known values."
 )
 
 

@@ -222,7 +222,7 @@ class _Texts:
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
-# A preview is of text, the format of which every column has.
+# A preview is of text, because every column can be written as text.
 _PREVIEW = Path("preview.csv")
 
 

@@ -209,7 +209,7 @@ def _rules(
     least = least_helpers(f, F, limit, top[unsafe], helpers, file.alpha, risk_of)
     needs[unsafe] = least
     by_weight = shares_of_weight(f, F, limit, least, helpers, file.alpha, risk_of)
-    # The shares of which a helper of mean weight gives less.
+    # Shares by weight are taken where a helper of mean weight gives less by them.
     usual = by_weight[:, 0] + by_weight[:, 1] * mean[unsafe]
     share = shares_of_count(needs)
     better = (usual > 0) & (usual < share[unsafe, 0])
