@@ -35,6 +35,7 @@ from riskcore.models.overdispersion import (
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
+from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
 Floats = NDArray[np.float64]
@@ -117,6 +118,8 @@ class CellModel(ABC):
         The sample to which the model was fitted.
     overdispersion : Overdispersion
         How far the frequencies of cells are from n pi: the law of their shapes t_k.
+    smoothing : SmoothedWeights or None
+        How the weights are smoothed; None if each cell has the mean of its own.
     converged : bool
         Whether there is an estimate; if not, all results are nan.
     reason : str
@@ -158,6 +161,7 @@ class CellModel(ABC):
 
     sample: CellTable = field(repr=False)
     overdispersion: Overdispersion = field(default_factory=Overdispersion)
+    smoothing: SmoothedWeights | None = None
     converged: bool = True
     reason: str = ""
     log_likelihood: float = math.nan
@@ -226,12 +230,44 @@ class CellModel(ABC):
             converged=not math.isnan(found.scale),
         )
 
+    def with_smoothed_weights(self, smooth: bool = True) -> Self:
+        """Return the model with the weights of cells smoothed, or as they are.
+
+        Parameters
+        ----------
+        smooth : bool
+            Whether the mean weight of a cell comes from all records that share its
+            categories, and its own as far as cells differ more than chance makes them.
+            Otherwise it is W/f.
+
+        Returns
+        -------
+        CellModel
+            The weights stay as they are if the records of each cell have one weight,
+            all cells have one record, or the weights of records are not known.
+        """
+        return replace(
+            self, smoothing=SmoothedWeights.of(self.sample) if smooth else None
+        )
+
     def _dispersed_again(self, records: Ints) -> Self:
-        """Return the model with the overdispersion of other records of the sample."""
-        old = self.overdispersion
+        """Return the model with the overdispersion of other records of the sample.
+
+        Its weights are smoothed again, too.
+        """
+        old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
         found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
-        return replace(self, overdispersion=found)
+        if smoothing is not None:
+            smoothing = smoothing.without(self.sample, records)
+        return replace(self, overdispersion=found, smoothing=smoothing)
+
+    def _mean_weight(self, table: CellTable) -> Floats:
+        """Return the mean weight of the people of cells."""
+        if self.smoothing is None:
+            weight: Floats = table.weight_sum / table.records.astype(np.float64)
+            return weight
+        return self.smoothing.mean_weight(table, self.sample)
 
     def _fitted_overdispersion(
         self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
@@ -297,7 +333,7 @@ class CellModel(ABC):
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
         expected = self.n * self._prior_probability(table)
-        others = np.maximum(table.weight_sum / f - 1.0, 0.0)
+        others = np.maximum(self._mean_weight(table) - 1.0, 0.0)
         if self.overdispersion.poisson:
             return CellPrior(f, mu=expected * others)
         # X = 0 is (n pi + t)/(n pi W/f + t) to the power of the shape f + t.
