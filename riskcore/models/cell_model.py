@@ -325,8 +325,9 @@ class CellModel(ABC):
             With shapes t of the cells, s = f + t and p = (n pi + t)/(n pi W/f + t); for
             the Dirichlet-multinomial law p = (n + A)/(n W/f + A); without
             overdispersion mu = n pi (W/f - 1). Unequal sampling rates enter by the
-            cell's own weights. Where the weights are below the records, the cell
-            has no other people: p = 1, mu = 0.
+            cell's own weights; where weights differ within cells, W/f is smoothed, see
+            `with_smoothed_weights`. Where W/f is below 1, the cell has no other people:
+            p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.records.astype(np.float64)
@@ -660,6 +661,8 @@ class CellModel(ABC):
             ("BIC", html.known(self.bic, ",.7g")),
             ("frequencies", self._describe()),
         ]
+        if self.smoothing is not None:
+            rows.append(("weights", f"smoothed by the keys: {self.smoothing.in_words}"))
         reason = self.reason if self.converged else f"no estimate, {self.reason}"
         return html.figures(type(self).__name__, html.escape(reason), rows)
 
@@ -672,7 +675,10 @@ class CellModel(ABC):
         if not self.converged:
             return f"no estimate, {self.reason}"
         reason = f", {self.reason}" if self.reason else ""
-        return f"{counted(self.n, 'record')}, {self._describe()}{reason}"
+        weights = ""
+        if self.smoothing is not None:
+            weights = f", weights smoothed by the keys ({self.smoothing.in_words})"
+        return f"{counted(self.n, 'record')}, {self._describe()}{weights}{reason}"
 
 
 def student(level: float, freedom: int) -> float:

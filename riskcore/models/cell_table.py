@@ -205,27 +205,29 @@ class CellTable:
 
     @classmethod
     def _of_cells(cls, cells: Cells, *, any_value: bool = False) -> CellTable:
-        if cells.missing not in WILDCARDS:
-            table = cls._of_values(
-                [np.asarray(column) for column in cells.codes],
-                cells.categories,
-                cells.records,
-                cells.weight_sum,
-                cells.keys,
-            )
-            return replace(table, rows=_rows_of(cells))
-        if not any_value and any(cells.missing_values):
+        codes = [np.asarray(column) for column in cells.codes]
+        if cells.shared and not any_value:
             raise ValueError(
                 f"missing={cells.missing!r}: a model needs each record in one cell; "
                 "give missing='category', or leave out records "
                 "with missing keys"
             )
-        return cls.of_margins(
-            cells,
-            [np.asarray(column) for column in cells.codes],
-            cells.sample_frequency,
-            cells.population_frequency,
-        )
+        if cells.missing not in WILDCARDS:
+            table = cls._of_values(
+                codes,
+                cells.categories,
+                cells.records,
+                cells.weight_sum,
+                cells.keys,
+            )
+        else:
+            table = cls.of_margins(
+                cells, codes, cells.sample_frequency, cells.population_frequency
+            )
+        rows = None
+        if cells.record_weights is not None and not cells.shared:
+            rows = Rows(cells.inverse, cells.record_weights)
+        return replace(table, rows=rows)
 
     @classmethod
     def of_margins(
@@ -523,7 +525,9 @@ class CellTable:
         """
         found = np.zeros(len(self), np.int64)
         for cells, theirs, mine in self._matching(other):
-            matches = np.zeros(int(max(theirs.max(), mine.max(initial=0))) + 1, np.int64)
+            matches = np.zeros(
+                int(max(theirs.max(), mine.max(initial=0))) + 1, np.int64
+            )
             np.add.at(matches, theirs, other.records)
             found[cells] = matches[mine]
         return found
@@ -552,7 +556,9 @@ class CellTable:
             size = int(max(theirs.max(), mine.max(initial=0))) + 1
             matches = np.bincount(theirs, other.records, size)
             sums = np.bincount(theirs, other.records * values, size)
-            mean = np.divide(sums, matches, out=np.full(size, math.nan), where=matches > 0)
+            mean = np.divide(
+                sums, matches, out=np.full(size, math.nan), where=matches > 0
+            )
             found[cells] = mean[mine]
         return found
 
@@ -657,13 +663,6 @@ def occurring(table: CellTable) -> list[int]:
     """Return the number of categories of each key that occur."""
     each = np.split(table.counts, table.starts[1:-1])
     return [int(np.count_nonzero(counts)) for counts in each]
-
-
-def _rows_of(cells: Cells) -> Rows | None:
-    """Return the weights of the records of a tabulation, if it has them."""
-    if cells.record_weights is None:
-        return None
-    return Rows(cells.inverse, cells.record_weights)
 
 
 def _listed(keys: Iterable[Hashable]) -> str:

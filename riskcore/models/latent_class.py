@@ -277,9 +277,7 @@ class LatentClass(CellModel):
             converged=found.converged,
             reason="" if found.converged else _unfinished(found),
         )
-        return model.with_overdispersion(kind).with_smoothed_weights(
-            smooth_weights
-        )
+        return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
     @property
     def classes(self) -> int:

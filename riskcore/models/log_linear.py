@@ -218,9 +218,7 @@ class LogLinear(CellModel):
             log_likelihood=math.fsum((table.records * logs).tolist()),
             parameters=_parameters(table, pairs),
         )
-        return found.with_overdispersion(kind).with_smoothed_weights(
-            smooth_weights
-        )
+        return found.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
     def fit_statistics(self) -> Fit:
         """Return the goodness of fit.
