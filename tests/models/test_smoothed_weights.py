@@ -110,7 +110,7 @@ def test_rare_categories_are_shrunk_more():
     rare = [np.append(key, [0, 0]) for key in keys]
     rare[0][-2:] = SIZES[0]
     weights = np.append(weights, [150.0, 170.0])
-    table, smoothed = fitted(rare, weights)
+    _, smoothed = fitted(rare, weights)
     mean = np.average(effects(keys))
     factor = smoothed.factors[0]
     # Two records of eight times the mean weight, of a factor that is at most 2.
