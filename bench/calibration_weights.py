@@ -118,7 +118,7 @@ DESIGNS = {
 
 
 def study(name, fraction, replicate):
-    """Return tau and the sum of risks over the truth, own weights first, and spreads."""
+    """Return tau and the sum of risks over the truth, by own weights first."""
     seed = [round(1000 * fraction), replicate, list(DESIGNS).index(name)]
     rng = np.random.default_rng(seed)
     people = census_of(N, rng)
@@ -156,9 +156,7 @@ def main():
     rows = []
     for name in DESIGNS:
         ratios = [means[name, fraction] for fraction in FRACTIONS]
-        cells = [
-            " ".join(f"{one[at]:.2f}" for one in ratios) for at in (1, 3, 0, 2)
-        ]
+        cells = [" ".join(f"{one[at]:.2f}" for one in ratios) for at in (1, 3, 0, 2)]
         rows.append([name, *cells, " and ".join(f"{x:.2f}" for x in ratios[-1][-2:])])
     header = ["design", "risks, own", "smoothed", "tau, own", "smoothed", "spreads"]
     text = f"{origin('numpy')}.\n\n{table(header, rows)}"
