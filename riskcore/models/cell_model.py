@@ -25,7 +25,7 @@ from riskcore.common.words import counted
 from riskcore.core.risk import prior
 from riskcore.core.special.gamma.functions import exp, log, log1p
 from riskcore.models.cell_groups import groups_of
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import SAME, CellTable
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
     Overdispersion,
@@ -154,6 +154,11 @@ class CellModel(ABC):
     [0.0, 0.427]
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
+    >>> noisy = LogLinear.fit([[0, 0, 1, 1]], weight_sum=[5.0, 9.0, 12.0, 14.0])
+    >>> noisy.smoothing
+    <SmoothedWeights: spread 0.28 within cells, 0.00 between>
+    >>> noisy.with_smoothed_weights(False).smoothing is None
+    True
     """
 
     label: ClassVar[str] = "a model of cells"
@@ -678,7 +683,15 @@ class CellModel(ABC):
         weights = ""
         if self.smoothing is not None:
             weights = f", weights smoothed by the keys ({self.smoothing.in_words})"
+        elif self.sample.weight_spread is None and _differ(self.sample):
+            weights = ", weights as they are: those of single records are not known"
         return f"{counted(self.n, 'record')}, {self._describe()}{weights}{reason}"
+
+
+def _differ(table: CellTable) -> bool:
+    """Return whether mean weights of cells differ by more than rounding errors."""
+    mean = table.weight_sum / table.records
+    return bool(mean.max() > mean.min() * (1.0 + SAME))
 
 
 def student(level: float, freedom: int) -> float:

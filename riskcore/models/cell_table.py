@@ -26,7 +26,7 @@ Positions = NDArray[np.int32]
 
 # The codes of any value, and of an unknown value.
 ANY, _UNKNOWN = -1, -2
-_SAME = 2.0**-40  # relative differences of weights that are rounding errors
+SAME = 2.0**-40  # relative differences of weights that are rounding errors
 
 
 class Rows(NamedTuple):
@@ -85,6 +85,8 @@ class CellTable:
     (array([2, 0]), False)
     >>> table.some(table.codes[0] == 0).places_in(table)
     array([0, 1])
+    >>> other.means_in(table, np.array([3.0, 5.0, 4.0])), table.scaled(2.0).weight_sum
+    (array([ 5., nan]), array([2., 4., 2.]))
     >>> [(keys, len(cells)) for keys, cells in table.patterns()]
     [((0, 1), 3)]
     >>> cells = tabulate({"a": [1, 1, 2], "b": [5, 6, 5]}, ["a", "b"])
@@ -383,7 +385,7 @@ class CellTable:
             each = records[many].astype(np.float64)
         mean = (self.weight_sum / self.records)[cell]
         off = weight[many] / each - mean
-        off[np.abs(off) <= _SAME * mean] = 0.0
+        off[np.abs(off) <= SAME * mean] = 0.0
         order = np.lexsort((each, off, cell))
         squares = (each * off * off)[order]
         return np.bincount(cell[order], squares, len(self))

@@ -59,6 +59,8 @@ class SmoothedWeights:
     <SmoothedWeights: spread 0.16 within cells, 0.00 between>
     >>> smoothed.mean_weight(table).round(1)
     array([10.1, 10.1, 20.6, 20.6])
+    >>> smoothed.without(table, table.records - [0, 0, 1, 0])
+    <SmoothedWeights: spread 0.18 within cells, 0.00 between>
     """
 
     base: float

@@ -260,3 +260,37 @@ def test_rows_of_several_records_have_one_weight():
     assert CellTable.of([[0, 1]], frequency=[2, 3]).weight_spread.tolist() == [0.0, 0.0]
     assert table.some(table.unique).weight_spread is None
     assert table.scaled(0.5).weight_spread.tolist() == [6.0, 0.0]
+
+
+def test_weights_of_unknown_records_stay_as_they_are_and_it_is_said():
+    keys, rng = columns(600)
+    weights = effects(keys) * noise(rng, 600)
+    table = CellTable.of(keys, weight_sum=weights)
+    lost = replace(table, rows=None)
+    model = LogLinear.fit(lost)
+    assert model.smoothing is None
+    words = "weights as they are: those of single records are not known"
+    assert words in model.fit_in_words
+    assert words not in LogLinear.fit(table).fit_in_words
+    even = replace(lost, weight_sum=20.0 * lost.records)
+    assert words not in LogLinear.fit(even).fit_in_words
+
+
+def test_means_of_matching_records_are_those_of_a_plain_count():
+    keys, rng = columns(200)
+    table = CellTable.of(keys)
+    values = rng.random(len(table))
+    codes = [np.array([ANY, 0, 1, 5, ANY]), np.array([0, 0, ANY, 4, ANY])]
+    last = np.array([ANY, 0, ANY, 3, ANY])
+    few = CellTable((*codes, last), SIZES, np.ones(5, int), np.ones(5), table.keys)
+    found = few.means_in(table, values)
+    for one, *cell in zip(found, *few.codes, strict=True):
+        match = np.ones(len(table), bool)
+        for code, column in zip(cell, table.codes, strict=True):
+            match &= (column == code) | (code == ANY)
+        if match.any():
+            right = np.average(values[match], weights=table.records[match])
+            assert one == pytest.approx(right, rel=1e-12)
+        else:
+            assert math.isnan(one)
+    assert few.matches_in(table)[-1] == 200
