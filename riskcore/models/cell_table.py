@@ -388,7 +388,7 @@ class CellTable:
         off[np.abs(off) <= SAME * mean] = 0.0
         order = np.lexsort((each, off, cell))
         squares = (each * off * off)[order]
-        return np.bincount(cell[order], squares, len(self))
+        return np.asarray(np.bincount(cell[order], squares, len(self)), np.float64)
 
     def scaled(self, factor: float) -> CellTable:
         """Return the same cells with all weights multiplied.
@@ -564,7 +564,7 @@ class CellTable:
             found[cells] = mean[mine]
         return found
 
-    def _matching(self, other: CellTable) -> Iterator[tuple[Ints, Ints, Ints]]:
+    def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any]]:
         """Yield cells, and numbers that agree where another table's cells match.
 
         That is the positions of some cells, the number of each cell of the other table,

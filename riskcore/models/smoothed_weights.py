@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,6 +264,6 @@ def _product(
     return found
 
 
-def _sum(values: Floats) -> float:
+def _sum(values: NDArray[Any]) -> float:
     """Return the correctly rounded sum of numbers that are not negative."""
     return sum_of_products(np.ascontiguousarray(values), None, math.inf)
