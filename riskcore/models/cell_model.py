@@ -32,6 +32,8 @@ from riskcore.models.overdispersion import (
     fit_between_clusters,
     fit_overdispersion,
     kind_of,
+    likely_between_clusters,
+    likely_laws,
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
@@ -411,7 +413,8 @@ class CellModel(ABC):
         records are split into ``groups`` random groups of equal size, the same in every
         run; the model is fitted without each group, and tau of the same cells computed.
         In a sample of clusters, the groups are of whole clusters, with equally many
-        clusters of each stratum.
+        clusters of each stratum. Where no overdispersion was found, the ends also allow
+        for the overdispersion that the sample could hide.
 
         Parameters
         ----------
@@ -442,11 +445,11 @@ class CellModel(ABC):
         if not groups:
             return low, high
         tau = self.tau(table)
-        error = self._error(lambda model: model.tau(table), level, groups)
+        below, above = self._error(lambda model: model.tau(table), level, groups)
         return (
-            max(math.floor(tau - math.hypot(tau - low, error)), 0),
+            max(math.floor(tau - math.hypot(tau - low, below)), 0),
             min(
-                math.ceil(tau + math.hypot(high - tau, error)),
+                math.ceil(tau + math.hypot(high - tau, above)),
                 int(table.unique.sum()),
             ),
         )
@@ -499,12 +502,13 @@ class CellModel(ABC):
             return math.fsum((table.records * function(model.prior(table))).tolist())
 
         found = total(self)
-        error = self._error(total, level, groups) if groups else 0.0
+        below, above = self._error(total, level, groups) if groups else (0.0, 0.0)
         if deviation is not None:
             each = table.records * deviation(self.prior(table))
             spread = math.sqrt(math.fsum((each * each).tolist()))
-            error = math.hypot(error, NormalDist().inv_cdf((1 + level) / 2) * spread)
-        return found, max(found - error, 0.0), found + error
+            spread *= NormalDist().inv_cdf((1 + level) / 2)
+            below, above = math.hypot(below, spread), math.hypot(above, spread)
+        return found, max(found - below, 0.0), found + above
 
     def correctness(self, N: int) -> float:
         """Return the share of N people whom one guess per cell finds.
@@ -574,13 +578,13 @@ class CellModel(ABC):
         share, groups = self.correctness(N), self._as_groups(groups)
         if not self.converged or not groups:
             return math.nan, math.nan
-        error = self._error(lambda model: model.correctness(N), level, groups)
-        return max(share - error, 0.0), min(share + error, 1.0)
+        below, above = self._error(lambda model: model.correctness(N), level, groups)
+        return max(share - below, 0.0), min(share + above, 1.0)
 
     def _error(
         self, figure: Callable[[CellModel], float], level: float, groups: int
-    ) -> float:
-        """Return half the width of an interval of a figure, for the error of the fit.
+    ) -> tuple[float, float]:
+        """Return how far an interval of a figure reaches, for the error of the fit.
 
         Student's law is used, as the spread is known from few groups.
         """
@@ -590,9 +594,43 @@ class CellModel(ABC):
         squares = math.fsum((one - mean) ** 2 for one in found)
         spread = math.sqrt((groups - 1) / groups * squares)
         error, rule = student(level, groups - 1) * spread, self._rule_error(figure)
-        if rule == 0.0:
-            return error
-        return math.hypot(error, NormalDist().inv_cdf((1.0 + level) / 2.0) * rule)
+        z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+        if rule != 0.0:
+            error = math.hypot(error, z * rule)
+        below, above = self._border_errors(figure)
+        return math.hypot(error, z * below), math.hypot(error, z * above)
+
+    def _border_errors(
+        self, figure: Callable[[CellModel], float]
+    ) -> tuple[float, float]:
+        """Return how far a figure may lie below and above that without overdispersion.
+
+        The jackknife does not leave the border; the laws that the sample allows do.
+        These are roots of mean squares over them.
+        """
+        if not self.overdispersion.poisson or self.overdispersion.kind == "none":
+            return 0.0, 0.0
+        laws, chances = zip(*self._likely_laws(), strict=True)
+        at = figure(self)
+        calls = [(replace(self, overdispersion=law),) for law in laws]
+        off = np.array(in_threads(usual_threads(), figure, calls)) - at
+        squares = np.array(chances) * off * off
+        below, above = (
+            math.sqrt(math.fsum(squares[side].tolist()))
+            for side in (off < 0.0, off > 0.0)
+        )
+        return below, above
+
+    def _likely_laws(self) -> list[tuple[Overdispersion, float]]:
+        """Return laws of the shape that the sample allows, and their chances."""
+        records, clusters = self.sample.records, self.sample.clusters
+        kind = self.overdispersion.kind
+        if clusters is not None:
+            pi, seen = self._prior_probability(self.sample), len(self.sample)
+            return likely_between_clusters(pi, records, clusters.in_cells(seen), kind)
+        cells = part_of(records, kind)
+        pi = self._prior_probability_of(cells)
+        return likely_laws(pi, records[cells], kind, self.n)
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
         """Return a standard deviation for what no fit without a group shows."""

@@ -163,7 +163,9 @@ def test_the_jackknife_is_that_of_a_mean():
     # pi of one cell is the mean of an indicator over records: its error is known.
     one = model([300, 700])
     figure = lambda fitted: float(fitted.probability()[0])  # noqa: E731
-    found = one._error(figure, 0.95, 1000) / student(0.95, 999)
+    below, above = one._error(figure, 0.95, 1000)
+    assert below == above
+    found = below / student(0.95, 999)
     assert found == pytest.approx(math.sqrt(0.3 * 0.7 / 999), rel=1e-6)
 
 
