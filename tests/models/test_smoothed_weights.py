@@ -294,3 +294,17 @@ def test_means_of_matching_records_are_those_of_a_plain_count():
         else:
             assert math.isnan(one)
     assert few.matches_in(table)[-1] == 200
+
+
+def test_protection_holds_by_the_smoothed_weights():
+    keys, rng = columns(800)
+    names = ["a", "b", "c", "d"]
+    data = dict(zip(names, [*keys, rng.integers(0, 20, 800)], strict=True))
+    data["w"] = effects(keys) * noise(rng, 800)
+    model = LatentClass.fit(data, names, weight="w")
+    assert model.smoothing is not None
+    before = riskcore.assess(data, names, "w", population=model)
+    safe = riskcore.protect(data, names, "w", threshold=0.2, population=model)
+    after = riskcore.assess(safe.data, names, "w", population=model, missing="wildcard")
+    assert before.unsafe_count(0.2) > 100
+    assert after.unsafe_count(0.2) == 0
