@@ -623,14 +623,12 @@ class CellModel(ABC):
 
     def _likely_laws(self) -> list[tuple[Overdispersion, float]]:
         """Return laws of the shape that the sample allows, and their chances."""
-        records, clusters = self.sample.records, self.sample.clusters
-        kind = self.overdispersion.kind
-        if clusters is not None:
-            pi, seen = self._prior_probability(self.sample), len(self.sample)
-            return likely_between_clusters(pi, records, clusters.in_cells(seen), kind)
-        cells = part_of(records, kind)
-        pi = self._prior_probability_of(cells)
-        return likely_laws(pi, records[cells], kind, self.n)
+        sample, kind = self.sample, self.overdispersion.kind
+        pi = self._prior_probability(sample)
+        if sample.clusters is None:
+            return likely_laws(pi, sample.records, kind, self.n)
+        seen = sample.clusters.in_cells(len(sample))
+        return likely_between_clusters(pi, sample.records, seen, kind)
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
         """Return a standard deviation for what no fit without a group shows."""

@@ -371,7 +371,7 @@ class CellTable:
 
     @cached_property
     def weight_spread(self) -> Floats | None:
-        """The sum of (w - W/f)^2 over the records of each cell, shape (K,).
+        """The sum of (w f/W - 1)^2 over the records of each cell, shape (K,).
 
         None if the weights of records are not known. The order of the records does not
         matter.
@@ -384,8 +384,8 @@ class CellTable:
         if records is not None:
             each = records[many].astype(np.float64)
         mean = (self.weight_sum / self.records)[cell]
-        off = weight[many] / each - mean
-        off[np.abs(off) <= SAME * mean] = 0.0
+        off = weight[many] / each / mean - 1.0
+        off[np.abs(off) <= SAME] = 0.0
         order = np.lexsort((each, off, cell))
         squares = (each * off * off)[order]
         return np.asarray(np.bincount(cell[order], squares, len(self)), np.float64)

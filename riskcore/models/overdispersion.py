@@ -234,8 +234,7 @@ def likely_between_clusters(
 ) -> list[tuple[Overdispersion, float]]:
     """Return the laws that records of different clusters allow, and their chances."""
     share, expected = _between(probability, records, clusters)
-    cells = part_of(clusters, kind)
-    found = likely_laws(expected[cells], clusters[cells], kind, int(clusters.sum()))
+    found = likely_laws(expected, clusters, kind, int(clusters.sum()))
     return [(_by_record(law, share), p) for law, p in found]
 
 

@@ -179,7 +179,7 @@ class SmoothedWeights:
 
 
 class _Weights(NamedTuple):
-    """Cells with records: codes, levels, f, W and the squares within the cells."""
+    """Cells with records: codes, levels, f, W and the relative squares within them."""
 
     codes: tuple[Ints, ...]
     levels: tuple[int, ...]
@@ -251,7 +251,7 @@ class _Weights(NamedTuple):
     def _squares(self, mean: Floats) -> tuple[Floats, Floats]:
         """Return the sums of squares within each cell, and of cells around means."""
         ratio = self.W / (self.f * mean)
-        return self.spread / (mean * mean), self.f * (ratio - 1.0) ** 2
+        return self.spread * ratio * ratio, self.f * (ratio - 1.0) ** 2
 
 
 def _product(

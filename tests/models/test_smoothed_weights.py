@@ -256,10 +256,11 @@ def test_assess_smooths_and_says_so():
 def test_rows_of_several_records_have_one_weight():
     table = CellTable.of([[0, 0, 1]], frequency=[2, 1, 3], weight_sum=[8.0, 10.0, 9.0])
     # Weights 4, 4 and 10 around 6.
-    assert table.weight_spread.tolist() == [24.0, 0.0]
+    assert table.weight_spread.tolist() == pytest.approx([24.0 / 36.0, 0.0])
     assert CellTable.of([[0, 1]], frequency=[2, 3]).weight_spread.tolist() == [0.0, 0.0]
     assert table.some(table.unique).weight_spread is None
-    assert table.scaled(0.5).weight_spread.tolist() == [6.0, 0.0]
+    assert table.scaled(0.5).weight_spread.tolist() == table.weight_spread.tolist()
+    assert table.scaled(0.5).weight_sum.tolist() == [9.0, 4.5]
 
 
 def test_weights_of_unknown_records_stay_as_they_are_and_it_is_said():
@@ -308,3 +309,16 @@ def test_protection_holds_by_the_smoothed_weights():
     after = riskcore.assess(safe.data, names, "w", population=model, missing="wildcard")
     assert before.unsafe_count(0.2) > 100
     assert after.unsafe_count(0.2) == 0
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e250])
+def test_squares_of_weights_do_not_overflow(unit):
+    keys, rng = columns(600)
+    weights = effects(keys) * noise(rng, 600)
+    _, smoothed = fitted(keys, weights)
+    table, far = fitted(keys, weights * unit)
+    assert far.within == pytest.approx(smoothed.within, rel=1e-12)
+    assert far.between == pytest.approx(smoothed.between, rel=1e-12)
+    assert np.isfinite(far.mean_weight(table)).all()
+    wide, odd = fitted([[0, 0, 1, 1, 2]], [1e-250, 3e-250, 5e249, 2e250, 1.0])
+    assert np.isfinite(odd.mean_weight(wide)).all()
