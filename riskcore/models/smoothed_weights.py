@@ -145,10 +145,10 @@ class SmoothedWeights:
             W/f, for cells that match no record of the sample.
         """
         f = table.records.astype(np.float64)
-        own = table.weight_sum / f
-        expected = self._expected(table, own, sample)
+        own: Floats = table.weight_sum / f
         if self.within == 0.0:
             return own
+        expected = self._expected(table, own, sample)
         kept = self.between / (self.between + self.within / f)
         smoothed: Floats = expected + kept * (own - expected)
         return smoothed
