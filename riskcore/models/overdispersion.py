@@ -216,11 +216,12 @@ def likely_laws(
     m, f = n * np.maximum(probability[seen], _NONE), records[seen].astype(np.float64)
     cells = _Cells(m, f)
     laws, heights = [], []
+    before = log(_SCALES / (1.0 + _SCALES) ** 2)
     for exponent in (1.0,) if kind == "dirichlet-multinomial" else _COARSE:
         each = _power(m, exponent)
-        for a in _SCALES.tolist():
+        for a, prior in zip(_SCALES.tolist(), before.tolist(), strict=True):
             laws.append(Overdispersion(a, exponent, kind))
-            heights.append(cells.height(a, each) + math.log(a / (1.0 + a) ** 2))
+            heights.append(cells.height(a, each) + prior)
     chance = exp(np.array(heights) - max(heights))
     chance /= math.fsum(chance.tolist())
     kept = [(law, p) for law, p in zip(laws, chance.tolist(), strict=True)]
