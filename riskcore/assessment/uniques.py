@@ -622,8 +622,7 @@ def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:
     table = CellTable.of(tabulated)
     if by_weights:
         return table
-    scale = N / math.fsum(table.weight_sum.tolist())
-    return replace(table, weight_sum=table.weight_sum * scale)
+    return table.scaled(N / math.fsum(table.weight_sum.tolist()))
 
 
 def _of_cells(name: str, model: CellModel, level: float) -> Estimate:

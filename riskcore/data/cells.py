@@ -98,6 +98,8 @@ class Cells:
         For a file, what became of its lines.
     counted : Counted, Groups or None
         For data on an engine, what the engine counted.
+    record_weights : float64 ndarray, shape (n,), or None
+        The weight of each record; None without weights, and for data on an engine.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Cells:
     missing_values: tuple[int, ...]
     intake: Intake | None = None
     counted: Counted | Groups | None = None
+    record_weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -533,6 +536,7 @@ def cells_of(
         missing_values=tuple(column.missing for column in columns),
         intake=intake,
         counted=records.counted,
+        record_weights=records.weights if counted is None else None,
     )
 
 

@@ -25,16 +25,19 @@ from riskcore.common.words import counted
 from riskcore.core.risk import prior
 from riskcore.core.special.gamma.functions import exp, log, log1p
 from riskcore.models.cell_groups import groups_of
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import SAME, CellTable
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
     Overdispersion,
     fit_between_clusters,
     fit_overdispersion,
     kind_of,
+    likely_between_clusters,
+    likely_laws,
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
+from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
 Floats = NDArray[np.float64]
@@ -117,6 +120,8 @@ class CellModel(ABC):
         The sample to which the model was fitted.
     overdispersion : Overdispersion
         How far the frequencies of cells are from n pi: the law of their shapes t_k.
+    smoothing : SmoothedWeights or None
+        How the weights are smoothed; None if each cell has the mean of its own.
     converged : bool
         Whether there is an estimate; if not, all results are nan.
     reason : str
@@ -151,6 +156,11 @@ class CellModel(ABC):
     [0.0, 0.427]
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
+    >>> noisy = LogLinear.fit([[0, 0, 1, 1]], weight_sum=[5.0, 9.0, 12.0, 14.0])
+    >>> noisy.smoothing
+    <SmoothedWeights: spread 0.28 within cells, 0.00 between>
+    >>> noisy.with_smoothed_weights(False).smoothing is None
+    True
     """
 
     label: ClassVar[str] = "a model of cells"
@@ -158,6 +168,7 @@ class CellModel(ABC):
 
     sample: CellTable = field(repr=False)
     overdispersion: Overdispersion = field(default_factory=Overdispersion)
+    smoothing: SmoothedWeights | None = None
     converged: bool = True
     reason: str = ""
     log_likelihood: float = math.nan
@@ -226,12 +237,44 @@ class CellModel(ABC):
             converged=not math.isnan(found.scale),
         )
 
+    def with_smoothed_weights(self, smooth: bool = True) -> Self:
+        """Return the model with the weights of cells smoothed, or as they are.
+
+        Parameters
+        ----------
+        smooth : bool
+            Whether the mean weight of a cell comes from all records that share its
+            categories, and its own as far as cells differ more than chance makes them.
+            Otherwise it is W/f.
+
+        Returns
+        -------
+        CellModel
+            The weights stay as they are if the records of each cell have one weight,
+            all cells have one record, or the weights of records are not known.
+        """
+        return replace(
+            self, smoothing=SmoothedWeights.of(self.sample) if smooth else None
+        )
+
     def _dispersed_again(self, records: Ints) -> Self:
-        """Return the model with the overdispersion of other records of the sample."""
-        old = self.overdispersion
+        """Return the model with the overdispersion of other records of the sample.
+
+        Its weights are smoothed again, too.
+        """
+        old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
         found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
-        return replace(self, overdispersion=found)
+        if smoothing is not None:
+            smoothing = smoothing.without(self.sample, records)
+        return replace(self, overdispersion=found, smoothing=smoothing)
+
+    def _mean_weight(self, table: CellTable) -> Floats:
+        """Return the mean weight of the people of cells."""
+        if self.smoothing is None:
+            weight: Floats = table.weight_sum / table.records.astype(np.float64)
+            return weight
+        return self.smoothing.mean_weight(table, self.sample)
 
     def _fitted_overdispersion(
         self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
@@ -289,15 +332,16 @@ class CellModel(ABC):
             With shapes t of the cells, s = f + t and p = (n pi + t)/(n pi W/f + t); for
             the Dirichlet-multinomial law p = (n + A)/(n W/f + A); without
             overdispersion mu = n pi (W/f - 1). Unequal sampling rates enter by the
-            cell's own weights. Where the weights are below the records, the cell
-            has no other people: p = 1, mu = 0.
+            cell's own weights; where weights differ within cells, W/f is smoothed, see
+            `with_smoothed_weights`. Where W/f is below 1, the cell has no other people:
+            p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.records.astype(np.float64)
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
         expected = self.n * self._prior_probability(table)
-        others = np.maximum(table.weight_sum / f - 1.0, 0.0)
+        others = np.maximum(self._mean_weight(table) - 1.0, 0.0)
         if self.overdispersion.poisson:
             return CellPrior(f, mu=expected * others)
         # X = 0 is (n pi + t)/(n pi W/f + t) to the power of the shape f + t.
@@ -369,7 +413,8 @@ class CellModel(ABC):
         records are split into ``groups`` random groups of equal size, the same in every
         run; the model is fitted without each group, and tau of the same cells computed.
         In a sample of clusters, the groups are of whole clusters, with equally many
-        clusters of each stratum.
+        clusters of each stratum. Where no overdispersion was found, the ends also allow
+        for the overdispersion that the sample could hide.
 
         Parameters
         ----------
@@ -400,11 +445,11 @@ class CellModel(ABC):
         if not groups:
             return low, high
         tau = self.tau(table)
-        error = self._error(lambda model: model.tau(table), level, groups)
+        below, above = self._error(lambda model: model.tau(table), level, groups)
         return (
-            max(math.floor(tau - math.hypot(tau - low, error)), 0),
+            max(math.floor(tau - math.hypot(tau - low, below)), 0),
             min(
-                math.ceil(tau + math.hypot(high - tau, error)),
+                math.ceil(tau + math.hypot(high - tau, above)),
                 int(table.unique.sum()),
             ),
         )
@@ -457,12 +502,13 @@ class CellModel(ABC):
             return math.fsum((table.records * function(model.prior(table))).tolist())
 
         found = total(self)
-        error = self._error(total, level, groups) if groups else 0.0
+        below, above = self._error(total, level, groups) if groups else (0.0, 0.0)
         if deviation is not None:
             each = table.records * deviation(self.prior(table))
             spread = math.sqrt(math.fsum((each * each).tolist()))
-            error = math.hypot(error, NormalDist().inv_cdf((1 + level) / 2) * spread)
-        return found, max(found - error, 0.0), found + error
+            spread *= NormalDist().inv_cdf((1 + level) / 2)
+            below, above = math.hypot(below, spread), math.hypot(above, spread)
+        return found, max(found - below, 0.0), found + above
 
     def correctness(self, N: int) -> float:
         """Return the share of N people whom one guess per cell finds.
@@ -532,13 +578,13 @@ class CellModel(ABC):
         share, groups = self.correctness(N), self._as_groups(groups)
         if not self.converged or not groups:
             return math.nan, math.nan
-        error = self._error(lambda model: model.correctness(N), level, groups)
-        return max(share - error, 0.0), min(share + error, 1.0)
+        below, above = self._error(lambda model: model.correctness(N), level, groups)
+        return max(share - below, 0.0), min(share + above, 1.0)
 
     def _error(
         self, figure: Callable[[CellModel], float], level: float, groups: int
-    ) -> float:
-        """Return half the width of an interval of a figure, for the error of the fit.
+    ) -> tuple[float, float]:
+        """Return how far an interval of a figure reaches, for the error of the fit.
 
         Student's law is used, as the spread is known from few groups.
         """
@@ -548,9 +594,41 @@ class CellModel(ABC):
         squares = math.fsum((one - mean) ** 2 for one in found)
         spread = math.sqrt((groups - 1) / groups * squares)
         error, rule = student(level, groups - 1) * spread, self._rule_error(figure)
-        if rule == 0.0:
-            return error
-        return math.hypot(error, NormalDist().inv_cdf((1.0 + level) / 2.0) * rule)
+        z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+        if rule != 0.0:
+            error = math.hypot(error, z * rule)
+        below, above = self._border_errors(figure)
+        return math.hypot(error, z * below), math.hypot(error, z * above)
+
+    def _border_errors(
+        self, figure: Callable[[CellModel], float]
+    ) -> tuple[float, float]:
+        """Return how far a figure may lie below and above that without overdispersion.
+
+        The jackknife does not leave the border; the laws that the sample allows do.
+        These are roots of mean squares over them.
+        """
+        if not self.overdispersion.poisson or self.overdispersion.kind == "none":
+            return 0.0, 0.0
+        laws, chances = zip(*self._likely_laws(), strict=True)
+        at = figure(self)
+        calls = [(replace(self, overdispersion=law),) for law in laws]
+        off = np.array(in_threads(usual_threads(), figure, calls)) - at
+        squares = np.array(chances) * off * off
+        below, above = (
+            math.sqrt(math.fsum(squares[side].tolist()))
+            for side in (off < 0.0, off > 0.0)
+        )
+        return below, above
+
+    def _likely_laws(self) -> list[tuple[Overdispersion, float]]:
+        """Return laws of the shape that the sample allows, and their chances."""
+        sample, kind = self.sample, self.overdispersion.kind
+        pi = self._prior_probability(sample)
+        if sample.clusters is None:
+            return likely_laws(pi, sample.records, kind, self.n)
+        seen = sample.clusters.in_cells(len(sample))
+        return likely_between_clusters(pi, sample.records, seen, kind)
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
         """Return a standard deviation for what no fit without a group shows."""
@@ -624,6 +702,8 @@ class CellModel(ABC):
             ("BIC", html.known(self.bic, ",.7g")),
             ("frequencies", self._describe()),
         ]
+        if self.smoothing is not None:
+            rows.append(("weights", f"smoothed by the keys: {self.smoothing.in_words}"))
         reason = self.reason if self.converged else f"no estimate, {self.reason}"
         return html.figures(type(self).__name__, html.escape(reason), rows)
 
@@ -636,7 +716,18 @@ class CellModel(ABC):
         if not self.converged:
             return f"no estimate, {self.reason}"
         reason = f", {self.reason}" if self.reason else ""
-        return f"{counted(self.n, 'record')}, {self._describe()}{reason}"
+        weights = ""
+        if self.smoothing is not None:
+            weights = f", weights smoothed by the keys ({self.smoothing.in_words})"
+        elif self.sample.weight_spread is None and _differ(self.sample):
+            weights = ", weights as they are: those of single records are not known"
+        return f"{counted(self.n, 'record')}, {self._describe()}{weights}{reason}"
+
+
+def _differ(table: CellTable) -> bool:
+    """Return whether mean weights of cells differ by more than rounding errors."""
+    mean = table.weight_sum / table.records
+    return bool(mean.max() > mean.min() * (1.0 + SAME))
 
 
 def student(level: float, freedom: int) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,18 @@ Positions = NDArray[np.int32]
 
 # The codes of any value, and of an unknown value.
 ANY, _UNKNOWN = -1, -2
+SAME = 2.0**-40  # relative differences of weights that are rounding errors
+
+
+class Rows(NamedTuple):
+    """The rows that were counted: the cell, the records and the weights of each.
+
+    The records of a row have one weight. Without records each row is one.
+    """
+
+    cell: NDArray[Any]
+    weight_sum: Floats
+    records: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,6 +68,8 @@ class CellTable:
     clusters : Clusters or None
         The clusters of the sample; None if records were drawn one by one, and for a
         part of the cells.
+    rows : Rows or None
+        The weights of the records, where they are known one by one.
 
     Examples
     --------
@@ -71,6 +85,8 @@ class CellTable:
     (array([2, 0]), False)
     >>> table.some(table.codes[0] == 0).places_in(table)
     array([0, 1])
+    >>> other.means_in(table, np.array([3.0, 5.0, 4.0])), table.scaled(2.0).weight_sum
+    (array([ 5., nan]), array([2., 4., 2.]))
     >>> [(keys, len(cells)) for keys, cells in table.patterns()]
     [((0, 1), 3)]
     >>> cells = tabulate({"a": [1, 1, 2], "b": [5, 6, 5]}, ["a", "b"])
@@ -90,6 +106,7 @@ class CellTable:
     categories: tuple[NDArray[Any], ...] | None = None
     certain: bool = True
     clusters: Clusters | None = None
+    rows: Rows | None = None
 
     @classmethod
     def of(
@@ -126,7 +143,7 @@ class CellTable:
             With codes, the number of records of each row; by default 1.
         weight_sum : array_like, optional
             With codes, the sum of the weights of each row's records; by default
-            ``frequency``.
+            ``frequency``. The records of a row are taken to have one weight.
         any_value : bool
             Whether missing keys of a tabulation may match any value. Such cells can be
             given to a fitted model; a model cannot be fitted to them.
@@ -190,26 +207,29 @@ class CellTable:
 
     @classmethod
     def _of_cells(cls, cells: Cells, *, any_value: bool = False) -> CellTable:
-        if cells.missing not in WILDCARDS:
-            return cls._of_values(
-                [np.asarray(column) for column in cells.codes],
-                cells.categories,
-                cells.records,
-                cells.weight_sum,
-                cells.keys,
-            )
-        if not any_value and any(cells.missing_values):
+        codes = [np.asarray(column) for column in cells.codes]
+        if cells.shared and not any_value:
             raise ValueError(
                 f"missing={cells.missing!r}: a model needs each record in one cell; "
                 "give missing='category', or leave out records "
                 "with missing keys"
             )
-        return cls.of_margins(
-            cells,
-            [np.asarray(column) for column in cells.codes],
-            cells.sample_frequency,
-            cells.population_frequency,
-        )
+        if cells.missing not in WILDCARDS:
+            table = cls._of_values(
+                codes,
+                cells.categories,
+                cells.records,
+                cells.weight_sum,
+                cells.keys,
+            )
+        else:
+            table = cls.of_margins(
+                cells, codes, cells.sample_frequency, cells.population_frequency
+            )
+        rows = None
+        if cells.record_weights is not None and not cells.shared:
+            rows = Rows(cells.inverse, cells.record_weights)
+        return replace(table, rows=rows)
 
     @classmethod
     def of_margins(
@@ -304,6 +324,7 @@ class CellTable:
             frequencies,
             counts.weight_sum,
             tuple(range(len(columns))),
+            rows=Rows(counts.inverse, weights, records),
         )
         if design is None:
             return table
@@ -348,6 +369,43 @@ class CellTable:
         each = [np.bincount(column, self.records, size) for column, size in pairs]
         return np.concatenate(each)
 
+    @cached_property
+    def weight_spread(self) -> Floats | None:
+        """The sum of (w f/W - 1)^2 over the records of each cell, shape (K,).
+
+        None if the weights of records are not known. The order of the records does not
+        matter.
+        """
+        if self.rows is None:
+            return None
+        cell, weight, records = self.rows
+        many = np.flatnonzero(self.records[cell] > 1)
+        cell, each = cell[many], np.ones(len(many))
+        if records is not None:
+            each = records[many].astype(np.float64)
+        mean = (self.weight_sum / self.records)[cell]
+        off = weight[many] / each / mean - 1.0
+        off[np.abs(off) <= SAME] = 0.0
+        order = np.lexsort((each, off, cell))
+        squares = (each * off * off)[order]
+        return np.asarray(np.bincount(cell[order], squares, len(self)), np.float64)
+
+    def scaled(self, factor: float) -> CellTable:
+        """Return the same cells with all weights multiplied.
+
+        Parameters
+        ----------
+        factor : float
+
+        Returns
+        -------
+        CellTable
+        """
+        rows = self.rows
+        if rows is not None:
+            rows = rows._replace(weight_sum=rows.weight_sum * factor)
+        return replace(self, weight_sum=self.weight_sum * factor, rows=rows)
+
     def with_records(self, records: Ints) -> CellTable:
         """Return the same cells with other numbers of records, which may be 0.
 
@@ -359,7 +417,7 @@ class CellTable:
         -------
         CellTable
         """
-        return replace(self, records=records, clusters=None)
+        return replace(self, records=records, clusters=None, rows=None)
 
     def clustered(
         self, cell: NDArray[Any], design: SampleDesign, records: Ints | None = None
@@ -399,6 +457,7 @@ class CellTable:
             records=self.records[mask],
             weight_sum=self.weight_sum[mask],
             clusters=None,
+            rows=None,
         )
 
     def coded_as(self, other: CellTable) -> CellTable:
@@ -466,11 +525,56 @@ class CellTable:
         ValueError
             If the keys differ.
         """
-        columns = self._columns_of(other)
         found = np.zeros(len(self), np.int64)
+        for cells, theirs, mine in self._matching(other):
+            matches = np.zeros(
+                int(max(theirs.max(), mine.max(initial=0))) + 1, np.int64
+            )
+            np.add.at(matches, theirs, other.records)
+            found[cells] = matches[mine]
+        return found
+
+    def means_in(self, other: CellTable, values: Floats) -> Floats:
+        """Return the mean of a value over the matching records of another table.
+
+        Parameters
+        ----------
+        other : CellTable
+        values : float64 ndarray, shape of ``other``
+            The value of the records of each cell.
+
+        Returns
+        -------
+        float64 ndarray, shape (K,)
+            nan where no record matches.
+
+        Raises
+        ------
+        ValueError
+            If the keys differ.
+        """
+        found = np.full(len(self), math.nan)
+        for cells, theirs, mine in self._matching(other):
+            size = int(max(theirs.max(), mine.max(initial=0))) + 1
+            matches = np.bincount(theirs, other.records, size)
+            sums = np.bincount(theirs, other.records * values, size)
+            mean = np.divide(
+                sums, matches, out=np.full(size, math.nan), where=matches > 0
+            )
+            found[cells] = mean[mine]
+        return found
+
+    def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield cells, and numbers that agree where another table's cells match.
+
+        That is the positions of some cells, the number of each cell of the other table,
+        and those of these cells. A cell with any value of a key matches the cells that
+        agree in its other keys.
+        """
+        columns = self._columns_of(other)
         for keys, cells in self.patterns():
             if not keys:
-                found[cells] = other.n
+                yield cells, np.zeros(len(other), np.int64), np.zeros_like(cells)
                 continue
             mine = [columns[key][cells] for key in keys]
             known = np.logical_and.reduce([column >= 0 for column in mine])
@@ -479,10 +583,7 @@ class CellTable:
                 for key, column in zip(keys, mine, strict=True)
             ]
             cell = count(both, [other.levels[key] for key in keys]).inverse
-            matches = np.zeros(int(cell.max()) + 1, np.int64)
-            np.add.at(matches, cell[: len(other)], other.records)
-            found[cells[known]] = matches[cell[len(other) :]]
-        return found
+            yield cells[known], cell[: len(other)], cell[len(other) :]
 
     def places_in(self, other: CellTable) -> Ints:
         """Return the position of each cell in another table.

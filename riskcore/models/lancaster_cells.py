@@ -67,6 +67,7 @@ class LancasterCells(CellModel):
         weight_sum: ArrayLike | None = None,
         cluster: Any = None,
         strata: Any = None,
+        smooth_weights: bool = True,
         structural_zeros: Mapping[Pair, ArrayLike] | None = None,
     ) -> Self:
         """Fit the model to a sample.
@@ -79,6 +80,9 @@ class LancasterCells(CellModel):
             lambda in [0, 1]; the sample cannot tell the right value.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
             The law of the deviations from pi, see `CellModel.with_overdispersion`.
+        smooth_weights : bool
+            Whether weights are smoothed, see `CellModel.with_smoothed_weights`; False
+            takes the mean weight of each cell's own records.
         structural_zeros : mapping from (a, b) to array_like of bool, optional
             As for `Lancaster.fit`.
 
@@ -121,7 +125,8 @@ class LancasterCells(CellModel):
         likelihood = -math.inf
         if (pi > 0.0).all():
             likelihood = math.fsum((table.records * log(pi)).tolist())
-        return replace(model, log_likelihood=likelihood).with_overdispersion(kind)
+        model = replace(model, log_likelihood=likelihood)
+        return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
     def _probability(self, table: CellTable) -> Floats:
         if any((column == ANY).any() for column in table.codes):

@@ -179,6 +179,7 @@ class LatentClass(CellModel):
         weight_sum: ArrayLike | None = None,
         cluster: Any = None,
         strata: Any = None,
+        smooth_weights: bool = True,
         most_classes: int = CLASSES,
         selection: int = SELECTION,
         starts: int | None = None,
@@ -194,6 +195,9 @@ class LatentClass(CellModel):
             Number of classes; by default the number with the smallest AIC.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
             The law of the deviations from pi, see `CellModel.with_overdispersion`.
+        smooth_weights : bool
+            Whether weights are smoothed, see `CellModel.with_smoothed_weights`; False
+            takes the mean weight of each cell's own records.
         most_classes : int
             The largest number of classes to try.
         selection : int
@@ -273,7 +277,7 @@ class LatentClass(CellModel):
             converged=found.converged,
             reason="" if found.converged else _unfinished(found),
         )
-        return model.with_overdispersion(kind)
+        return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
     @property
     def classes(self) -> int:

@@ -128,6 +128,7 @@ class LogLinear(CellModel):
         weight_sum: ArrayLike | None = None,
         cluster: Any = None,
         strata: Any = None,
+        smooth_weights: bool = True,
         structural_zeros: Mapping[Pair, ArrayLike] | None = None,
         tolerance: float = TOLERANCE,
     ) -> Self:
@@ -142,6 +143,9 @@ class LogLinear(CellModel):
             by name or, for codes, by position. Each key has its main effect.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
             The law of the deviations from pi, see `CellModel.with_overdispersion`.
+        smooth_weights : bool
+            Whether weights are smoothed, see `CellModel.with_smoothed_weights`; False
+            takes the mean weight of each cell's own records.
         structural_zeros : mapping from (a, b) to array_like of bool, optional
             For two keys, by position, a mask of impossible pairs of categories, shape
             (levels[a], levels[b]); they get probability 0.
@@ -214,7 +218,7 @@ class LogLinear(CellModel):
             log_likelihood=math.fsum((table.records * logs).tolist()),
             parameters=_parameters(table, pairs),
         )
-        return found.with_overdispersion(kind)
+        return found.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
     def fit_statistics(self) -> Fit:
         """Return the goodness of fit.

@@ -49,6 +49,8 @@ _CELLS = 2**15  # a random part of all cells, enough for two parameters
 _LIKE = 10  # parts of the records, by the probability of their cells
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
+# Laws whose chances are computed, and the smallest chance that counts.
+_SCALES, _COARSE, _UNLIKELY = 2.0 ** np.arange(-4.0, 13.0), (0.0, 0.5, 1.0), 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,20 +191,67 @@ def fit_between_clusters(
     ``clusters`` counts the clusters that have each cell. Of the records of a cluster in
     a cell one is counted: the others come with it, and tell nothing of other clusters.
     """
-    expected = probability * _clusters_per_record(probability, records, clusters)
-    share = float(clusters.sum() / records.sum())
+    share, expected = _between(probability, records, clusters)
     cells = part_of(clusters, kind)
     found = fit_overdispersion(
-        expected[cells] / share,
+        expected[cells],
         clusters[cells],
         kind,
         start=start,
         tolerance=tolerance,
         n=int(clusters.sum()),
     )
-    scale = found.scale * float(_power(np.array([share]), found.exponent)[0])
     between = " of different clusters" if found.reason == _ALONE else ""
-    return replace(found, scale=scale, reason=found.reason + between)
+    return replace(_by_record(found, share), reason=found.reason + between)
+
+
+def likely_laws(
+    probability: Floats, records: Ints, kind: str, n: int
+) -> list[tuple[Overdispersion, float]]:
+    """Return laws of the shape that a sample of n records allows, and their chances.
+
+    Before the sample 1/(1 + a) is uniform in (0, 1), and every exponent as likely.
+    """
+    seen = records > 0
+    m, f = n * np.maximum(probability[seen], _NONE), records[seen].astype(np.float64)
+    cells = _Cells(m, f)
+    laws, heights = [], []
+    before = log(_SCALES / (1.0 + _SCALES) ** 2)
+    for exponent in (1.0,) if kind == "dirichlet-multinomial" else _COARSE:
+        each = _power(m, exponent)
+        for a, prior in zip(_SCALES.tolist(), before.tolist(), strict=True):
+            laws.append(Overdispersion(a, exponent, kind))
+            heights.append(cells.height(a, each) + prior)
+    chance = exp(np.array(heights) - max(heights))
+    chance /= math.fsum(chance.tolist())
+    kept = [(law, p) for law, p in zip(laws, chance.tolist(), strict=True)]
+    kept = [(law, p) for law, p in kept if p > _UNLIKELY]
+    total = math.fsum(p for _, p in kept)
+    return [(law, p / total) for law, p in kept]
+
+
+def likely_between_clusters(
+    probability: Floats, records: Ints, clusters: Ints, kind: str
+) -> list[tuple[Overdispersion, float]]:
+    """Return the laws that records of different clusters allow, and their chances."""
+    share, expected = _between(probability, records, clusters)
+    found = likely_laws(expected, clusters, kind, int(clusters.sum()))
+    return [(_by_record(law, share), p) for law, p in found]
+
+
+def _between(
+    probability: Floats, records: Ints, clusters: Ints
+) -> tuple[float, Floats]:
+    """Return the clusters per record, and pi of cells among those of clusters."""
+    expected = probability * _clusters_per_record(probability, records, clusters)
+    share = float(clusters.sum() / records.sum())
+    return share, expected / share
+
+
+def _by_record(law: Overdispersion, share: float) -> Overdispersion:
+    """Return a law of the cells of clusters in terms of records."""
+    scale = law.scale * float(_power(np.array([share]), law.exponent)[0])
+    return replace(law, scale=scale)
 
 
 def _clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:

@@ -163,8 +163,33 @@ def test_the_jackknife_is_that_of_a_mean():
     # pi of one cell is the mean of an indicator over records: its error is known.
     one = model([300, 700])
     figure = lambda fitted: float(fitted.probability()[0])  # noqa: E731
-    found = one._error(figure, 0.95, 1000) / student(0.95, 999)
+    below, above = one._error(figure, 0.95, 1000)
+    assert below == above
+    found = below / student(0.95, 999)
     assert found == pytest.approx(math.sqrt(0.3 * 0.7 / 999), rel=1e-6)
+
+
+def test_at_the_border_the_interval_allows_for_hidden_overdispersion():
+    one = model(records=np.ones(40, int), pi=np.full(40, 0.002)).with_overdispersion()
+    assert one.overdispersion.poisson
+    plain = one.with_overdispersion(False)
+    laws = one._likely_laws()
+    assert math.fsum(p for _, p in laws) == pytest.approx(1.0)
+    tau = one.tau()
+    off = [(replace(one, overdispersion=law).tau() - tau, p) for law, p in laws]
+    below, above = one._border_errors(lambda fitted: fitted.tau())
+    for found, side in ((below, -1.0), (above, 1.0)):
+        squares = [p * d * d for d, p in off if d * side > 0.0]
+        assert found == pytest.approx(math.sqrt(sum(squares)), rel=1e-12)
+    assert below > 0.0
+    assert plain._border_errors(lambda fitted: fitted.tau()) == (0.0, 0.0)
+    assert one.tau() == plain.tau()
+    (low, high), (least, most) = one.tau_interval(), plain.tau_interval()
+    assert low < least
+    assert high >= most
+    assert one.tau_interval(groups=0) == plain.tau_interval(groups=0)
+    settled = replace(one, overdispersion=replace(one.overdispersion, scale=3.0))
+    assert settled._border_errors(lambda fitted: fitted.tau()) == (0.0, 0.0)
 
 
 def test_there_are_no_more_groups_than_records():

@@ -9,7 +9,12 @@ from scipy.stats import nbinom, poisson
 
 from riskcore.models import DirichletMultinomial, Overdispersion, SizeIndices
 from riskcore.models import overdispersion as module
-from riskcore.models.overdispersion import fit_between_clusters, fit_overdispersion
+from riskcore.models.overdispersion import (
+    fit_between_clusters,
+    fit_overdispersion,
+    likely_between_clusters,
+    likely_laws,
+)
 
 
 def sample(a, b, seed, cells=20_000, n=20_000):
@@ -195,3 +200,44 @@ def test_few_clusters_that_do_not_matter_hardly_change_the_law(a, b):
 def test_clusters_of_one_record_give_the_law_of_the_records():
     pi, f = sample(0.3, 0.5, 1)
     assert fit_between_clusters(pi, f, f) == fit_overdispersion(pi, f)
+
+
+def log_chance(a, b, m, f):
+    """Return the log-likelihood of seen cells, and of the prior up to a constant."""
+    shape = a * m**b
+    law = nbinom(shape, shape / (shape + m))
+    seen = np.log1p(-law.pmf(0))
+    return (law.logpmf(f) - seen).sum() + math.log(a) - 2.0 * math.log1p(a)
+
+
+@pytest.mark.parametrize("kind", ["power", "dirichlet-multinomial"])
+def test_chances_of_laws_are_by_their_likelihood_and_prior(kind):
+    pi, f = sample(0.5, 1.0, 3, cells=400, n=60)
+    pi, f = pi[f > 0], f[f > 0]
+    found = likely_laws(pi, f, kind, 60)
+    chances = np.array([p for _, p in found])
+    right = np.array(
+        [log_chance(law.scale, law.exponent, 60 * pi, f) for law, _ in found]
+    )
+    expected = np.exp(right - right.max())
+    assert chances == pytest.approx(expected / expected.sum(), rel=1e-9)
+    assert {law.kind for law, _ in found} == {kind}
+    exponents = {law.exponent for law, _ in found}
+    assert exponents <= ({0.0, 0.5, 1.0} if kind == "power" else {1.0})
+    assert (len(exponents) > 1) == (kind == "power")
+
+
+def test_many_records_leave_few_laws():
+    pi, f = sample(2.0, 0.5, 1)
+    found = likely_laws(pi, f, "power", int(f.sum()))
+    assert {(law.scale, law.exponent) for law, _ in found} == {(2.0, 0.5)}
+    assert found[0][1] == 1.0
+
+
+def test_laws_between_clusters_of_one_record_are_those_of_records():
+    pi, f = sample(0.5, 1.0, 3, cells=400, n=60)
+    pi, f = pi[f > 0], f[f > 0]
+    one = likely_laws(pi, f, "power", int(f.sum()))
+    two = likely_between_clusters(pi, f, f, "power")
+    assert [law.scale for law, _ in one] == [law.scale for law, _ in two]
+    assert [p for _, p in one] == pytest.approx([p for _, p in two], rel=1e-9)
