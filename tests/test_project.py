@@ -334,6 +334,22 @@ def test_files_that_are_named_exist(page):
         assert made or any((place / name).exists() for place in places), name
 
 
+def test_tests_that_are_named_exist():
+    paths = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "bench").glob("*.py")]
+    known = {
+        name
+        for path in paths
+        for name in re.findall(r"^ *def (test_\w+)", path.read_text(), re.MULTILINE)
+    }
+    named = {
+        (page, name)
+        for page in PAGES
+        for name in re.findall(r"::(test_\w+)", (ROOT / page).read_text())
+    }
+    assert len(named) > 20
+    assert sorted(one for one in named if one[1] not in known) == []
+
+
 # Versions
 
 

@@ -43,7 +43,7 @@ _HEAD = (
 _SIDES = "<<<>>>>><<"
 _HELP = (
     "A role with a question mark is a proposal; you decide.",
-    "It comes from the name, the label and the values of a column; - is no proposal.",
+    "It comes from the name, the label and the values of a column; - means none.",
     "Own value: the records whose value no other record, or other household, has.",
 )
 _DERIVED = {

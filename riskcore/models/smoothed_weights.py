@@ -10,7 +10,7 @@ them happens to have. The records of a cell k have weights
 where a_j is the factor of a category of key j, d_k what the factors leave over in the
 cell, and e what differs within it: noise, and columns that are not keys. Each has mean
 1 or 0 and a variance of its own, found by moments; and each factor and cell is shrunk
-to its mean, as in credibility theory (Buehlmann and Straub 1970), with fixed-point
+to its mean, as in credibility theory (Bühlmann and Straub 1970), with fixed-point
 rounds over the keys. Smoothing of weights: Beaumont (2008).
 """
 
