@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.weight_figures import weights_text
@@ -250,9 +251,9 @@ def page(
         first=next(view for view in views if view.stage == len(stages) - 1),
         figures=figures.table(by_stage, "page"),
         advised=[
-            name
+            (name, which_to_believe(one))
             for name, one in zip(stages, by_stage, strict=True)
-            if one.get("weights_tell_little")
+            if "by_model" in one
         ],
         below=_below(by_stage),
         key_variables=_key_variables(stages),
