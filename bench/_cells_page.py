@@ -17,6 +17,14 @@ BEST, NO_CLUSTERS, OWN_WEIGHTS = "classes", "no clusters", "own weights"
 PEERS = tuple(f"riskutility, {name}" for name in ("Pitman", "Zayatz", "SNB"))
 METHODS = ("weights", "Pitman-Yor", "pairs", OWN_WEIGHTS, NO_CLUSTERS, BEST)
 COVERED, WORST_COVERED = 0.88, 0.8
+# Designs by words in the names of their kinds; the first that has one.
+DESIGNS = {
+    "clusters": ("whole", "stages", "areas"),
+    "weights with noise": ("noise", "raked", "trimmed"),
+    "non-response": ("non-response", "adjusted"),
+    "unequal rates": ("rates", "strata", "provinces", "one of"),
+    "simple": ("",),
+}
 TENTH = 1.5  # factor, in tenths with 100 records
 
 
@@ -215,6 +223,45 @@ def misses(results):
     return "\n".join(lines) or "None."
 
 
+def design_table(results):
+    """Return a table of what each group of designs reaches, small samples apart."""
+    rows = []
+    for design in DESIGNS:
+        for small in (True, False):
+            some = {
+                (name, size): found
+                for (name, size), found in results.items()
+                if design_of(name) == design and (size >= 1) == small
+            }
+            if some:
+                size = "500 and 1,000" if small else "5 and 20 %"
+                rows.append([f"{design}, {size}", *group_cells(some)])
+    header = ["design", "samples"]
+    for what in FIGURES:
+        header += [what.name, "coverage", f"{OWN_WEIGHTS}, {NO_CLUSTERS}"]
+    return table(header, rows)
+
+
+def design_of(name):
+    """Return the group of designs of a kind."""
+    return next(
+        each for each, words in DESIGNS.items() if any(w in name for w in words)
+    )
+
+
+def group_cells(results):
+    cells = [f"{sum(map(len, results.values()))}"]
+    for what in FIGURES:
+        found = [ratio(one, what)[0] for one in results.values()]
+        others = [percent(covered_in(results, what, m)) for m in METHODS[3:5]]
+        cells += [
+            f"{min(found):.2f} to {max(found):.2f}",
+            percent(covered_in(results, what)),
+            ", ".join(others),
+        ]
+    return cells
+
+
 # --- tables ------------------------------------------------------------------------
 
 
@@ -376,6 +423,12 @@ Each miss:
 {misses(results)}
 
 {WHY}
+
+By design, the smallest and largest ratio of its kinds, and the share of intervals that
+hold the truth, in %; then that share with the weights as they are, and without
+`cluster=`:
+
+{design_table(results)}
 
 ## Kinds
 

@@ -164,6 +164,23 @@ def test_goals():
     assert lines[9].endswith("| 1 of 2 | 0 to 100 % | missed |")
 
 
+def test_groups_of_designs():
+    assert page.design_of("census, two stages, raked") == "clusters"
+    assert page.design_of("Austria, raked") == "weights with noise"
+    assert page.design_of("census, adjusted") == "non-response"
+    assert page.design_of("census, one of a household") == "unequal rates"
+    assert page.design_of("chain of keys") == "simple"
+    own = calibration.Score(4.0, 3.0, 3.5, 0.5, 0.1, 5.0, 4.0, 6.0)
+    raked = [outcome(4, 4.0, **{"own weights": own})] * 3
+    other = [outcome(4, 8.0, low=5.0, **{"own weights": own})] * 2
+    results = {("census, raked", 500): raked, ("Austria, raked", 500): other}
+    (row,) = page.design_table(results).splitlines()[2:]
+    assert row == (
+        "| weights with noise, 500 and 1,000 | 5 | 1.00 to 1.00 | 100 | 100, - |"
+        " 1.00 to 2.00 | 60 | 0, - |"
+    )
+
+
 def test_the_page():
     results = {("census", 0.2): [outcome(4, 4.0), outcome(4, 8.0)]}
     text = page.text(results, 2)
