@@ -28,28 +28,36 @@ _TRUE = 0.2
 def category_errors(sample: CellTable) -> tuple[Floats, ...]:
     """Return by key and category the relative variance of its estimated share.
 
-    It is one over its records; over its clusters, if records came in clusters.
+    With x_cj of the n_c records of a cluster in category j, of share p, it is
+    sum_c (x_cj - p n_c)^2/x_j^2. A record without a cluster is one.
     """
-    return tuple(
-        1.0 / np.maximum(_sources(sample, column, size), 1.0)
-        for column, size in zip(sample.codes, sample.levels, strict=True)
-    )
+    columns = zip(sample.codes, sample.levels, strict=True)
+    if sample.clusters is not None:
+        clusters = sample.clusters
+        return tuple(_between(clusters, code, size) for code, size in columns)
+    f = sample.records.astype(np.float64)
+    found = []
+    for code, size in columns:
+        x = np.bincount(code, f, size)
+        found.append((1.0 - x / sample.n) / np.maximum(x, 1.0))
+    return tuple(found)
 
 
-def _sources(sample: CellTable, column: NDArray[np.int64], size: int) -> Floats:
-    """Return the records of each category, or the clusters that have it."""
-    if sample.clusters is None:
-        return np.bincount(column, sample.records.astype(np.float64), size)
-    return _clusters_with(sample.clusters, column, size).astype(np.float64)
-
-
-def _clusters_with(
-    clusters: Clusters, column: NDArray[np.int64], size: int
-) -> NDArray[np.int64]:
-    """Return the number of clusters that have each category."""
+def _between(clusters: Clusters, code: NDArray[np.int64], size: int) -> Floats:
+    """Return the relative variance of the share of each category over clusters."""
     of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
-    pairs = np.unique(of * size + column[clusters.cell])
-    return np.bincount(pairs % size, minlength=size)
+    records = clusters.records.astype(np.float64)
+    pairs, place = np.unique(of * size + code[clusters.cell], return_inverse=True)
+    x, (cluster, category) = np.bincount(place, records), np.divmod(pairs, size)
+    n = np.bincount(of, records, len(clusters))
+    total = np.bincount(category, x, size)
+    p = total / n.sum()
+    squares = (
+        np.bincount(category, x * x, size)
+        - 2.0 * p * np.bincount(category, x * n[cluster], size)
+        + p * p * (n * n).sum()
+    )
+    return np.maximum(squares, 0.0) / np.maximum(total, 1.0) ** 2
 
 
 def error_of(table: CellTable, errors: tuple[Floats, ...]) -> Floats:
