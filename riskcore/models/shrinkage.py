@@ -57,7 +57,8 @@ def _between(clusters: Clusters, code: NDArray[np.int64], size: int) -> Floats:
         - 2.0 * p * np.bincount(category, x * n[cluster], size)
         + p * p * (n * n).sum()
     )
-    return np.maximum(squares, 0.0) / np.maximum(total, 1.0) ** 2
+    found: Floats = np.maximum(squares, 0.0) / np.maximum(total, 1.0) ** 2
+    return found
 
 
 def error_of(table: CellTable, errors: tuple[Floats, ...]) -> Floats:
