@@ -463,6 +463,12 @@ def name_of(name: str, place: Place) -> str:
     return found
 
 
+def text_of(name: str, figures: Plain, place: Place) -> str:
+    """Return the value of a figure as a place shows it; empty if it is unknown."""
+    (found,) = (one for one in FIGURES if one.name == name)
+    return found.written([found.value(figures)], [figures], place)[0]
+
+
 # The figures of a cell among the riskiest: in text, and on the page.
 CELL_FIGURES = {
     "sample_frequency": ("f", "Records *f*"),

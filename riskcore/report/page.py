@@ -250,10 +250,10 @@ def page(
         views=views,
         first=next(view for view in views if view.stage == len(stages) - 1),
         figures=figures.table(by_stage, "page"),
-        advised=[
-            (name, which_to_believe(one))
-            for name, one in zip(stages, by_stage, strict=True)
-            if "by_model" in one
+        believed=which_to_believe(by_stage[0]) if "by_model" in by_stage[0] else "",
+        by_both=[
+            figures.text_of(f"{by}expected_reidentifications", by_stage[0], "page")
+            for by in ("", "by_model.")
         ],
         below=_below(by_stage),
         key_variables=_key_variables(stages),

@@ -207,7 +207,7 @@ def test_the_model_is_shown_where_the_weights_tell_little():
     assert told["  by the latent-class model"] == said
     alone = 100 * result.figures["sample_uniques"] / 400
     assert told["  which to believe"].startswith(f"the model: {alone:.3g} % of the rec")
-    assert "Which number to believe: the model: " in shown
+    assert "Believe the model: " in shown
     assert "which to believe" in result._repr_html_()
     # Not with a model, with few sample uniques, without weights, nor in a census.
     for quiet in (
