@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, Unpack
 
@@ -33,6 +33,7 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.source import Source
+from riskcore.data.tolerance import Tolerance, tolerances
 from riskcore.data.wildcard import WILDCARDS
 
 
@@ -107,6 +108,13 @@ def assess(
         Columns of numbers that an intruder may know, too, such as income: how many
         records are alone by each one, by all, and by all with the keys, see
         ``Assessment.numeric``. A missing number is a value of its own.
+    tolerance : mapping of key to float or str, optional
+        Keys of numbers that an intruder knows only roughly: {"age": 2, "income":
+        "5%"}. A record then matches those within this amount, in the units of the key,
+        or within this share of its own number, which is the one the intruder knows. f
+        and F count all records that are equal in the other keys and within the
+        tolerance in these. With 0 only equal numbers match, but a model takes them in
+        their order, see `riskcore.models.LatentClass`.
     reading : Reading, optional
         How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
         missing codes, metadata.
@@ -145,7 +153,9 @@ def assess(
         missing; or weights or their sum are not positive and finite. If ``alpha`` is
         not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
         which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
-        given without a model to fit; clusters or strata are missing; all records are in
+        given without a model to fit; if ``tolerance`` names a column that is not a key
+        or has missing values that match any value, or is given with a model that does
+        not take it; clusters or strata are missing; all records are in
         one cluster; or a cluster has records in several strata. The message names the
         column and the number of records.
     OSError
@@ -181,6 +191,8 @@ def assess(
     check_missing(missing, alpha)
     check_population(population, method)
     keys = key_names(keys)
+    tolerance = tolerances(asked["tolerance"], keys)
+    check_tolerance(tolerance, population)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
@@ -190,7 +202,7 @@ def assess(
     if source.path is not None:
         say(f"reading {source.path}")
     needed = [*keys, *numeric, weight, household, cluster, *strata]
-    data, intake = source.read(needed, weight, numeric)
+    data, intake = source.read(needed, weight, [*numeric, *tolerance])
     engine = engine_of(data)
     if engine is not None and numeric:
         raise engine.refuse_single("numeric")
@@ -198,8 +210,10 @@ def assess(
     if engine is not None and household is None and cluster is None:
         say(f"counting cells on {engine.name}")
         counted_there = engine.count(keys, weight)
-        by_weights = _is_weights(population) and (
-            fraction is None or weight is not None
+        by_weights = (
+            _is_weights(population)
+            and not tolerance
+            and (fraction is None or weight is not None)
         )
         if by_weights and stays_there(counted_there, missing, alpha):
             held = HeldAssessment.of(data, counted_there, method, missing)
@@ -213,7 +227,7 @@ def assess(
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
-    how = Counting(population, method, missing, alpha, intake, say)
+    how = Counting(population, method, missing, alpha, intake, say, tolerance)
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
@@ -249,6 +263,7 @@ class Counting(NamedTuple):
     alpha: float
     intake: Intake | None = None
     progress: Lines = silent
+    tolerance: Mapping[Hashable, Tolerance] | None = None
 
 
 def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
@@ -271,6 +286,16 @@ def check_population(population: Any, method: str) -> None:
         from riskcore.assessment.population import check_model
 
         check_model(population, method)
+
+
+def check_tolerance(tolerance: Mapping[Hashable, Tolerance], population: Any) -> None:
+    """Refuse a tolerance with a population that does not take it."""
+    taken = isinstance(population, str) and population in (WEIGHTS, "latent-class")
+    if tolerance and not taken:
+        raise ValueError(
+            "tolerance: only the weights and population='latent-class' take numbers in "
+            "their order; give one of these, or leave it out"
+        )
 
 
 def check_fitted(
@@ -354,10 +379,11 @@ def assess_coded(
     alpha: float,
     intake: Intake | None = None,
     progress: Lines = silent,
+    tolerance: Mapping[Hashable, Tolerance] | None = None,
 ) -> Assessment:
     """Assess records whose columns are coded, see `assess`."""
     progress("counting cells")
-    cells = tabulate_coded(coded, keys, missing, alpha, intake)
+    cells = tabulate_coded(coded, keys, missing, alpha, intake, tolerance)
     model, unique, by_weights = None, None, None
     if _is_weights(population):
         progress(f"computing the risk of {counted(len(cells), 'cell')}")
