@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.threads import in_parts, parts_of, usual_threads
-from riskcore.core.compiled.jit import native
+from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.double_double import dd_add_positive
 from riskcore.data.columns import CodedColumn
 from riskcore.data.count import THREADED, count
@@ -84,7 +84,7 @@ def count_windows(
     """Return the records, and the sum of the weights, in the window of each cell."""
     if not windows.wide:
         return frequency, weight_sum
-    sorted_ = SortedCells.of(codes, levels, windows, frequency)
+    sorted_ = SortedCells.of(codes, levels, windows)
     order = sorted_.order
     f, F = np.empty(len(order), np.int64), np.empty(len(order))
     sums = sorted_.sums(frequency[order], weight_sum[order])
@@ -119,7 +119,6 @@ class SortedCells:
         codes: Sequence[Codes],
         levels: Sequence[int],
         windows: Windows,
-        frequency: Ints,
     ) -> SortedCells:
         """Sort cells by the number whose windows have the fewest cells."""
         found = {key: place for place, key in enumerate(windows.key)}
@@ -158,6 +157,22 @@ class SortedCells:
 
         in_parts(threads, scan, parts_of(K, 8 * threads))
         return f, F
+
+    def distinct(self, begin: Ints, items: Ints, size: int, cells: Ints) -> Ints:
+        """Return the number of distinct items in the windows of some cells.
+
+        The items of cell k, from 0 to before ``size``, are ``items[begin[k]]`` to
+        before ``items[begin[k + 1]]``.
+        """
+        K, numbers = self.code.shape
+        place = np.empty(K, np.int64)
+        place[self.order] = np.arange(K)
+        found = np.empty(len(cells), np.int64)
+        arrays = self.group, self.code, self.low, self.high, self.order
+        at = place[cells]
+        seen = np.full(size, -1, np.int64)
+        count_distinct(*arrays, K, numbers, at, len(cells), begin, items, seen, found)
+        return found
 
 
 def _cells_met(
@@ -216,6 +231,42 @@ def slide(
             F[i], _ = dd_add_positive(stack[at], stack[at + 1], top, rest)
 
 
+@kernel
+def _first(i: int, group: Any, code: Any, low: Any, numbers: int) -> int:
+    """Return the first cell of the window of the first number around a cell.
+
+    Steps that double look for it, then halves of the last one.
+    """
+    step, start = 1, i
+    while (
+        start - step >= 0
+        and group[start - step] == group[i]
+        and (code[(start - step) * numbers] >= low[i * numbers])
+    ):
+        start -= step
+        step *= 2
+    while step > 0:
+        before = start - step
+        if (
+            before >= 0
+            and group[before] == group[i]
+            and (code[before * numbers] >= low[i * numbers])
+        ):
+            start = before
+        step //= 2
+    return start
+
+
+@kernel
+def _inside(k: int, i: int, code: Any, low: Any, high: Any, numbers: int) -> bool:
+    """Return whether a cell is within the other numbers of the window of another."""
+    for j in range(1, numbers):
+        other = code[k * numbers + j]
+        if other < low[i * numbers + j] or other > high[i * numbers + j]:
+            return False
+    return True
+
+
 @native(
     "int64*, int32*, int32*, int32*, int64*, float64*, int64, int64, int64, int64, "
     "int64*, float64*"
@@ -235,28 +286,52 @@ def scan_windows(
     F: Any,
 ) -> None:
     """Sum over windows of several numbers, looking through those of the first."""
-    first = start
     for i in range(start, stop):
         own = i * numbers
-        while (
-            first > 0
-            and group[first - 1] == group[i]
-            and (code[(first - 1) * numbers] >= low[own])
-        ):
-            first -= 1
-        while group[first] != group[i] or code[first * numbers] < low[own]:
-            first += 1
         records, top, rest = 0, 0.0, 0.0
-        k = first
+        k = _first(i, group, code, low, numbers)
         while k < cells and group[k] == group[i] and code[k * numbers] <= high[own]:
-            inside = True
-            for j in range(1, numbers):
-                other = code[k * numbers + j]
-                if other < low[own + j] or other > high[own + j]:
-                    inside = False
-            if inside:
+            if _inside(k, i, code, low, high, numbers):
                 records += frequency[k]
                 top, rest = dd_add_positive(top, rest, weight[k], 0.0)
             k += 1
         f[i] = records
         F[i] = top
+
+
+@native(
+    "int64*, int32*, int32*, int32*, int64*, int64, int64, int64*, int64, int64*, "
+    "int64*, int64*, int64*"
+)
+def count_distinct(
+    group: Any,
+    code: Any,
+    low: Any,
+    high: Any,
+    order: Any,
+    cells: int,
+    numbers: int,
+    at: Any,
+    asked: int,
+    begin: Any,
+    items: Any,
+    seen: Any,
+    found: Any,
+) -> None:
+    """Count the distinct items in some windows; ``seen`` has the last one with each."""
+    for number in range(asked):
+        i = at[number]
+        distinct = 0
+        k = _first(i, group, code, low, numbers)
+        while (
+            k < cells
+            and group[k] == group[i]
+            and (code[k * numbers] <= high[i * numbers])
+        ):
+            if _inside(k, i, code, low, high, numbers):
+                for item in range(begin[order[k]], begin[order[k] + 1]):
+                    if seen[items[item]] != number:
+                        seen[items[item]] = number
+                        distinct += 1
+            k += 1
+        found[number] = distinct
