@@ -1,5 +1,7 @@
 """Ordered keys in latent classes: bands, windows and what a record adds to its own."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -151,10 +153,7 @@ def test_neighbors_merge_until_akaikes_criterion_rises():
         return (some * np.log(some)).sum() - row.sum() * np.log(row.sum() / 2)
 
     while len(rows) > 1:
-        losses = [
-            height(a) + height(b) - height(a + b)
-            for a, b in zip(rows, rows[1:], strict=False)
-        ]
+        losses = [height(a) + height(b) - height(a + b) for a, b in pairwise(rows)]
         i = int(np.argmin(losses))
         if losses[i] > 3.0:
             break
@@ -256,7 +255,9 @@ def test_intervals_need_cells_that_share_nothing():
         lambda: wide.interval(None, lambda prior: prior.records),
         lambda: wide.correctness_interval(100),
     ):
-        with pytest.raises(ValueError, match="age 2, income 10%.*cannot be an interval"):
+        with pytest.raises(
+            ValueError, match=r"age 2, income 10%.*cannot be an interval"
+        ):
             call()
     low, high = narrow.tau_interval()
     assert low <= narrow.tau() <= high
