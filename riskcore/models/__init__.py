@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from riskcore.models.bands import Bands as Bands
     from riskcore.models.cell_model import CellModel as CellModel
     from riskcore.models.cell_model import CellPrior as CellPrior
     from riskcore.models.cell_table import CellTable as CellTable
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from riskcore.models.smoothed_weights import SmoothedWeights as SmoothedWeights
 
 _HOMES = {
-    "Bands": "bands",
     "CellModel": "cell_model",
     "CellPrior": "cell_model",
     "CellTable": "cell_table",

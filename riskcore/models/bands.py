@@ -372,7 +372,8 @@ class BandWindows:
         upto = np.vstack([np.zeros(theta.shape[1]), np.cumsum(theta, axis=0)])
         between = upto[np.maximum(self.last, self.first + 1)] - upto[self.first + 1]
         found: Floats = theta[self.first] * self.first_part[:, np.newaxis]
-        return found + between + theta[self.last] * self.last_part[:, np.newaxis]
+        found += between + theta[self.last] * self.last_part[:, np.newaxis]
+        return found
 
 
 def _codes_of(table: CellTable, band: Sequence[Ints | None]) -> tuple[Ints, ...]:
@@ -429,7 +430,8 @@ def _merged(
     for table, other in zip(tables, others, strict=True):
         np.add.at(table, (code[inside], other[inside]), sample.records[inside])
     free = sum(int((table.sum(axis=0) > 0.0).sum()) - 1 for table in tables)
-    groups = _merge(np.bincount(band, n[:known]), tables, free + _BORDER)
+    size_of = np.bincount(band, n[:known]).astype(np.float64)
+    groups = _merge(size_of, tables, free + _BORDER)
     return np.append(groups[band], groups.max(initial=-1) + 1)[: len(n)]
 
 

@@ -143,8 +143,8 @@ class LatentClass(CellModel):
     Notes
     -----
     Keys with a tolerance are taken in their order: neighboring numbers whose records
-    hardly differ in the other keys have the same classes, see `riskcore.models.Bands`.
-    The pi of a cell is then that of its window.
+    hardly differ in the other keys make a band, within which all classes have them in
+    the same proportions. The pi of a cell is then that of its window.
 
     In `prior`, the pi of a cell comes from the fit without half of one of its own
     records: a record makes its own cell look less rare than it is. So do the other
