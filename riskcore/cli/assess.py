@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import WEIGHTS, AssessSettings
+from riskcore.assessment.settings_table import AUTO, BY_WEIGHTS, AssessSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -152,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
     if options.output is not None:
-        more = [] if asked["population"] == WEIGHTS else [UNIQUE_COLUMN]
+        more = [] if asked["population"] in BY_WEIGHTS else [UNIQUE_COLUMN]
         refuse_taken(source.names, [*RECORD_COLUMNS, *more])
         source = source.with_all_columns()
     weight = source.weight if options.weight is None else options.weight
@@ -202,8 +202,14 @@ def _in_batches(
     """
     from riskcore.data.files import formats
 
-    single = options.household or options.numeric or options.tolerance
-    if single or asked["population"] != WEIGHTS:
+    single = (
+        options.household,
+        options.numeric,
+        options.cluster,
+        options.strata,
+        options.tolerance,
+    )
+    if any(single) or asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None

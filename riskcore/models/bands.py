@@ -31,6 +31,7 @@ from riskcore.models.band_kernels import write_windows
 from riskcore.models.cell_table import CellTable, Rows
 from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints
+from riskcore.models.shrinkage import category_errors
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  # shares of the classes, and theta
@@ -188,6 +189,32 @@ class Bands:
                 share = n[some] / np.bincount(band, n)[band[some]]
                 total += float((n[some] * log(share)).sum())
         return total
+
+    @cached_property
+    def errors(self) -> tuple[Floats, ...]:
+        """By key and category, or window, the relative variance of its share.
+
+        That of a window is as much larger than with independent records as that of
+        the band in its middle.
+        """
+        clusters, n = self.sample.clusters, float(self.table.n)
+        table = self.table
+        if clusters is not None:
+            table = replace(table, clusters=self.clusters(clusters))
+        found = list(category_errors(table))
+        for key, (window, band) in enumerate(
+            zip(self._windows, self.band, strict=True)
+        ):
+            if window is None or band is None:
+                continue
+            size = np.bincount(table.codes[key], table.records, table.levels[key])
+            alone = (1.0 - size / n) / size
+            more = np.divide(
+                found[key], alone, out=np.ones(len(size)), where=alone > 0.0
+            )
+            x = np.maximum(window.records, 1.0)
+            found[key] = more[band] * (1.0 - x / n) / x
+        return tuple(found)
 
     def window_mixture(self, mixture: Pair) -> Pair:
         """Return shares, and the share of each window in each class.

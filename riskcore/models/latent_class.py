@@ -41,8 +41,9 @@ from riskcore.models.mixture import (
     write_rows,
     write_without,
 )
-from riskcore.models.overdispersion import Overdispersion, kind_of
+from riskcore.models.overdispersion import Overdispersion, kind_of, part_of
 from riskcore.models.own_cluster import probability_without_cluster
+from riskcore.models.shrinkage import category_errors, error_of, pull, true_spread
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT
 from riskcore.models.window_overdispersion import fit_in_windows
@@ -139,6 +140,8 @@ class LatentClass(CellModel):
         In the fits of the jackknife, the number of records left out of each cell.
     bands : Bands or None
         The bands of keys whose numbers have an order, if the sample has a tolerance.
+    errors : tuple of float64 ndarray
+        By key and category the relative variance of its share.
 
     Notes
     -----
@@ -149,6 +152,7 @@ class LatentClass(CellModel):
     In `prior`, the pi of a cell comes from the fit without half of one of its own
     records: a record makes its own cell look less rare than it is. So do the other
     records of its cluster: of a sample of clusters half of the own cluster is left out.
+    And pi is pulled together by as much as its error spreads it.
 
     Examples
     --------
@@ -174,6 +178,7 @@ class LatentClass(CellModel):
     own: float = OWN
     left_out: Ints | None = None
     bands: Bands | None = None
+    errors: tuple[Floats, ...] = ()
 
     @classmethod
     def fit(
@@ -294,6 +299,7 @@ class LatentClass(CellModel):
             parameters=parameters(fitted, len(found.mixture.share)),
             converged=found.converged,
             reason="" if found.converged else _unfinished(found),
+            errors=category_errors(table) if bands is None else bands.errors,
         )
         return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
@@ -343,6 +349,18 @@ class LatentClass(CellModel):
         known = np.flatnonzero(place >= 0)
         found[known] = self._prior_probability_of(place[known])
         return found
+
+    def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
+        sample, expected = self.sample, self.n * pi
+        if not self.errors:
+            return expected
+        cells = part_of(sample.records, "power")
+        of_part = pi[cells] if table is sample else self._prior_probability_of(cells)
+        part = sample.some(cells)
+        spread = true_spread(of_part, error_of(part, self.errors), part.records)
+        error = error_of(table, self.errors)
+        shrunk: Floats = expected * pull(expected * others, error, spread)
+        return shrunk
 
     def _prior_probability_of(self, cells: Ints) -> Floats:
         sample = self.sample
