@@ -75,6 +75,12 @@ KINDS = {
     "census, age 0": (census, CENSUS, {"AGE": 0}, "simple"),
     "census, age 2": (census, CENSUS, {"AGE": 2}, "simple"),
     "census, age 2, strata and noise": (census, CENSUS, {"AGE": 2}, NOISE),
+    "census, age without order, households": (
+        census,
+        [*CENSUS, "AGE"],
+        None,
+        HOUSEHOLDS,
+    ),
     "census, age 2, households": (census, CENSUS, {"AGE": 2}, HOUSEHOLDS),
     "census, age 2, areas": (census, CENSUS, {"AGE": 2}, AREAS),
     "heaps, age without order": (rounded_census, [*CENSUS, "AGE"], None, "simple"),

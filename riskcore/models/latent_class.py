@@ -241,8 +241,7 @@ class LatentClass(CellModel):
         Every theta_cj has a prior of one record, spread over the categories as in the
         whole sample; each step raises the likelihood times this prior. So no theta is 0
         if the category occurs, and no cell of such categories is impossible: there are
-        no structural zeros. The AIC counts all parameters; with keys in bands it is
-        corrected for small samples (Hurvich and Tsai 1989). The path ends after three
+        no structural zeros. The AIC counts all parameters. The path ends after three
         numbers of classes in turn without a smaller AIC.
         """
         table = CellTable.of(
@@ -278,9 +277,7 @@ class LatentClass(CellModel):
         if classes is None:
             part = some_records(fitted, selection)
             selected_on = part.n
-            path, begin = _path(
-                Sample.of(part, threads), most_classes, starts, small=bands is not None
-            )
+            path, begin = _path(Sample.of(part, threads), most_classes, starts)
             whole = Sample.of(fitted, threads)
             begin = _widened(whole, begin, part.n)
         else:
@@ -746,20 +743,9 @@ def some_records(table: CellTable, number: int) -> CellTable:
 
 
 def _path(
-    sample: Sample, most: int, starts: int | None, *, small: bool = False
+    sample: Sample, most: int, starts: int | None
 ) -> tuple[tuple[Step, ...], Mixture]:
-    """Fit 1, 2, 3, ... classes; return the path and the fit with the smallest AIC.
-
-    With ``small`` the AIC is corrected for small samples.
-    """
-
-    def criterion(step: Step) -> float:
-        spare = sample.table.n - step.parameters - 1
-        if not small:
-            return step.aic
-        more = 2.0 * step.parameters * (step.parameters + 1)
-        return step.aic + more / spare if spare > 0 else math.inf
-
+    """Fit 1, 2, 3, ... classes; return the path and the fit with the smallest AIC."""
     path: list[Step] = []
     best: Mixture | None = None
     before: Mixture | None = None
@@ -777,7 +763,7 @@ def _path(
             )
         )
         before = found.mixture
-        smallest = min(path, key=criterion)
+        smallest = min(path, key=lambda step: step.aic)
         if best is None or smallest is path[-1]:
             best = found.mixture
         if classes - smallest.classes >= PATIENCE:

@@ -138,6 +138,25 @@ def test_the_model_is_that_of_the_tabulation():
     )
 
 
+def test_the_model_stands_beside_the_weights():
+    rng = np.random.default_rng(3)
+    n = 400
+    data = {"sex": rng.integers(0, 2, n), "job": rng.integers(0, 12, n)}
+    data |= {"income": np.round(rng.lognormal(8, 0.7, n)), "w": np.full(n, 30.0)}
+    keys, tolerance = ["sex", "job", "income"], {"income": "2%"}
+    both = riskcore.assess(data, keys, "w", tolerance=tolerance)
+    one = riskcore.assess(
+        data, keys, "w", tolerance=tolerance, population="latent-class"
+    )
+    assert np.array_equal(both.by_model.individual_risk, one.individual_risk)
+    told = both.figures["by_model"]
+    assert told["expected_reidentifications_interval"] is None
+    assert told["expected_reidentifications"] == one.expected_reidentifications
+    assert "by the latent-class model" in both.summary()
+    auto = riskcore.assess(data, keys, "w", tolerance=tolerance, population="auto")
+    assert np.array_equal(auto.individual_risk, one.individual_risk)
+
+
 def test_protect_refuses_a_tolerance():
     with pytest.raises(ValueError, match=r"riskcore\.assess of the protected file"):
         riskcore.protect(DATA, ["sex"], "w", threshold=0.1, tolerance={"age": 2})

@@ -330,18 +330,3 @@ def test_clusters_leave_out_half_of_their_records():
     without = LatentClass.fit(CellTable.of(twins, KEYS, tolerance=TOLERANCE), classes=3)
     lower = of_pairs._prior_probability(paired) < without._prior_probability(paired)
     assert lower.all()
-
-
-def test_few_records_get_few_classes():
-    """The criterion of the path is corrected: 2k(k+1)/(n-k-1) more than the AIC."""
-    keys = ["province", "SEX", "MARSTAT", "EDUCATION", "AGE"]
-    sample = {key: values[::80] for key, values in population().items()}
-    n = len(sample["AGE"])
-    fit = LatentClass.fit(CellTable.of(sample, keys, tolerance={"AGE": 2}))
-    corrected = [
-        step.aic
-        + 2 * step.parameters * (step.parameters + 1) / (n - step.parameters - 1)
-        for step in fit.path
-    ]
-    assert fit.classes == 1 + int(np.argmin(corrected))
-    assert fit.classes < 1 + int(np.argmin([step.aic for step in fit.path]))
