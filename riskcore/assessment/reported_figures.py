@@ -372,9 +372,7 @@ FIGURES = (
         "missing", lambda _, figures, __: missing_rule(figures),
         {"text": "missing keys"},
     ),
-    Figure("tolerance", _tolerances, {
-        "text": "tolerance", "page": "Tolerance", "notebook": "tolerance",
-    }),
+    Figure("tolerance", _tolerances, {"text": "tolerance", "notebook": "tolerance"}),
     Figure("population", _population, {
         "text": "population", "page": "Population, by weights or counted",
     }),

@@ -7,6 +7,7 @@ import pytest
 
 import riskcore
 from riskcore.models import LatentClass, LogLinear
+from riskcore.page import page, public_page
 
 DATA = {
     "sex": ["f", "m", "f", "m", "f"],
@@ -67,6 +68,12 @@ def test_the_summary_names_the_tolerance():
     assert "tolerance                    age 2, income 5%" in found.summary()
     assert found.figures["tolerance"] == {"age": "2", "income": "5%"}
     assert "tolerance" not in riskcore.assess(DATA, KEYS, "w").figures
+
+
+def test_reports_name_the_tolerance():
+    for text in (page(assess(), title="Risk"), public_page(assess())):
+        assert "tolerance" in text
+        assert "age 2, income 5%" in text
 
 
 def test_files_and_the_command(tmp_path, run):
