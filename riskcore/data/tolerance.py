@@ -79,6 +79,21 @@ class Tolerance:
             )
         return cls(float(share), relative=True)
 
+    def reach(self, values: Numbers) -> Numbers:
+        """Return how far from each number others match.
+
+        Parameters
+        ----------
+        values : float64 ndarray, shape (L,)
+
+        Returns
+        -------
+        float64 ndarray, shape (L,)
+        """
+        if self.relative:
+            return np.asarray(self.amount * np.abs(values))
+        return np.full(len(values), self.amount)
+
     def windows(self, values: Numbers) -> tuple[Places, Places]:
         """Return the first and the last of the values that match each of them.
 
@@ -94,7 +109,7 @@ class Tolerance:
             rounding error is within it: 1.1 is within 0.1 of 1.
         """
         own = np.arange(len(values))
-        reach = self.amount * np.abs(values) if self.relative else self.amount
+        reach = self.reach(values)
         reach = np.where(reach > 0.0, reach + _ROUNDING * (reach + abs(values)), 0.0)
         low = np.searchsorted(values, values - reach)
         high = np.searchsorted(values, values + reach, "right") - 1

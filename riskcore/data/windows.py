@@ -40,23 +40,26 @@ class Windows:
     key: tuple[int, ...]  # positions of the keys that have a tolerance
     low: tuple[Ints, ...]  # of each of them the first code that matches each code
     high: tuple[Ints, ...]  # and the last one, each shape (levels,)
+    values: tuple[Floats, ...] = ()  # the numbers themselves, without missing ones
 
     @classmethod
     def of(
         cls, columns: Sequence[CodedColumn], tolerance: Mapping[Hashable, Tolerance]
     ) -> Windows:
         """Return the windows of coded columns."""
-        places, low, high = [], [], []
+        places, low, high, numbers = [], [], [], []
         for place, column in enumerate(columns):
             if column.name not in tolerance:
                 continue
-            first, last = tolerance[column.name].windows(values_of(column))
+            numbers.append(values_of(column))
+            first, last = tolerance[column.name].windows(numbers[-1])
             if column.missing:
                 first, last = (np.append(x, len(x)) for x in (first, last))
             places.append(place)
             low.append(first)
             high.append(last)
-        return cls(dict(tolerance), tuple(places), tuple(low), tuple(high))
+        ranges = tuple(places), tuple(low), tuple(high), tuple(numbers)
+        return cls(dict(tolerance), *ranges)
 
     @property
     def wide(self) -> bool:

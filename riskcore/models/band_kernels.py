@@ -11,7 +11,7 @@ from riskcore.models.mixture import _joint
 
 @native(
     "int32*, int32*, float64*, int64, int64, int64, int64, float64*, float64*, "
-    "float64*, float64*, float64*, float64*, float64, float64, float64*"
+    "float64*, float64*, float64*, float64*, float64*, float64, float64, float64*"
 )
 def write_windows(
     at: Any,
@@ -27,6 +27,7 @@ def write_windows(
     inside: Any,
     records: Any,
     least: Any,
+    smooth: Any,
     n: float,
     pseudo: float,
     probability: Any,
@@ -36,7 +37,8 @@ def write_windows(
     ``at`` has the rows of a cell in ``window``, ``inside`` and ``least``, ``of`` those
     of its bands in ``theta`` and ``records``. Of the record's part, the share
     ``inside`` of the band is taken off by the chance that it is in the class, the rest
-    by the share of the class in the band, which is that of its number.
+    by the share of the class in the band, which is that of its number. Then ``smooth``
+    makes of the records of the window what is expected there.
     """
     joint = stack()
     for k in range(start, stop):
@@ -52,7 +54,7 @@ def write_windows(
                 whole = size + pseudo
                 common = part[k] * whole * theta[band * classes + c] / records[band]
                 own = inside[row] * gone + (1.0 - inside[row]) * common
-                seen = window[row * classes + c] * whole - own
-                one *= max(seen, pseudo * least[row]) * inverse
+                seen = max(window[row * classes + c] * whole - own, pseudo * least[row])
+                one *= seen * (smooth[row] if part[k] > 0.0 else 1.0) * inverse
             pi += one
         probability[k] = pi

@@ -32,6 +32,7 @@ from riskcore.models.cell_table import CellTable, Rows
 from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints
 from riskcore.models.shrinkage import category_errors
+from riskcore.models.window_margins import Margin, margin_of
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  # shares of the classes, and theta
@@ -212,8 +213,10 @@ class Bands:
             more = np.divide(
                 found[key], alone, out=np.ones(len(size)), where=alone > 0.0
             )
-            x = np.maximum(window.records, 1.0)
-            found[key] = more[band] * (1.0 - x / n) / x
+            error = 1.0 / np.maximum(window.records, 1.0)
+            if (margin := self._margins[key]) is not None:
+                error[: len(margin.error)] = margin.error
+            found[key] = more[band] * (1.0 - window.records / n) * error
         return tuple(found)
 
     def window_mixture(self, mixture: Pair) -> Pair:
@@ -266,7 +269,7 @@ class Bands:
         window = np.ascontiguousarray(self.window_mixture(mixture)[1])
         at, of = self.sample.positions[cells], self.table.positions[self.place[cells]]
         at, of = np.ascontiguousarray(at), np.ascontiguousarray(of)
-        inside, least = self._inside, self._least
+        inside, least, smooth = self._inside, self._least, self._smooth
         records = np.maximum(self.table.counts, 1.0)
         keys, classes, found = len(self.band), len(share), np.empty(len(cells))
 
@@ -285,6 +288,7 @@ class Bands:
                 inside,
                 records,
                 least,
+                smooth,
                 float(n),
                 pseudo,
                 found,
@@ -310,6 +314,38 @@ class Bands:
         """Return the share of its own band that each window has; 1 for other keys."""
         pairs = zip(self._windows, self.sample.levels, strict=True)
         return np.concatenate([np.ones(n) if w is None else w.own for w, n in pairs])
+
+    @cached_property
+    def _margins(self) -> tuple[Margin | None, ...]:
+        """Return what the windows of each key expect besides their own record."""
+        assert self.sample.matching is not None
+        windows = self.sample.matching.windows
+        found: list[Margin | None] = [None] * len(self.band)
+        for key, values in zip(windows.key, windows.values, strict=True):
+            n = self.counts[key]
+            assert n is not None
+            if len(values) > 1:
+                reach = windows.tolerance[self.sample.keys[key]].reach(values)
+                found[key] = margin_of(values, reach, n[: len(values)])
+        return tuple(found)
+
+    @cached_property
+    def _smooth(self) -> Floats:
+        """Return the factors that smooth windows; 1 where there is nothing to smooth.
+
+        They take the place of the records inside, less half of the own one, as far as
+        the window is not the whole band.
+        """
+        found = np.ones(self.sample.starts[-1])
+        places = zip(self._margins, self._windows, self.sample.starts, strict=False)
+        for margin, window, start in places:
+            if margin is not None and window is not None:
+                size = len(margin.others)
+                count = np.maximum(window.records[:size] - 0.5, 0.5)
+                smooth = (margin.others + 0.5 * margin.own) / count - 1.0
+                rest = 1.0 - window.own[:size]
+                found[start : start + size] += rest * smooth
+        return found
 
     @cached_property
     def _least(self) -> Floats:
