@@ -12,6 +12,7 @@ likelihood, too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,8 +59,7 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
     inside = line.records(values - half, values + half) - 1.0
     some = _some(len(values))
     best, height = None, -np.inf
-    for least in _RINGS:
-        ring, share = line.rings(least)
+    for ring, share in line.rings(_RINGS):
         mean = ring * share
         mean *= (n * inside).sum() / (n * mean).sum() if inside.any() else 1.0
         heights = [_height(inside[some], mean[some], s, n[some]) for s in _SHAPES]
@@ -87,29 +87,32 @@ class _Line(NamedTuple):
         last = np.searchsorted(self.values, high, "right")
         return self.before[np.maximum(last, first)] - self.before[first]
 
-    def rings(self, least: float) -> tuple[Floats, Floats]:
+    def rings(self, least: Sequence[float]) -> list[tuple[Floats, Floats]]:
         """Return the records of the ring of each window, and the window's share of it.
 
         Rings are as wide as the window on both sides, twice, four times, ..., until
-        they have ``least`` records. They end where the numbers do.
+        they have ``least`` records, for each of these numbers, which rise. They end
+        where the numbers do.
         """
         v, half = self.values, self.half
-        inside = self.records(v - half, v + half)
         end = v[0] - half[0], v[-1] + half[-1]
-        found, width = np.zeros(len(v)), np.full(len(v), np.inf)
-        open_, far = np.ones(len(v), np.bool_), 2.0 * half
+        found = [(np.zeros(len(v)), np.ones(len(v))) for _ in least]
+        inside = self.records(v - half, v + half)
+        open_, far = np.arange(len(v)), 2.0 * half
         for _ in range(_DOUBLINGS):
-            low = np.maximum(v - half - far, end[0])
-            high = np.minimum(v + half + far, end[1])
-            ring = self.records(low, high) - inside
-            size = np.maximum(high - low - 2.0 * half, 0.0)
-            found, width = np.where(open_, ring, found), np.where(open_, size, width)
-            open_ &= (ring < least) & ((low > end[0]) | (high < end[1]))
-            if not open_.any():
+            low = np.maximum((v - half - far)[open_], end[0])
+            high = np.minimum((v + half + far)[open_], end[1])
+            ring = self.records(low, high) - inside[open_]
+            width, own = high - low - 2.0 * half[open_], 2.0 * half[open_]
+            share = np.divide(own, width, out=np.ones(len(own)), where=width > own)
+            whole = (low <= end[0]) & (high >= end[1])
+            for number, (records, shares) in zip(least, found, strict=True):
+                few = records[open_] < number
+                records[open_[few]], shares[open_[few]] = ring[few], share[few]
+            open_, far = open_[(ring < least[-1]) & ~whole], 2.0 * far
+            if not len(open_):
                 break
-            far *= 2.0
-        share = np.divide(2.0 * half, width, out=np.ones(len(v)), where=width > 0.0)
-        return found + _EMPTY, np.minimum(share, 1.0)
+        return [(records + _EMPTY, shares) for records, shares in found]
 
 
 def _some(levels: int) -> Ints:

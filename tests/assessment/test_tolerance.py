@@ -7,7 +7,7 @@ import pytest
 
 import riskcore
 from riskcore.models import LatentClass, LogLinear
-from riskcore.page import page, public_page
+from riskcore.page import public_page
 
 DATA = {
     "sex": ["f", "m", "f", "m", "f"],
@@ -70,8 +70,9 @@ def test_the_summary_names_the_tolerance():
     assert "tolerance" not in riskcore.assess(DATA, KEYS, "w").figures
 
 
-def test_reports_name_the_tolerance():
-    for text in (page(assess(), title="Risk"), public_page(assess())):
+def test_reports_name_the_tolerance(tmp_path):
+    assess().report(tmp_path / "report.html")
+    for text in ((tmp_path / "report.html").read_text(), public_page(assess())):
         assert "tolerance" in text
         assert "age 2, income 5%" in text
 
