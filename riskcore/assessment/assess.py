@@ -13,6 +13,7 @@ from riskcore.assessment.exact_matches import code_numbers, exact_matches
 from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
 from riskcore.assessment.settings_table import WEIGHTS, AssessSettings, Method
+from riskcore.assessment.waves import assess_waves, waves_of
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -107,6 +108,19 @@ def assess(
         Columns of numbers that an intruder may know, too, such as income: how many
         records are alone by each one, by all, and by all with the keys, see
         ``Assessment.numeric``. A missing number is a value of its own.
+    person : column name, optional
+        For a panel, a file with one record for each person and wave: the id of the
+        person, of any type and in any order. The risk is then that of persons of whom
+        an intruder knows the keys in several waves, see `WaveAssessment`.
+    wave : column name, optional
+        For a panel, the wave of each record, such as the year; at most 64 waves.
+    known_waves : int, optional
+        How many waves of a person the intruder knows; by default all waves in which the
+        person took part. Of a person who took part in fewer, all are known.
+    wave_choice : {"average", "worst"}
+        Which waves are known: as many at random, for the mean of the risk over all
+        choices of the person's waves (default), or for each person the choice with the
+        largest risk.
     reading : Reading, optional
         How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
         missing codes, metadata.
@@ -116,7 +130,8 @@ def assess(
     Returns
     -------
     Assessment
-        With ``level="household"`` a `HouseholdAssessment`.
+        With ``level="household"`` a `HouseholdAssessment`, with ``person`` and ``wave``
+        a `WaveAssessment`.
 
     Warns
     -----
@@ -135,8 +150,8 @@ def assess(
         If a column does not exist.
     TypeError
         If a column has an unusable type, such as text weights or unordered keys; or if
-        ``household``, ``cluster`` or ``numeric`` is given for data on an engine; or if
-        a numeric column does not hold numbers.
+        ``household``, ``cluster``, ``numeric`` or ``person`` is given for data on an
+        engine; or if a numeric column does not hold numbers.
     ValueError
         With ``level="household"``, if ``household`` is not given, ``numeric`` is given,
         or members of a household differ in a key or the weight. If the method is
@@ -146,14 +161,21 @@ def assess(
         not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
         which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
         given without a model to fit; clusters or strata are missing; all records are in
-        one cluster; or a cluster has records in several strata. The message names the
-        column and the number of records.
+        one cluster; or a cluster has records in several strata. If ``person`` or
+        ``wave`` is given without the other, or ``known_waves`` without them or above
+        the number of waves; if they are combined with ``household``, ``level``,
+        ``numeric``, ``cluster``, ``strata`` or ``alpha``; or if a person has several
+        records in a wave. The message names the column and the number of records.
     OSError
         If the file cannot be read.
 
     Notes
     -----
     CASC (2004) deliverable 1.2-D3, sections 3 to 5.
+
+    In a panel, others match a person in a choice of waves if they have equal keys in
+    all its waves. Somebody without a record in one of them does not match, which is the
+    careful side. The weight of a person is the mean over the person's records.
 
     Examples
     --------
@@ -184,6 +206,11 @@ def assess(
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
+    waves = waves_of(asked, household)
+    if waves is not None:
+        if source.path is not None:
+            say(f"reading {source.path}")
+        return assess_waves(source, keys, weight, waves, asked, say)  # type: ignore[return-value]
     strata = check_design(keys, cluster, asked["strata"], household, weight)
     check_fitted(population, cluster, strata)
     check_numeric(numeric, keys, weight, household)

@@ -9,6 +9,7 @@ walk: deep levels of the tree hold few persons.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Groups(NamedTuple):
         shares = [len(self.persons) * k // threads for k in range(1, threads)]
         inner = np.searchsorted(self.begin[:-1], shares).tolist()
         ends = [0, *inner, len(self.begin) - 1]
-        return list(zip(ends[:-1], ends[1:], strict=True))
+        return list(itertools.pairwise(ends))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

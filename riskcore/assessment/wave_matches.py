@@ -1,0 +1,131 @@
+"""The risk of persons over choices of waves if missing keys match any value.
+
+Persons then are not in groups, and each choice of waves is counted by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.cell_risk import Risks, risk_of
+from riskcore.assessment.settings_table import Method
+from riskcore.assessment.wave_choices import WaveRisks, choices_of, needed_waves
+from riskcore.common.progress import Lines
+from riskcore.core.special.floats import two_sum
+from riskcore.data.cells import cells_of
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import CodedColumn
+from riskcore.data.panel import Panel
+
+Numbers = NDArray[np.int64]
+
+
+class Choice(NamedTuple):
+    """A choice of waves.
+
+    Attributes
+    ----------
+    waves : tuple of int
+    candidates : int64 ndarray
+        The persons with a record in each of its waves, rising.
+    concerned : ndarray of bool, shape of ``candidates``
+        Whether the choice is one of the person's own.
+    """
+
+    waves: tuple[int, ...]
+    candidates: Numbers
+    concerned: NDArray[np.bool_]
+
+
+def each_choice(panel: Panel, known: int | None) -> Iterator[Choice]:
+    """Yield the choices that at least one person has, in a fixed order."""
+    need, taken = needed_waves(panel, known), panel.taken
+    numbers = range(len(panel.waves))
+    most = len(panel.waves) if known is None else known
+    short = set(taken[need < most].tolist())
+    kinds = [
+        *(sum(1 << w for w in waves) for waves in combinations(numbers, most)),
+        *sorted(short),
+    ]
+    for kind in kinds:
+        bits = np.uint64(kind)
+        candidates = np.flatnonzero((taken & bits) == bits)
+        waves = tuple(w for w in numbers if kind >> w & 1)
+        concerned = need[candidates] == len(waves)
+        if concerned.any():
+            yield Choice(waves, candidates, concerned)
+
+
+def rows_of(panel: Panel) -> Numbers:
+    """Return the record of each person in each wave, shape (T, P); -1 without one."""
+    rows = np.full(panel.code.shape, -1, np.int64)
+    rows[panel.wave, panel.person] = np.arange(len(panel.person))
+    return rows
+
+
+def histories(
+    records: CodedRecords, panel: Panel, rows: Numbers, choice: Choice
+) -> CodedRecords:
+    """Return persons as records: a column for each key in each wave of a choice."""
+    columns = {
+        (wave, name): _some(column, rows[wave, choice.candidates], (wave, name))
+        for wave in choice.waves
+        for name, column in records.columns.items()
+    }
+    weight = panel.weight[choice.candidates]
+    return CodedRecords(len(choice.candidates), columns, records.weight, weight)
+
+
+def _some(column: CodedColumn, rows: Numbers, name: tuple[int, object]) -> CodedColumn:
+    """Return some records of a column, under another name."""
+    codes = column.codes[rows]
+    missing = int(np.count_nonzero(codes == len(column.labels)))
+    return replace(column, name=name, codes=codes, missing=missing)
+
+
+def wave_matches(
+    records: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    missing: str,
+    method: Method,
+    progress: Lines,
+) -> WaveRisks:
+    """Return the risk of each person over all choices of their waves."""
+    persons = len(panel)
+    unique, least = np.zeros(persons, np.int64), persons
+    highs, lows, largest = (np.zeros(persons) for _ in range(3))
+    rows = rows_of(panel)
+    for choice in each_choice(panel, known):
+        progress(f"matching persons in waves {_listed(panel, choice.waves)}")
+        f, risk = _matched(histories(records, panel, rows, choice), missing, method)
+        f, risk = f[choice.concerned], risk[choice.concerned]
+        its = choice.candidates[choice.concerned]
+        unique[its] += f == 1.0
+        highs[its], errors = two_sum(highs[its], risk)
+        lows[its] += errors
+        largest[its] = np.maximum(largest[its], risk)
+        least = min(least, int(f.min()))
+    choices = choices_of(panel, known)
+    average = np.minimum((highs + lows) / choices, 1.0)
+    return WaveRisks(choices, unique, average, largest, least)
+
+
+def _matched(
+    table: CodedRecords, missing: str, method: Method
+) -> tuple[NDArray[np.float64], Risks]:
+    """Return f and the risk of each person of a table."""
+    keys: Sequence[object] = list(table.columns)
+    cells = cells_of(table, keys, missing, 1.0)
+    risk = risk_of(method, cells.sample_frequency, cells.population_frequency)
+    return cells.sample_frequency.astype(np.float64)[cells.inverse], risk[cells.inverse]
+
+
+def _listed(panel: Panel, waves: Sequence[int]) -> str:
+    return ", ".join(str(panel.waves[w]) for w in waves)

@@ -1,0 +1,641 @@
+"""Panel files: the risk of persons of whom an intruder knows the keys in some waves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.cell_risk import (
+    Mask,
+    PopulationBelowSample,
+    Risks,
+)
+from riskcore.assessment.reported_figures import METHOD_NAMES
+from riskcore.assessment.settings_table import WEIGHTS, Method
+from riskcore.assessment.wave_choices import (
+    WaveRisks,
+    refuse_too_many,
+    wave_risks,
+)
+from riskcore.assessment.wave_matches import wave_matches
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.warn import warn
+from riskcore.common.words import counted, on_one_line, printable
+from riskcore.core.risk.file_risk import as_threshold
+from riskcore.core.risk.threshold import RiskDistribution
+from riskcore.data.cells import refuse_missing, refuse_taken, with_results
+from riskcore.data.coded import CodedRecords
+from riskcore.data.doubtful import doubtful_codes
+from riskcore.data.engines.registry import engine_of
+from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.panel import Panel
+from riskcore.data.source import Source
+from riskcore.data.wildcard import WILDCARDS
+
+RECORD_COLUMNS = ("individual_risk", "unique_share")
+THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+# With at most so many persons times sets of waves, a summary has a table by the number
+# of known waves.
+_TABLED = 1 << 24
+
+
+class Waves(NamedTuple):
+    """The columns of a panel, and what an intruder knows of it."""
+
+    person: Hashable
+    wave: Hashable
+    known: int | None
+    choice: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WaveAssessment(OnASheet):
+    """The risk of the persons of a panel, over the waves that an intruder may know.
+
+    Made by `riskcore.assess` with ``person`` and ``wave``.
+
+    Attributes
+    ----------
+    data : frame or mapping
+        The records as given (from a path: the columns that were read).
+    keys : tuple of hashable
+        Names of the key variables.
+    coded : CodedRecords
+        The keys of the records as codes.
+    panel : Panel
+        The persons, and their cells in each wave.
+    risks : WaveRisks
+        The risk of each person, average and largest, and in how many choices of waves
+        the person is unique.
+    method : str
+        The method of the individual risk.
+    missing : str
+        The rule for missing key values.
+    known_waves : int or None
+        How many waves of a person the intruder knows; None for all.
+    wave_choice : str
+        Whether ``person_risk`` is of the "average" choice of waves, or of the "worst".
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {
+    ...     "id": [1, 1, 2, 2, 3, 3],
+    ...     "year": [2020, 2021, 2020, 2021, 2020, 2021],
+    ...     "job": ["a", "a", "a", "b", "a", "b"],
+    ... }
+    >>> found = riskcore.assess(
+    ...     data, ["job"], person="id", wave="year", sampling_fraction=0.1
+    ... )
+    >>> found
+    <WaveAssessment: 3 persons in 2 waves, all known, ...>
+    >>> found.person_risk.round(4)
+    array([0.2558, 0.0827, 0.0827])
+    >>> found.unsafe(0.2), found.unsafe_count(0.2)
+    (array([ True,  True, False, False, False, False]), 1)
+    >>> [row["known_waves"] for row in found.by_known_waves()]
+    [1, 2]
+    """
+
+    data: Any
+    keys: tuple[Hashable, ...]
+    coded: CodedRecords
+    panel: Panel
+    risks: WaveRisks
+    method: Method
+    missing: str
+    known_waves: int | None = None
+    wave_choice: str = "average"
+
+    @property
+    def persons(self) -> int:
+        """Number of persons."""
+        return len(self.panel)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.panel.person)
+
+    @property
+    def waves(self) -> NDArray[Any]:
+        """The waves, in sorted order."""
+        return self.panel.waves
+
+    @property
+    def person_risk(self) -> Risks:
+        """Individual risk of each person, shape (P,), in the order of first records."""
+        average = self.wave_choice == "average"
+        risk = self.risks.average if average else self.risks.largest
+        return risk[self._order]
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The persons of the panel in the order of their first records."""
+        first = np.unique(self.panel.person, return_index=True)[1]
+        return np.argsort(first)
+
+    @property
+    def individual_risk(self) -> Risks:
+        """Risk of the person of each record, in input order, shape (n,)."""
+        average = self.wave_choice == "average"
+        risk = self.risks.average if average else self.risks.largest
+        return risk[self.panel.person]
+
+    @property
+    def unique_share(self) -> Risks:
+        """Share of the choices of waves in which a person is unique, shape (n,)."""
+        return (self.risks.unique / self.risks.choices)[self.panel.person]
+
+    @cached_property
+    def distribution(self) -> RiskDistribution:
+        """The distribution of the individual risk over persons, for thresholds."""
+        return RiskDistribution(self.person_risk)
+
+    @property
+    def expected_reidentifications(self) -> float:
+        """The sum of the risks of the persons, correctly rounded."""
+        return self.distribution.expected_reidentifications
+
+    @property
+    def reidentification_rate(self) -> float:
+        """The mean risk of the persons."""
+        return self.distribution.reidentification_rate
+
+    @property
+    def max_risk(self) -> float:
+        """The largest risk of a person."""
+        return self.distribution.max_risk
+
+    @property
+    def k_anonymity(self) -> int:
+        """The smallest number of persons with equal keys, in any choice of waves."""
+        return self.risks.k
+
+    @property
+    def expected_uniques(self) -> float:
+        """The number of persons who are unique, in the mean over choices of waves."""
+        return math.fsum((self.risks.unique / self.risks.choices).tolist())
+
+    def risk_threshold(
+        self, *, rate: float | None = None, unsafe: int | None = None
+    ) -> float:
+        """Return the risk threshold for a rate or a number of unsafe persons.
+
+        Parameters
+        ----------
+        rate : float
+            Re-identification rate to keep, a fraction.
+        unsafe : int
+            Number of persons that may be unsafe.
+
+        Returns
+        -------
+        float
+            See `Assessment.risk_threshold`.
+
+        Raises
+        ------
+        TypeError
+            If not exactly one target is given, or the number is not whole.
+        ValueError
+            If the rate is not in [0, 1], or the number not from 0 to that of persons.
+        """
+        if (rate is None) == (unsafe is None):
+            raise TypeError("give either rate= or unsafe=")
+        if rate is not None:
+            return self.distribution.threshold_for_rate(rate)
+        assert unsafe is not None
+        unsafe = arguments.whole_from("unsafe", unsafe, 0, self.persons)
+        return self.distribution.threshold_for_unsafe(unsafe)
+
+    def unsafe(self, threshold: float) -> Mask:
+        """Return a mask of the records of persons with a risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If the threshold is nan or negative.
+        """
+        return self.individual_risk >= as_threshold(threshold)
+
+    def unsafe_count(self, threshold: float) -> int:
+        """Return the number of persons with a risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        int
+        """
+        return self.distribution.unsafe_count(threshold)
+
+    @property
+    def records(self) -> Any:
+        """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
+
+        ``individual_risk`` is the risk of the record's person, ``unique_share`` the
+        share of choices of waves in which the person is unique.
+
+        Raises
+        ------
+        ValueError
+            If the data already have a column of one of these names, ignoring case.
+        """
+        found = (self.individual_risk, self.unique_share)
+        return with_results(self.data, dict(zip(RECORD_COLUMNS, found, strict=True)))
+
+    def by_known_waves(self) -> list[dict[str, Any]]:
+        """Return the risk of the file for each number of known waves, by the weights.
+
+        Returns
+        -------
+        list of dict
+            ``known_waves`` from 1 to the number of waves, and then
+            ``expected_reidentifications``, ``reidentification_rate`` and
+            ``persons_unique`` in the mean over choices.
+
+        Raises
+        ------
+        ValueError
+            If a number of known waves has too many choices.
+        """
+        rows = []
+        for known in range(1, len(self.waves) + 1):
+            refuse_too_many(self.panel, known)
+            risks = _risks_of(
+                self.coded, self.panel, known, self.missing, self.method, silent
+            )
+            average = self.wave_choice == "average"
+            total = math.fsum((risks.average if average else risks.largest).tolist())
+            rows.append(
+                {
+                    "known_waves": known,
+                    "expected_reidentifications": total,
+                    "reidentification_rate": total / self.persons,
+                    "persons_unique": math.fsum(
+                        (risks.unique / risks.choices).tolist()
+                    ),
+                }
+            )
+        return rows
+
+    def to_dict(
+        self,
+        *,
+        thresholds: Sequence[float] = (),
+        rate: float | None = None,
+        unsafe: int | None = None,
+    ) -> dict[str, Any]:
+        """Return the figures of the file as plain data for JSON.
+
+        Parameters
+        ----------
+        thresholds : sequence of float, optional
+            Risks at which to count the unsafe persons; by default 0.1 to 0.001.
+        rate : float, optional
+            Re-identification rate, a fraction, for which to give the risk threshold.
+        unsafe : int, optional
+            Number of unsafe persons for which to give the risk threshold.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        ValueError
+            If a threshold or the rate is invalid.
+        """
+        risks = self.risks
+        goals: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
+        found: dict[str, Any] = {
+            "records": self.n,
+            "persons": self.persons,
+            "keys": [str(key) for key in self.keys],
+            "waves": [str(wave) for wave in self.waves],
+            "known_waves": self.known_waves,
+            "wave_choice": self.wave_choice,
+            "choices_of_a_person": [int(risks.choices.min()), int(risks.choices.max())],
+            "missing": self.missing,
+            "method": self.method,
+            "population": math.fsum(self.panel.weight.tolist()),
+            "persons_unique": {
+                "in_the_average_choice": self.expected_uniques,
+                "in_all_choices": int(np.count_nonzero(risks.unique == risks.choices)),
+                "in_no_choice": int(np.count_nonzero(risks.unique == 0)),
+            },
+            "k_anonymity": self.k_anonymity,
+            "reidentification_rate": self.reidentification_rate,
+            "expected_reidentifications": self.expected_reidentifications,
+            "max_risk": self.max_risk,
+            "unsafe_persons": [
+                {"threshold": float(t), "persons": self.unsafe_count(t)}
+                for t in thresholds or THRESHOLDS
+            ],
+        }
+        for name, goal in goals.items():
+            if goal is not None:
+                threshold = self.risk_threshold(**{name: goal})
+                found[f"for_{name}"] = {
+                    name: goal,
+                    "threshold": threshold if math.isfinite(threshold) else None,
+                    "persons": self.unsafe_count(threshold),
+                }
+        if self.persons << len(self.waves) <= _TABLED and not self._matched:
+            found["by_known_waves"] = self.by_known_waves()
+        return found
+
+    @property
+    def _matched(self) -> bool:
+        """Whether missing keys matched any value: then tables take long."""
+        return _any_value(self.coded, self.missing)
+
+    def summary(
+        self,
+        *,
+        thresholds: Sequence[float] = (),
+        rate: float | None = None,
+        unsafe: int | None = None,
+    ) -> Summary:
+        """Return the summary that ``riskcore assess`` prints, for internal use.
+
+        Parameters
+        ----------
+        thresholds, rate, unsafe
+            As for `to_dict`.
+
+        Returns
+        -------
+        str
+            A string that a prompt shows line by line.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"id": [1, 1, 2], "year": [1, 2, 1], "job": ["a", "a", "b"]}
+        >>> found = riskcore.assess(data, ["job"], person="id", wave="year")
+        >>> print(found.summary().splitlines()[1])
+          records                                      3
+        """
+        figures = self.to_dict(thresholds=thresholds, rate=rate, unsafe=unsafe)
+        return Summary(sheet_of(figures).text("riskcore: a panel"))
+
+    def _sheet(self) -> Sheet:
+        """Return the figures as facts and tables."""
+        return sheet_of(self.to_dict())
+
+    def __repr__(self) -> str:
+        known = "all" if self.known_waves is None else f"{self.known_waves:,}"
+        return (
+            f"<WaveAssessment: {counted(self.persons, 'person')} in "
+            f"{counted(len(self.waves), 'wave')}, {known} known, "
+            f"re-identification rate {self.reidentification_rate:.6%}, "
+            f"{self.expected_reidentifications:.6g} expected re-identifications, "
+            f"maximum risk {self.max_risk:.6g}>"
+        )
+
+
+# --- the assessment ----------------------------------------------------------------
+
+
+def waves_of(asked: dict[str, Any], household: Hashable | None) -> Waves | None:
+    """Return the settings of a panel, None if there are none; refuse what lacks."""
+    person, wave = asked["person"], asked["wave"]
+    for name, value in (("person", person), ("wave", wave)):
+        arguments.column_name(name, value)
+    if person is None and wave is None:
+        if asked["known_waves"] is not None:
+            raise ValueError("known_waves (--known-waves) needs person and wave")
+        if asked["wave_choice"] != "average":
+            raise ValueError("wave_choice (--wave-choice) needs person and wave")
+        return None
+    if person is None or wave is None:
+        given, lacking = ("wave", "person") if person is None else ("person", "wave")
+        raise ValueError(
+            f"{given}={asked[given]!r} needs {lacking}, too: a panel has a record for "
+            "each person and wave"
+        )
+    known = asked["known_waves"]
+    if known is not None:
+        known = arguments.whole_from("known_waves", known, 1, 64)
+    _refuse_together(asked, household)
+    return Waves(person, wave, known, asked["wave_choice"])
+
+
+def _refuse_together(asked: dict[str, Any], household: Hashable | None) -> None:
+    """Refuse settings that a panel does not go with."""
+    others = {
+        "household": household,
+        "level": None if asked["level"] == "record" else asked["level"],
+        "numeric": asked["numeric"] or None,
+        "cluster": asked["cluster"],
+        "strata": asked["strata"],
+        "alpha": None if asked["alpha"] == 1 else asked["alpha"],
+    }
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(
+                f"person and wave cannot be combined with {name}; leave out {name}, or "
+                "assess one wave by itself"
+            )
+
+
+def check_wave_roles(
+    waves: Waves, keys: Sequence[Hashable], weight: Hashable | None
+) -> None:
+    """Refuse columns of a panel with a second role."""
+    for role, name in (("person", waves.person), ("wave", waves.wave)):
+        if name in keys:
+            raise ValueError(f"column {name!r} is both a key and the {role}")
+        if name == weight:
+            raise ValueError(f"column {name!r} is both the weight and the {role}")
+    if waves.person == waves.wave:
+        raise ValueError(f"column {waves.person!r} is both the person and the wave")
+    refuse_taken(keys, RECORD_COLUMNS)
+
+
+def assess_waves(
+    source: Source,
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    waves: Waves,
+    asked: dict[str, Any],
+    progress: Lines,
+) -> WaveAssessment:
+    """Assess a panel, see `assess`; its settings are checked."""
+    check_wave_roles(waves, keys, weight)
+    _refuse_model(asked["population"])
+    data, _ = source.read([*keys, weight, waves.person, waves.wave], weight)
+    engine = engine_of(data)
+    if engine is not None:
+        raise engine.refuse_single("person")
+    coded = CodedRecords.of(data, keys, weight).sampled(asked["sampling_fraction"])
+    columns, missing = coded.keys(keys), asked["missing"]
+    for line in doubtful_codes(columns, None):
+        warn(line, DoubtfulCodes)
+    if missing == "refuse":
+        refuse_missing(keys, [column.missing for column in columns], coded.n)
+    progress("finding persons")
+    panel = Panel.of(data, coded, waves.person, waves.wave)
+    refuse_too_many(panel, waves.known)
+    _warn_below(panel)
+    method: Method = asked["method"]
+    risks = _risks_of(coded, panel, waves.known, missing, method, progress)
+    return WaveAssessment(
+        data,
+        tuple(keys),
+        coded,
+        panel,
+        risks,
+        method,
+        missing,
+        waves.known,
+        waves.choice,
+    )
+
+
+def _refuse_model(population: Any) -> None:
+    if not (isinstance(population, str) and population == WEIGHTS):
+        raise ValueError(
+            "population: with person and wave only population='weights' can be had"
+        )
+
+
+def _risks_of(
+    coded: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    missing: str,
+    method: Method,
+    progress: Lines,
+) -> WaveRisks:
+    """Return the risk of each person by the weights."""
+    if _any_value(coded, missing):
+        return wave_matches(coded, panel, known, missing, method, progress)
+    return wave_risks(panel, known, method, progress)
+
+
+def _any_value(coded: CodedRecords, missing: str) -> bool:
+    """Return whether there are missing keys that match any value."""
+    return missing in WILDCARDS and any(one.missing for one in coded.columns.values())
+
+
+def _warn_below(panel: Panel) -> None:
+    """Warn if there are persons with a weight below 1."""
+    below = int(np.count_nonzero(panel.weight < 1.0))
+    if below:
+        warn(
+            f"{counted(below, 'person')} of {len(panel):,} have a weight below 1; "
+            "where the weights of matching persons add to less than their number "
+            "(F < f), the risk is taken as 1/f",
+            PopulationBelowSample,
+        )
+
+
+# --- the figures as text -----------------------------------------------------------
+
+
+def sheet_of(figures: dict[str, Any]) -> Sheet:
+    """Return the figures of `WaveAssessment.to_dict` as facts and tables."""
+    unsafe = [
+        (f"{row['threshold']:.8g}", f"{row['persons']:,}")
+        for row in figures["unsafe_persons"]
+    ]
+    parts = [
+        Part("Persons at or above a risk", rows=unsafe, sides="<>", least=(12, 11))
+    ]
+    for name in ("for_rate", "for_unsafe"):
+        if name in figures:
+            parts.append(_target(figures[name]))
+    if figures.get("by_known_waves"):
+        parts.append(_by_waves(figures["by_known_waves"]))
+    return Sheet("Assessment of a panel", _facts(figures), parts)
+
+
+def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    unique = figures["persons_unique"]
+    names = [on_one_line(name) for name in figures["waves"]]
+    least, most = figures["choices_of_a_person"]
+    known = figures["known_waves"]
+    how = "a random choice" if figures["wave_choice"] == "average" else "the worst"
+    return [
+        ("records", f"{figures['records']:,}"),
+        ("persons", f"{figures['persons']:,}"),
+        ("keys", printable(", ".join(figures["keys"]))),
+        ("waves", f"{len(names)}: {names[0]} to {names[-1]}"),
+        (
+            "waves known to an intruder",
+            "all of a person" if known is None else f"{known} of a person, {how}",
+        ),
+        (
+            "choices of a person",
+            f"{most:,}" if least == most else f"{least:,} to {most:,}",
+        ),
+        (
+            "persons unique, in the average choice",
+            f"{unique['in_the_average_choice']:,.6g}",
+        ),
+        ("persons unique in all choices", f"{unique['in_all_choices']:,}"),
+        ("persons unique in no choice", f"{unique['in_no_choice']:,}"),
+        ("k-anonymity (smallest f)", f"{figures['k_anonymity']:,}"),
+        ("population", f"{figures['population']:,.8g}"),
+        ("individual risk", METHOD_NAMES[figures["method"]]),
+        ("re-identification rate", f"{100 * figures['reidentification_rate']:.6g} %"),
+        (
+            "expected re-identifications",
+            f"{figures['expected_reidentifications']:,.6g}",
+        ),
+        ("maximum risk", f"{figures['max_risk']:.6g}"),
+    ]
+
+
+def _target(target: dict[str, Any]) -> Part:
+    """Return the threshold for a rate or a number of unsafe persons."""
+    goal = (
+        f"a re-identification rate of {100 * target['rate']:.6g} %"
+        if "rate" in target
+        else f"at most {counted(target['unsafe'], 'unsafe person')}"
+    )
+    found = "no threshold is reached"
+    if target["threshold"] is not None:
+        found = (
+            f"risk threshold {target['threshold']:.8g}; persons at or above it: "
+            f"{target['persons']:,}"
+        )
+    return Part(sentences=[f"For {goal}: {found}"], indents=(2, 2))
+
+
+def _by_waves(rows: Sequence[dict[str, Any]]) -> Part:
+    table = [["known waves", "persons unique", "expected re-identifications", "rate"]]
+    table += [
+        [
+            f"{row['known_waves']}",
+            f"{row['persons_unique']:,.6g}",
+            f"{row['expected_reidentifications']:,.6g}",
+            f"{100 * row['reidentification_rate']:.4g} %",
+        ]
+        for row in rows
+    ]
+    return Part("By the number of known waves", rows=table, sides=">")
