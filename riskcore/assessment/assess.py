@@ -164,8 +164,9 @@ def assess(
         one cluster; or a cluster has records in several strata. If ``person`` or
         ``wave`` is given without the other, or ``known_waves`` without them or above
         the number of waves; if they are combined with ``household``, ``level``,
-        ``numeric``, ``cluster``, ``strata`` or ``alpha``; or if a person has several
-        records in a wave. The message names the column and the number of records.
+        ``numeric``, ``alpha`` or another model than "latent-class"; or if a person has
+        several records in a wave. The message names the column and the number of
+        records.
     OSError
         If the file cannot be read.
 
@@ -207,12 +208,12 @@ def assess(
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
     waves = waves_of(asked, household)
+    strata = check_design(keys, cluster, asked["strata"], household, weight)
+    check_fitted(population, cluster, strata)
     if waves is not None:
         if source.path is not None:
             say(f"reading {source.path}")
         return assess_waves(source, keys, weight, waves, asked, say)  # type: ignore[return-value]
-    strata = check_design(keys, cluster, asked["strata"], household, weight)
-    check_fitted(population, cluster, strata)
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")

@@ -5,7 +5,7 @@ Persons then are not in groups, and each choice of waves is counted by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -43,23 +43,27 @@ class Choice(NamedTuple):
     concerned: NDArray[np.bool_]
 
 
-def each_choice(panel: Panel, known: int | None) -> Iterator[Choice]:
-    """Yield the choices that at least one person has, in a fixed order."""
-    need, taken = needed_waves(panel, known), panel.taken
-    numbers = range(len(panel.waves))
-    most = len(panel.waves) if known is None else known
-    short = set(taken[need < most].tolist())
-    kinds = [
-        *(sum(1 << w for w in waves) for waves in combinations(numbers, most)),
+def choices_taken(panel: Panel, known: int | None) -> list[int]:
+    """Return sets of waves as bits: all of the known number, and all of short persons.
+
+    Some may be nobody's.
+    """
+    waves = range(len(panel.waves))
+    most = len(waves) if known is None else known
+    short = set(panel.taken[needed_waves(panel, known) < most].tolist())
+    return [
+        *(sum(1 << w for w in chosen) for chosen in combinations(waves, most)),
         *sorted(short),
     ]
-    for kind in kinds:
-        bits = np.uint64(kind)
-        candidates = np.flatnonzero((taken & bits) == bits)
-        waves = tuple(w for w in numbers if kind >> w & 1)
-        concerned = need[candidates] == len(waves)
-        if concerned.any():
-            yield Choice(waves, candidates, concerned)
+
+
+def choice_of(panel: Panel, need: Numbers, kind: int) -> Choice | None:
+    """Return a choice with its candidates; None if it is nobody's."""
+    bits = np.uint64(kind)
+    candidates = np.flatnonzero((panel.taken & bits) == bits)
+    waves = tuple(w for w in range(len(panel.waves)) if kind >> w & 1)
+    concerned = need[candidates] == len(waves)
+    return Choice(waves, candidates, concerned) if concerned.any() else None
 
 
 def rows_of(panel: Panel) -> Numbers:
@@ -101,9 +105,12 @@ def wave_matches(
     persons = len(panel)
     unique, least = np.zeros(persons, np.int64), persons
     highs, lows, largest = (np.zeros(persons) for _ in range(3))
-    rows = rows_of(panel)
-    for choice in each_choice(panel, known):
-        progress(f"matching persons in waves {_listed(panel, choice.waves)}")
+    rows, need = rows_of(panel), needed_waves(panel, known)
+    for kind in choices_taken(panel, known):
+        choice = choice_of(panel, need, kind)
+        if choice is None:
+            continue
+        progress(f"matching persons in waves {listed(panel, choice.waves)}")
         f, risk = _matched(histories(records, panel, rows, choice), missing, method)
         f, risk = f[choice.concerned], risk[choice.concerned]
         its = choice.candidates[choice.concerned]
@@ -127,5 +134,6 @@ def _matched(
     return cells.sample_frequency.astype(np.float64)[cells.inverse], risk[cells.inverse]
 
 
-def _listed(panel: Panel, waves: Sequence[int]) -> str:
+def listed(panel: Panel, waves: Sequence[int]) -> str:
+    """Return the names of waves."""
     return ", ".join(str(panel.waves[w]) for w in waves)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import (
+    UNIQUE_COLUMN,
     Mask,
     PopulationBelowSample,
     Risks,
@@ -38,9 +39,14 @@ from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.panel import Panel
+from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS
 
+if TYPE_CHECKING:
+    from riskcore.assessment.wave_model import Intervals, ModelRisks
+
+LATENT_CLASS = "latent-class"
 RECORD_COLUMNS = ("individual_risk", "unique_share")
 THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # With at most so many persons times sets of waves, a summary has a table by the number
@@ -84,6 +90,11 @@ class WaveAssessment(OnASheet):
         How many waves of a person the intruder knows; None for all.
     wave_choice : str
         Whether ``person_risk`` is of the "average" choice of waves, or of the "worst".
+    by_model : ModelRisks or None
+        The risk of each person by a model of the population; None if the weights alone
+        were used.
+    design : SampleDesign or None
+        The clusters of the records, for the model.
 
     Examples
     --------
@@ -115,6 +126,8 @@ class WaveAssessment(OnASheet):
     missing: str
     known_waves: int | None = None
     wave_choice: str = "average"
+    by_model: ModelRisks | None = None
+    design: SampleDesign | None = None
 
     @property
     def persons(self) -> int:
@@ -132,11 +145,15 @@ class WaveAssessment(OnASheet):
         return self.panel.waves
 
     @property
+    def _risk(self) -> Risks:
+        """Individual risk of each person of the panel."""
+        found = self.risks if self.by_model is None else self.by_model
+        return found.average if self.wave_choice == "average" else found.largest
+
+    @property
     def person_risk(self) -> Risks:
         """Individual risk of each person, shape (P,), in the order of first records."""
-        average = self.wave_choice == "average"
-        risk = self.risks.average if average else self.risks.largest
-        return risk[self._order]
+        return self._risk[self._order]
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
@@ -147,9 +164,7 @@ class WaveAssessment(OnASheet):
     @property
     def individual_risk(self) -> Risks:
         """Risk of the person of each record, in input order, shape (n,)."""
-        average = self.wave_choice == "average"
-        risk = self.risks.average if average else self.risks.largest
-        return risk[self.panel.person]
+        return self._risk[self.panel.person]
 
     @property
     def unique_share(self) -> Risks:
@@ -185,6 +200,111 @@ class WaveAssessment(OnASheet):
     def expected_uniques(self) -> float:
         """The number of persons who are unique, in the mean over choices of waves."""
         return math.fsum((self.risks.unique / self.risks.choices).tolist())
+
+    @property
+    def population_name(self) -> str:
+        """The source of the population frequencies: "weights" or "latent-class"."""
+        return WEIGHTS if self.by_model is None else LATENT_CLASS
+
+    @property
+    def population_unique_probability(self) -> Risks:
+        """P(F = 1) of the person of each record, in the mean over choices, shape (n,).
+
+        By the weights alone, the weight says it: 1/w where the person is unique.
+        """
+        return self._unique[self.panel.person]
+
+    @property
+    def _unique(self) -> Risks:
+        """P(F = 1) of each person of the panel, in the mean over choices."""
+        if self.by_model is not None:
+            return self.by_model.unique
+        share = self.risks.unique / self.risks.choices
+        return share / np.maximum(self.panel.weight, 1.0)
+
+    @property
+    def expected_population_uniques(self) -> float:
+        """Tau, the persons expected unique in the file and the population, on average.
+
+        The mean is over choices of waves, also where ``wave_choice`` is "worst".
+        """
+        return math.fsum(self._unique.tolist())
+
+    def expected_reidentifications_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the sum of 1/F over the persons, by the model.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            The models are fitted again, and without parts of the sample: it takes many
+            times as long as the assessment. See `riskcore.models.CellModel.interval`;
+            the errors of several choices of waves are taken as one.
+
+        Raises
+        ------
+        ValueError
+            If the level is not in (0, 1), the weights alone were used, or the choice of
+            waves is the worst.
+        """
+        low, high = self._intervals(level).risks
+        return (
+            low * self.expected_reidentifications,
+            high * self.expected_reidentifications,
+        )
+
+    def expected_population_uniques_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for tau, by the model.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            As for `expected_reidentifications_interval`.
+
+        Raises
+        ------
+        ValueError
+            As `expected_reidentifications_interval`.
+        """
+        low, high = self._intervals(level).uniques
+        return (
+            low * self.expected_population_uniques,
+            high * self.expected_population_uniques,
+        )
+
+    def _intervals(self, level: float) -> Intervals:
+        level = arguments.number_in("level", level, "(0, 1)")
+        if self.by_model is None:
+            raise ValueError(
+                "an interval needs a model: the weights alone say too little of the "
+                "persons of a panel; assess it with population='latent-class'"
+            )
+        if self.wave_choice != "average":
+            raise ValueError("wave_choice='worst' has no interval; use 'average'")
+        if level not in self._known_intervals:
+            from riskcore.assessment.wave_model import fits, intervals
+
+            known, design = self.known_waves, self.design
+            found = fits(self.coded, self.panel, known, design, silent)
+            self._known_intervals[level] = intervals(found, level)
+        return self._known_intervals[level]
+
+    @cached_property
+    def _known_intervals(self) -> dict[float, Intervals]:
+        return {}
 
     def risk_threshold(
         self, *, rate: float | None = None, unsafe: int | None = None
@@ -256,7 +376,8 @@ class WaveAssessment(OnASheet):
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
         ``individual_risk`` is the risk of the record's person, ``unique_share`` the
-        share of choices of waves in which the person is unique.
+        share of choices of waves in which the person is unique. With a model,
+        ``population_unique_probability`` is added.
 
         Raises
         ------
@@ -264,7 +385,10 @@ class WaveAssessment(OnASheet):
             If the data already have a column of one of these names, ignoring case.
         """
         found = (self.individual_risk, self.unique_share)
-        return with_results(self.data, dict(zip(RECORD_COLUMNS, found, strict=True)))
+        columns = dict(zip(RECORD_COLUMNS, found, strict=True))
+        if self.by_model is not None:
+            columns[UNIQUE_COLUMN] = self.population_unique_probability
+        return with_results(self.data, columns)
 
     def by_known_waves(self) -> list[dict[str, Any]]:
         """Return the risk of the file for each number of known waves, by the weights.
@@ -363,9 +487,24 @@ class WaveAssessment(OnASheet):
                     "threshold": threshold if math.isfinite(threshold) else None,
                     "persons": self.unsafe_count(threshold),
                 }
+        if self.by_model is not None:
+            return found | self._model_figures(self.by_model)
         if self.persons << len(self.waves) <= _TABLED and not self._matched:
             found["by_known_waves"] = self.by_known_waves()
         return found
+
+    def _model_figures(self, by_model: ModelRisks) -> dict[str, Any]:
+        """Return the figures that come from the model."""
+        average = self.wave_choice == "average"
+        by_weights = self.risks.average if average else self.risks.largest
+        return {
+            "population_model": LATENT_CLASS,
+            "choices_fitted": by_model.fitted,
+            "choices_by_weights": by_model.by_weights,
+            "choices_left_out": by_model.left_out,
+            "expected_reidentifications_by_weights": math.fsum(by_weights.tolist()),
+            "population_uniques": self.expected_population_uniques,
+        }
 
     @property
     def _matched(self) -> bool:
@@ -450,8 +589,6 @@ def _refuse_together(asked: dict[str, Any], household: Hashable | None) -> None:
         "household": household,
         "level": None if asked["level"] == "record" else asked["level"],
         "numeric": asked["numeric"] or None,
-        "cluster": asked["cluster"],
-        "strata": asked["strata"],
         "alpha": None if asked["alpha"] == 1 else asked["alpha"],
     }
     for name, value in others.items():
@@ -473,7 +610,7 @@ def check_wave_roles(
             raise ValueError(f"column {name!r} is both the weight and the {role}")
     if waves.person == waves.wave:
         raise ValueError(f"column {waves.person!r} is both the person and the wave")
-    refuse_taken(keys, RECORD_COLUMNS)
+    refuse_taken(keys, [*RECORD_COLUMNS, UNIQUE_COLUMN])
 
 
 def assess_waves(
@@ -486,8 +623,11 @@ def assess_waves(
 ) -> WaveAssessment:
     """Assess a panel, see `assess`; its settings are checked."""
     check_wave_roles(waves, keys, weight)
-    _refuse_model(asked["population"])
-    data, _ = source.read([*keys, weight, waves.person, waves.wave], weight)
+    by_model = _is_modeled(asked["population"])
+    cluster = asked["cluster"]
+    strata = arguments.names("strata", asked["strata"] or [])
+    roles = [weight, waves.person, waves.wave, cluster, *strata]
+    data, _ = source.read([*keys, *roles], weight)
     engine = engine_of(data)
     if engine is not None:
         raise engine.refuse_single("person")
@@ -503,7 +643,7 @@ def assess_waves(
     _warn_below(panel)
     method: Method = asked["method"]
     risks = _risks_of(coded, panel, waves.known, missing, method, progress)
-    return WaveAssessment(
+    found = WaveAssessment(
         data,
         tuple(keys),
         coded,
@@ -514,13 +654,41 @@ def assess_waves(
         waves.known,
         waves.choice,
     )
+    if not by_model:
+        return found
+    design = None if cluster is None else SampleDesign.of(data, cluster, strata)
+    return replace(found, by_model=_by_model(found, design, progress), design=design)
 
 
-def _refuse_model(population: Any) -> None:
-    if not (isinstance(population, str) and population == WEIGHTS):
+def _by_model(
+    found: WaveAssessment, design: SampleDesign | None, progress: Lines
+) -> ModelRisks:
+    """Return the risk of each person of a panel by a model."""
+    from riskcore.assessment.wave_model import model_risks
+
+    if _any_value(found.coded, found.missing):
         raise ValueError(
-            "population: with person and wave only population='weights' can be had"
+            f"missing={found.missing!r}: a model needs each person in one cell; give "
+            "missing='category', or leave out records with missing keys"
         )
+    return model_risks(
+        found.coded,
+        found.panel,
+        found.known_waves,
+        design,
+        progress,
+        every=found.wave_choice == "worst",
+    )
+
+
+def _is_modeled(population: Any) -> bool:
+    """Return whether a model is asked for; refuse all but latent classes."""
+    if isinstance(population, str) and population in (WEIGHTS, LATENT_CLASS):
+        return population == LATENT_CLASS
+    raise ValueError(
+        f"population={arguments.shown(population)}: with person and wave use 'weights' "
+        f"or '{LATENT_CLASS}', which is fitted to the histories of persons"
+    )
 
 
 def _risks_of(
@@ -607,7 +775,26 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
             "expected re-identifications",
             f"{figures['expected_reidentifications']:,.6g}",
         ),
+        *_model_facts(figures),
         ("maximum risk", f"{figures['max_risk']:.6g}"),
+    ]
+
+
+def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a sheet says of the model."""
+    if "population_model" not in figures:
+        return []
+    fitted = counted(figures["choices_fitted"], "choice")
+    if figures["choices_left_out"]:
+        every = sum(figures[f"choices_{which}"] for which in ("fitted", "left_out"))
+        fitted = f"{figures['choices_fitted']:,} of {every:,} choices, at random"
+    if figures["choices_by_weights"]:
+        fitted += f"; by the weights {figures['choices_by_weights']:,}, of few persons"
+    weights = figures["expected_reidentifications_by_weights"]
+    return [
+        ("  by the weights alone", f"{weights:,.6g}"),
+        ("expected population uniques", f"{figures['population_uniques']:,.6g}"),
+        ("population model", f"{figures['population_model']}, {fitted}"),
     ]
 
 
