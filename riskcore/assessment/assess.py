@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_waves import assess_waves, waves_of
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
 from riskcore.assessment.exact_matches import code_numbers, exact_matches
 from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
 from riskcore.assessment.settings_table import WEIGHTS, AssessSettings, Method
-from riskcore.assessment.waves import assess_waves, waves_of
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -211,8 +211,6 @@ def assess(
     strata = check_design(keys, cluster, asked["strata"], household, weight)
     check_fitted(population, cluster, strata)
     if waves is not None:
-        if source.path is not None:
-            say(f"reading {source.path}")
         return assess_waves(source, keys, weight, waves, asked, say)  # type: ignore[return-value]
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:

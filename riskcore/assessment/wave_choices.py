@@ -133,8 +133,8 @@ class _Walk:
         self.waves = len(panel.waves)
         self.known = self.waves if known is None else known
         self.need = needed_waves(panel, known)
-        self.choose = np.array(_binomials(self.waves), np.float64)
-        self.choose = np.minimum(self.choose, 2.0**62).astype(np.int64).ravel()
+        choose = np.array(_binomials(self.waves), np.float64)
+        self.choose = np.minimum(choose, 2.0**62).astype(np.int64).ravel()
         persons = len(panel)
         self.unique = np.zeros(persons, np.int64)
         self.highs, self.lows = np.zeros(persons), np.zeros(persons)

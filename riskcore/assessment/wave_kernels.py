@@ -126,7 +126,7 @@ def refine(
                 person = found[i]
                 more = need[person] - known
                 if more >= 0:
-                    after = taken[person] >> later if wave < 63 else np.uint64(0)
+                    after: Any = taken[person] >> later if wave < 63 else np.uint64(0)
                     left = np.int64(count_bits(after))
                     unique[person] += choose[left * (waves + 1) + more]
             else:

@@ -5,7 +5,7 @@ Persons then are not in groups, and each choice of waves is counted by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -15,13 +15,18 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import Risks, risk_of
 from riskcore.assessment.settings_table import Method
-from riskcore.assessment.wave_choices import WaveRisks, choices_of, needed_waves
+from riskcore.assessment.wave_choices import (
+    WaveRisks,
+    choices_of,
+    needed_waves,
+    wave_risks,
+)
 from riskcore.common.progress import Lines
-from riskcore.core.special.floats import two_sum
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn
 from riskcore.data.panel import Panel
+from riskcore.data.wildcard import WILDCARDS
 
 Numbers = NDArray[np.int64]
 
@@ -77,7 +82,7 @@ def histories(
     records: CodedRecords, panel: Panel, rows: Numbers, choice: Choice
 ) -> CodedRecords:
     """Return persons as records: a column for each key in each wave of a choice."""
-    columns = {
+    columns: dict[Hashable, CodedColumn] = {
         (wave, name): _some(column, rows[wave, choice.candidates], (wave, name))
         for wave in choice.waves
         for name, column in records.columns.items()
@@ -86,11 +91,32 @@ def histories(
     return CodedRecords(len(choice.candidates), columns, records.weight, weight)
 
 
-def _some(column: CodedColumn, rows: Numbers, name: tuple[int, object]) -> CodedColumn:
+def _some(
+    column: CodedColumn, rows: Numbers, name: tuple[int, Hashable]
+) -> CodedColumn:
     """Return some records of a column, under another name."""
     codes = column.codes[rows]
     missing = int(np.count_nonzero(codes == len(column.labels)))
     return replace(column, name=name, codes=codes, missing=missing)
+
+
+def risks_of(
+    coded: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    missing: str,
+    method: Method,
+    progress: Lines,
+) -> WaveRisks:
+    """Return the risk of each person by the weights."""
+    if any_value(coded, missing):
+        return wave_matches(coded, panel, known, missing, method, progress)
+    return wave_risks(panel, known, method, progress)
+
+
+def any_value(coded: CodedRecords, missing: str) -> bool:
+    """Return whether there are missing keys that match any value."""
+    return missing in WILDCARDS and any(one.missing for one in coded.columns.values())
 
 
 def wave_matches(
@@ -104,7 +130,7 @@ def wave_matches(
     """Return the risk of each person over all choices of their waves."""
     persons = len(panel)
     unique, least = np.zeros(persons, np.int64), persons
-    highs, lows, largest = (np.zeros(persons) for _ in range(3))
+    sums, largest = np.zeros(persons), np.zeros(persons)
     rows, need = rows_of(panel), needed_waves(panel, known)
     for kind in choices_taken(panel, known):
         choice = choice_of(panel, need, kind)
@@ -115,12 +141,11 @@ def wave_matches(
         f, risk = f[choice.concerned], risk[choice.concerned]
         its = choice.candidates[choice.concerned]
         unique[its] += f == 1.0
-        highs[its], errors = two_sum(highs[its], risk)
-        lows[its] += errors
+        sums[its] += risk
         largest[its] = np.maximum(largest[its], risk)
         least = min(least, int(f.min()))
     choices = choices_of(panel, known)
-    average = np.minimum((highs + lows) / choices, 1.0)
+    average = np.minimum(sums / choices, 1.0)
     return WaveRisks(choices, unique, average, largest, least)
 
 
@@ -128,8 +153,7 @@ def _matched(
     table: CodedRecords, missing: str, method: Method
 ) -> tuple[NDArray[np.float64], Risks]:
     """Return f and the risk of each person of a table."""
-    keys: Sequence[object] = list(table.columns)
-    cells = cells_of(table, keys, missing, 1.0)
+    cells = cells_of(table, list(table.columns), missing, 1.0)
     risk = risk_of(method, cells.sample_frequency, cells.population_frequency)
     return cells.sample_frequency.astype(np.float64)[cells.inverse], risk[cells.inverse]
 

