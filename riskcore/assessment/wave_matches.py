@@ -5,7 +5,7 @@ Persons then are not in groups, and each choice of waves is counted by itself.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -119,6 +119,48 @@ def any_value(coded: CodedRecords, missing: str) -> bool:
     return missing in WILDCARDS and any(one.missing for one in coded.columns.values())
 
 
+class Matched(NamedTuple):
+    """The persons of a choice of waves, each of shape of ``persons``.
+
+    Attributes
+    ----------
+    persons : int64 ndarray
+        Those whose choice it is.
+    f, F : float64 ndarray
+        How many persons match each, and the sum of their weights.
+    risk : float64 ndarray
+    """
+
+    persons: Numbers
+    f: NDArray[np.float64]
+    F: NDArray[np.float64]
+    risk: Risks
+
+
+def each_matched(
+    records: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    missing: str,
+    method: Method,
+    progress: Lines,
+) -> Iterator[Matched]:
+    """Yield what persons match in each choice of waves."""
+    rows, need = rows_of(panel), needed_waves(panel, known)
+    for kind in choices_taken(panel, known):
+        choice = choice_of(panel, need, kind)
+        if choice is None:
+            continue
+        progress(f"matching persons in waves {listed(panel, choice.waves)}")
+        table = histories(records, panel, rows, choice)
+        cells = cells_of(table, list(table.columns), missing, 1.0)
+        f = cells.sample_frequency.astype(np.float64)
+        F = cells.population_frequency
+        cell = cells.inverse[choice.concerned]
+        its = choice.candidates[choice.concerned]
+        yield Matched(its, f[cell], F[cell], risk_of(method, f, F)[cell])
+
+
 def wave_matches(
     records: CodedRecords,
     panel: Panel,
@@ -131,31 +173,15 @@ def wave_matches(
     persons = len(panel)
     unique, least = np.zeros(persons, np.int64), persons
     sums, largest = np.zeros(persons), np.zeros(persons)
-    rows, need = rows_of(panel), needed_waves(panel, known)
-    for kind in choices_taken(panel, known):
-        choice = choice_of(panel, need, kind)
-        if choice is None:
-            continue
-        progress(f"matching persons in waves {listed(panel, choice.waves)}")
-        f, risk = _matched(histories(records, panel, rows, choice), missing, method)
-        f, risk = f[choice.concerned], risk[choice.concerned]
-        its = choice.candidates[choice.concerned]
-        unique[its] += f == 1.0
-        sums[its] += risk
-        largest[its] = np.maximum(largest[its], risk)
-        least = min(least, int(f.min()))
+    for found in each_matched(records, panel, known, missing, method, progress):
+        its = found.persons
+        unique[its] += found.f == 1.0
+        sums[its] += found.risk
+        largest[its] = np.maximum(largest[its], found.risk)
+        least = min(least, int(found.f.min()))
     choices = choices_of(panel, known)
     average = np.minimum(sums / choices, 1.0)
     return WaveRisks(choices, unique, average, largest, least)
-
-
-def _matched(
-    table: CodedRecords, missing: str, method: Method
-) -> tuple[NDArray[np.float64], Risks]:
-    """Return f and the risk of each person of a table."""
-    cells = cells_of(table, list(table.columns), missing, 1.0)
-    risk = risk_of(method, cells.sample_frequency, cells.population_frequency)
-    return cells.sample_frequency.astype(np.float64)[cells.inverse], risk[cells.inverse]
 
 
 def listed(panel: Panel, waves: Sequence[int]) -> str:

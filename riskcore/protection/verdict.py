@@ -107,7 +107,7 @@ def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, 
         goal = listed(_goals(result, one, public=public))
         return 0, f"{goal or 'no threshold was needed'} ({rule})"
     if public:
-        rows = "records" if result.units is None else "households"
+        rows = f"{result.settings.unit}s"
         return 1, f"{rows} still {_fault(one)} ({rule})"
     count = one.protected.cells.count_of(one.unsafe)
     return max(count, 1), _unsafe(result, one)
@@ -169,7 +169,7 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
         )
     households = one.aim.unsafe_households(one.protected)
     units = "household" if households == 1 else "households"
-    rows = "records" if result.units is None else "households"
+    rows = f"{result.settings.unit}s"
     of_households = f" and {households:,} {units}" if households else ""
     rule = _RULES[result.settings.missing]
     return (
@@ -199,7 +199,7 @@ def _easier(one: KeySet) -> str:
 def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[str]:
     """Yield what no record and no household has."""
     settings, aim = result.settings, one.aim
-    unit = "record" if result.units is None else "household"
+    unit = result.settings.unit
     if aim.k is not None:
         yield f"no {unit} has a frequency f below {aim.k}"
     for each, threshold, rate in (
@@ -228,7 +228,7 @@ def _price(
             said.append(f"{key} is blanked in {amount} of the records")
     if lost := max(one.without_keys for one in sets):
         count = record.about(lost) if public else f"{lost:,}"
-        unit = "record" if result.units is None else "household"
+        unit = result.settings.unit
         units = f"{unit} has" if count == "1" else f"{unit}s have"
         where = "" if len(sets) == 1 else " of one of them"
         most = "up to " if where and not public else ""

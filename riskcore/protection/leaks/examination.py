@@ -147,10 +147,12 @@ def examine(
     found = [*_of_columns(profiles, settings)]
     household = settings.household
     if household is not None and str(household) not in gone:
-        found.append(_kept_ids(household, settings.accepted(household)))
-    if household is not None and str(household) not in left_out:
-        found += _by_composition(result)
-    found += _rebuilt(result, left_out, shuffled=shuffled)
+        found.append(_kept_ids(household, settings))
+    # The persons of a panel are protected together with all their records.
+    if settings.person is None:
+        if household is not None and str(household) not in left_out:
+            found += _by_composition(result)
+        found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(result, numeric.protected, gone)
     found += _ways_of_writing(result, gone)
@@ -496,11 +498,14 @@ def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
     return Leak(" + ".join(map(str, one.of)), "reveals", text, advice, accepted)
 
 
-def _kept_ids(household: Hashable, accepted: str | None) -> Leak:
-    """Return the leak of household ids that are those of the original."""
+def _kept_ids(household: Hashable, settings: Settings) -> Leak:
+    """Return the leak of ids, of households or persons, that are the original ones."""
     name = printable(str(household))
-    text = f"{name!r}: the original household ids are kept"
-    return Leak(household, "ids", text, "give them new ids", accepted)
+    unit = "household" if settings.person is None else "person"
+    text = f"{name!r}: the original {unit} ids are kept"
+    return Leak(
+        household, "ids", text, "give them new ids", settings.accepted(household)
+    )
 
 
 def not_examined_text(names: Collection[Hashable]) -> str:
