@@ -31,6 +31,7 @@ from riskcore.common.settings import (
     list_of,
     settings_of,
 )
+from riskcore.common.words import counted
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
@@ -237,6 +238,16 @@ class Settings:
     def unit(self) -> str:
         """What is counted: "record", "household" or "person"."""
         return self.level if self.person is None else "person"
+
+    @property
+    def known_in(self) -> str:
+        """In which waves the keys are known, in words; empty without waves."""
+        if self.person is None:
+            return ""
+        known = "all waves"
+        if self.known_waves is not None:
+            known = f"any {counted(self.known_waves, 'wave')}"
+        return f" in {known} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
         """Return why leaks of a column may stay open; None stands for the order."""

@@ -93,11 +93,16 @@ def _of_sets(result: ProtectedRecords, met: str, *, public: bool) -> str:
         _sentence(
             met,
             _said(result, one, public=public),
-            f"the keys {' x '.join(map(str, one.keys))}",
+            _known(result, one),
             _price(result, [one], public=public) if one.safe else [],
         )
         for one in result.sets
     )
+
+
+def _known(result: ProtectedRecords, one: KeySet) -> str:
+    """Return what an intruder with one set of keys knows."""
+    return f"the keys {' x '.join(map(str, one.keys))}{result.settings.known_in}"
 
 
 def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, str]:
@@ -132,12 +137,11 @@ def _of_many(result: ProtectedRecords, met: str, *, public: bool) -> str:
     parts = []
     for what in [*unsafe[:MANY], *ranked[len(unsafe) :]]:
         which = alike[what]
-        name = ", with ".join(
-            f"the keys {' x '.join(map(str, one.keys))}" for one in which
-        )
+        name = ", with ".join(_known(result, one) for one in which)
         if len(which) > MANY:
             other = "" if len(which) == len(result.sets) else "other "
             name = f"each of {len(which)} {other}sets of keys"
+            name += result.settings.known_in
         price = [] if what[0] else _price(result, which, public=public)
         parts.append(_sentence(met, what, name, price))
     left = sum(len(alike[what]) for what in unsafe[MANY:])

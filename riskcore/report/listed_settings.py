@@ -20,8 +20,8 @@ HOUSEHOLDS_COUNTED = (
     "one row for each household, which is called a record here",
 )
 _PERSONS = (
-    "one row for each person of the panel, which is called a record here; an intruder "
-    "knows"
+    "one row for each person of the panel, which is called a record here; the keys are "
+    "known"
 )
 _PLAN = "by record, less what the file can do without"
 SUPPRESSION_NAMES = {
@@ -130,9 +130,7 @@ def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
 def level_facts(settings: Settings) -> list[tuple[str, str]]:
     """Return a note if the records are households, or persons of a panel."""
     if settings.person is not None:
-        known = settings.known_waves
-        waves = "all waves" if known is None else f"any {known} waves"
-        return [("counted", f"{_PERSONS} {waves} of a person")]
+        return [("counted", f"{_PERSONS}{settings.known_in}")]
     return [] if settings.level == "record" else [HOUSEHOLDS_COUNTED]
 
 

@@ -69,6 +69,7 @@ def public_verdict(protected: Protected) -> str:
     )
     if len(protected.sets) > MANY:
         known = f"any of {len(protected.sets)} sets of keys"
+    known += protected.settings.known_in
     numeric = [printable(str(n)) for n in protected.settings.with_role("numeric")]
     more = (
         f" He may know {listed(numeric)}, too, to some precision: these risks do not "
