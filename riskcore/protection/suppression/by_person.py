@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,8 @@ def _history(
     ]
     counts = count(codes, [levels + 2] * len(codes))
     kinds = np.stack([np.asarray(one) for one in counts.codes])
-    empty = (kinds >= levels).all(axis=0)[counts.inverse]
+    nothing: Mask = np.all(kinds >= levels, axis=0)
+    empty = nothing[counts.inverse]
     if hidden is not None:
         empty |= hidden
     kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
@@ -189,11 +190,13 @@ class _OfChoice(Aim):
 
     def limit(self, assessment: Assessment) -> Risks:
         """Return for each person the risk that makes them unsafe."""
-        return np.where(self.concerned, Aim.limit(self, assessment), np.inf)
+        limit: Risks = np.where(self.concerned, Aim.limit(self, assessment), np.inf)
+        return limit
 
     def unsafe(self, assessment: Assessment) -> Mask:
         """Return the mask of the unsafe persons."""
-        return Aim.unsafe(self, assessment) & self.concerned
+        unsafe: Mask = Aim.unsafe(self, assessment) & self.concerned
+        return unsafe
 
 
 def suppress_persons(
@@ -219,7 +222,7 @@ def suppress_persons(
         say(f"suppressing for waves {listed(panel, choice.waves)}")
         table = _table(coded, panel, rows, choice, now)
         of_choice = [
-            _OfChoice(*_fields(aim), concerned=choice.concerned) for aim in aims
+            _OfChoice(**_fields(aim), concerned=choice.concerned) for aim in aims
         ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DoubtfulCodes)  # histories are no codes
@@ -231,14 +234,8 @@ def suppress_persons(
     return now
 
 
-def _fields(aim: Aim) -> tuple[Any, ...]:
-    return (
-        aim.threshold,
-        aim.household_threshold,
-        aim.within_households,
-        aim.k,
-        aim.strata,
-    )
+def _fields(aim: Aim) -> dict[str, Any]:
+    return {each.name: getattr(aim, each.name) for each in fields(aim)}
 
 
 def _table(
