@@ -193,7 +193,8 @@ def _of_columns(
         accepted, rare = settings.accepted(one.name), _rare(one)
         if one.name == settings.weight:
             if rare:
-                yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
+                text = _text(one, settings)
+                yield Leak(one.name, "weight", text, _WEIGHT_ADVICE, accepted)
             continue
         proposed = propose(one)
         like = _SEEMS.get(str(proposed.role), "")
@@ -202,7 +203,7 @@ def _of_columns(
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = _text(one, like), _advice(proposed.role)
+        text, advice = _text(one, settings, like), _advice(proposed.role)
         yield Leak(one.name, kind, text, advice, accepted)
 
 
@@ -215,8 +216,9 @@ def _rare(column: ColumnProfile) -> bool:
     return singles_out(column) or shared_by_few(column)
 
 
-def _text(column: ColumnProfile, like: str = "") -> str:
-    said = own_values(column)
+def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
+    group = "household" if settings.person is None else "person"
+    said = own_values(column, group)
     if not singles_out(column):
         present = column.records - column.missing
         said = f"{column.distinct:,} values in {present:,} records"
