@@ -9,6 +9,11 @@ from riskcore.assessment.reported_figures import METHOD_NAMES
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable
 
+_ADVICE = (
+    "many unique persons: the weights alone say too little; compare the population "
+    "model latent-class"
+)
+
 
 def sheet_of(figures: dict[str, Any]) -> Sheet:
     """Return the figures of `WaveAssessment.to_dict` as facts and tables."""
@@ -61,6 +66,7 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
             f"{figures['expected_reidentifications']:,.6g}",
         ),
         *_model_facts(figures),
+        *([("advice", _ADVICE)] if figures.get("weights_tell_little") else []),
         ("maximum risk", f"{figures['max_risk']:.6g}"),
     ]
 

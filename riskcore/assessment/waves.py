@@ -44,6 +44,8 @@ THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # With at most so many persons times sets of waves, a summary has a table by the number
 # of known waves.
 _TABLED = 1 << 24
+# With so many unique persons, and so large a share of all, a model is advised.
+_MANY, _MOSTLY = 100, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -472,9 +474,22 @@ class WaveAssessment(OnASheet):
                 }
         if self.by_model is not None:
             return found | self._model_figures(self.by_model)
-        if self.persons << len(self.waves) <= _TABLED and not self._matched:
-            found["by_known_waves"] = self.by_known_waves()
+        if not self._matched:
+            found["weights_tell_little"] = self._weights_tell_little
+            if self.persons << len(self.waves) <= _TABLED:
+                found["by_known_waves"] = self.by_known_waves()
         return found
+
+    @property
+    def _weights_tell_little(self) -> bool:
+        """Whether many persons are unique, in a sample of half the people or less."""
+        population = math.fsum(self.panel.weight.tolist())
+        unique = self.expected_uniques
+        return bool(
+            population >= 2.0 * self.persons
+            and unique >= _MANY
+            and unique >= _MOSTLY * self.persons
+        )
 
     def _model_figures(self, by_model: ModelRisks) -> dict[str, Any]:
         """Return the figures that come from the model."""

@@ -279,3 +279,7 @@ def test_the_command_and_the_text(drawn, tmp_path, monkeypatch, capsys):
     chance = written.population_unique_probability[written.year == 0].sum()
     assert chance == pytest.approx(figures["population_uniques"])
     assert "by the weights alone" in wanted.summary()
+    keys = ["sex", "age", "region", "work"]
+    plain = riskcore.assess(data, keys, "w", person="id", wave="year")
+    assert "compare the population model latent-class" in plain.summary()
+    assert "advice" not in wanted.summary()
