@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.cell_risk import Risks, risk_of
+from riskcore.assessment.cell_risk import Mask, Risks, risk_of
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.wave_choices import needed_waves
 from riskcore.assessment.wave_histories import history_of
@@ -33,8 +33,7 @@ from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_table import CellTable
 from riskcore.models.latent_class import LatentClass
 
-# With more choices than this, so many are fitted, and those that persons of few waves
-# need.
+# With more choices than this, so many are fitted, and those that other persons need.
 FITTED = 40
 _SEED = 0
 # A model of fewer persons says nothing: they are assessed by the weights.
@@ -95,7 +94,6 @@ def model_risks(
     sums, largest, unique = (np.zeros(persons) for _ in range(3))
     number = np.zeros(persons, np.int64)
     fitted = by_weights = 0
-    kinds = choices_taken(panel, known)
     for fit in fits(coded, panel, known, design, progress, every=every):
         risk, chance = _of_cells(fit)
         its = fit.choice.candidates[fit.choice.concerned]
@@ -106,15 +104,13 @@ def model_risks(
         number[its] += 1
         fitted += fit.model is not None
         by_weights += fit.model is None
-    need = needed_waves(panel, known)
-    all_choices = sum(choice_of(panel, need, kind) is not None for kind in kinds)
     return ModelRisks(
         np.minimum(sums / number, 1.0),
         largest,
         unique / number,
         fitted,
         by_weights,
-        all_choices - fitted - by_weights,
+        _number_of_choices(panel, known) - fitted - by_weights,
     )
 
 
@@ -131,9 +127,17 @@ def fits(
     rows = rows_of(panel)
     first = np.zeros(len(panel), np.int64)
     first[panel.person[::-1]] = np.arange(len(panel.person) - 1, -1, -1)
+    population = _population(coded, panel)
     for choice in _chosen(panel, known, every=every):
         progress(f"fitting the model to waves {listed(panel, choice.waves)}")
-        yield _fit(coded, panel, choice, rows, design, first)
+        yield _fit(coded, panel, choice, rows, design, first, population)
+
+
+def _population(coded: CodedRecords, panel: Panel) -> float:
+    """Return the size of the population: the largest sum of weights of a wave."""
+    weights = panel.weight[panel.person] if coded.weights is None else coded.weights
+    waves = range(len(panel.waves))
+    return max(math.fsum(weights[panel.wave == w].tolist()) for w in waves)
 
 
 def _chosen(panel: Panel, known: int | None, *, every: bool) -> Iterator[Choice]:
@@ -143,19 +147,40 @@ def _chosen(panel: Panel, known: int | None, *, every: bool) -> Iterator[Choice]
         found = (choice_of(panel, need, kind) for kind in kinds)
         yield from (choice for choice in found if choice is not None)
         return
-    order = np.random.default_rng(_SEED).permutation(len(kinds))
-    seen, fitted = np.zeros(len(panel), np.bool_), 0
-    for at in order.tolist():
+    rng, seen, fitted = np.random.default_rng(_SEED), np.zeros(len(panel), np.bool_), 0
+    for at in rng.permutation(len(kinds)).tolist():
         choice = choice_of(panel, need, kinds[at])
-        if choice is None:
-            continue
-        its = choice.candidates[choice.concerned]
-        if fitted < FITTED or not seen[its].all():
+        if choice is not None:
             yield choice
+            seen[choice.candidates[choice.concerned]] = True
             fitted += 1
-            seen[its] = True
-        elif seen.all():
-            return
+        if fitted == FITTED:
+            break
+    while not seen.all():
+        choice = choice_of(panel, need, _some_waves(panel, known, seen, rng))
+        assert choice is not None
+        yield choice
+        seen[choice.candidates[choice.concerned]] = True
+
+
+def _some_waves(
+    panel: Panel, known: int | None, seen: Mask, rng: np.random.Generator
+) -> int:
+    """Return a choice of waves, as bits, of somebody who was not seen yet."""
+    kind = int(panel.taken[~seen].min())
+    waves = [w for w in range(len(panel.waves)) if kind >> w & 1]
+    most = len(waves) if known is None else min(known, len(waves))
+    return sum(1 << w for w in rng.permutation(waves)[:most].tolist())
+
+
+def _number_of_choices(panel: Panel, known: int | None) -> int:
+    """Return the number of choices that at least one person has."""
+    kinds, first = np.unique(panel.taken, return_index=True)
+    need = needed_waves(panel, known)[first]
+    return sum(
+        bool(np.any(((kinds & np.uint64(kind)) == kind) & (need == kind.bit_count())))
+        for kind in choices_taken(panel, known)
+    )
 
 
 def _fit(
@@ -165,8 +190,13 @@ def _fit(
     rows: Numbers,
     design: SampleDesign | None,
     first: Numbers,
+    population: float,
 ) -> Fit:
-    """Fit the model to the persons of a choice."""
+    """Fit the model to the persons of a choice.
+
+    Who is not among them for lack of a record is taken to be like those who are: their
+    weights are raised to the size of the population.
+    """
     people = choice.candidates
     keys = list(coded.columns.values())
     history = history_of(keys, [rows[wave, people] for wave in choice.waves])
@@ -174,10 +204,13 @@ def _fit(
         history.codes, levels=history.levels, weight_sum=panel.weight[people]
     )
     assert table.rows is not None
+    few = len(people) < _FEWEST or len(table) == 1
+    if not few:
+        table = table.scaled(population / math.fsum(panel.weight[people].tolist()))
     cell = table.rows.cell
     if design is not None:
         table = table.clustered(cell, design.some(first[people]))
-    if len(people) < _FEWEST or len(table) == 1:
+    if few:
         return Fit(choice, table, cell, None)
     model = LatentClass.fit(table)
     if not model.converged:

@@ -138,7 +138,9 @@ def test_results_are_those_of_the_models_of_each_choice(drawn):
         table = CellTable.of(
             history.codes, levels=history.levels, weight_sum=panel.weight[people]
         )
-        prior = LatentClass.fit(table).prior()
+        # Who lacks a record is taken to be like the others.
+        largest = np.bincount(panel.wave).max()
+        prior = LatentClass.fit(table.scaled(largest / len(people))).prior()
         risk = wave_model.risk_by(prior)[table.rows.cell]
         for p, r in zip(people, risk, strict=True):
             if min(2, len(waves[p])) == len(chosen):
@@ -148,6 +150,18 @@ def test_results_are_those_of_the_models_of_each_choice(drawn):
     assert found.by_model.fitted == 6
     worst = assess(data, 2, wave_choice="worst")
     assert (worst.individual_risk >= found.individual_risk * (1 - 1e-12)).all()
+
+
+def test_persons_who_leave_are_taken_to_be_like_those_who_stay(drawn):
+    people, _, rows, data = drawn
+    gone = np.random.default_rng(6).random(len(rows)) < 0.4
+    there = ~np.tile(gone, T) | (data["year"] == 0)
+    left = {name: values[there] for name, values in data.items()}
+    found = assess(left)
+    shares, _ = truth(people, rows, [(0, 1, 2)])
+    first, _ = truth(people, rows, [(0,)])
+    aim = shares[~gone].sum() + first[gone].sum()
+    assert found.expected_reidentifications == pytest.approx(aim, rel=0.06)
 
 
 def test_of_many_choices_a_part_is_fitted_that_has_every_person(drawn, monkeypatch):
