@@ -204,10 +204,10 @@ def _fit(
         history.codes, levels=history.levels, weight_sum=panel.weight[people]
     )
     assert table.rows is not None
+    cell = table.rows.cell
     few = len(people) < _FEWEST or len(table) == 1
     if not few:
         table = table.scaled(population / math.fsum(panel.weight[people].tolist()))
-    cell = table.rows.cell
     if design is not None:
         table = table.clustered(cell, design.some(first[people]))
     if few:
@@ -247,11 +247,10 @@ def intervals(found: Iterable[Fit], level: float) -> Intervals:
     ends = np.array([_ends(fit, level) for fit in found if fit.model is not None])
     if not len(ends):
         return Intervals((math.nan, math.nan), (math.nan, math.nan))
-    _, low, high, _, least, most = ends.T
-    risks, uniques = ends[:, 0].sum(), ends[:, 3].sum()
+    risks, low, high, uniques, least, most = ends.sum(axis=0).tolist()
     return Intervals(
-        (low.sum() / risks, high.sum() / risks),
-        (least.sum() / uniques, most.sum() / uniques) if uniques else (1.0, 1.0),
+        (low / risks, high / risks),
+        (least / uniques, most / uniques) if uniques else (1.0, 1.0),
     )
 
 

@@ -100,6 +100,10 @@ class WaveAssessment(OnASheet):
     (array([ True,  True, False, False, False, False]), 1)
     >>> [row["known_waves"] for row in found.by_known_waves()]
     [1, 2]
+    >>> found.risk_threshold(unsafe=1) == found.max_risk
+    True
+    >>> found.to_dict(rate=0.1)["for_rate"]["persons"]
+    1
     """
 
     data: Any
@@ -237,6 +241,23 @@ class WaveAssessment(OnASheet):
         ValueError
             If the level is not in (0, 1), the weights alone were used, or the choice of
             waves is the worst.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {
+        ...     "id": [*range(200)] * 2,
+        ...     "year": [2020] * 200 + [2021] * 200,
+        ...     "age": [20 + i % 40 for i in range(200)] * 2,
+        ...     "job": [i % 3 for i in range(200)] + [i % 7 % 3 for i in range(200)],
+        ... }
+        >>> found = riskcore.assess(
+        ...     data, ["age", "job"], person="id", wave="year", sampling_fraction=0.2,
+        ...     population="latent-class",
+        ... )
+        >>> low, high = found.expected_reidentifications_interval()
+        >>> low < found.expected_reidentifications < high
+        True
         """
         low, high = self._intervals(level).risks
         return (
@@ -263,6 +284,23 @@ class WaveAssessment(OnASheet):
         ------
         ValueError
             As `expected_reidentifications_interval`.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {
+        ...     "id": [*range(200)] * 2,
+        ...     "year": [2020] * 200 + [2021] * 200,
+        ...     "age": [20 + i % 40 for i in range(200)] * 2,
+        ...     "job": [i % 3 for i in range(200)] + [i % 7 % 3 for i in range(200)],
+        ... }
+        >>> found = riskcore.assess(
+        ...     data, ["age", "job"], person="id", wave="year", sampling_fraction=0.2,
+        ...     population="latent-class",
+        ... )
+        >>> low, high = found.expected_population_uniques_interval()
+        >>> low <= found.expected_population_uniques <= high
+        True
         """
         low, high = self._intervals(level).uniques
         return (
