@@ -16,6 +16,20 @@ from itertools import product
 import numpy as np
 
 from bench._common import HERE, given, origin, replace, table
+from bench._designs import (
+    adjusted,
+    exact,
+    noisy,
+    other_column,
+    pairs,
+    raked,
+    response,
+    rounded,
+    simple,
+    strata,
+    trimmed,
+    unequal_response,
+)
 from bench._populations import MUNICIPALITIES, PROVINCES, cells_of, census_of
 from riskcore.assessment.population import risk_by
 from riskcore.models import CellTable, LatentClass
@@ -23,81 +37,6 @@ from riskcore.models import CellTable, LatentClass
 N = 50_000
 FRACTIONS = (0.01, 0.05, 0.2)
 REPLICATES = 10
-NOISE = 0.5  # standard deviation of the logarithm
-TRIM = 0.9  # larger weights than this quantile are cut to it
-CYCLES = 20  # of raking
-
-
-# --- rates of sampling, up to a factor ---------------------------------------------
-
-
-def simple(people, rng):
-    return np.ones(len(people["SEX"]))
-
-
-def strata(people, rng):
-    return np.array([2.3, 1.0, 0.3])[people["PROVINCE"] % 3]
-
-
-def pairs(people, rng):
-    return np.where((people["PROVINCE"] % 2 == 0) ^ (people["AGE"] > 40), 0.35, 1.0)
-
-
-def response(people, rng):
-    """Older people answer more often, and those of every second province less."""
-    return (0.5 + people["AGE"] / 100) * (1.0 - 0.4 * (people["PROVINCE"] % 2))
-
-
-def unequal_response(people, rng):
-    return strata(people, rng) * response(people, rng)
-
-
-def other_column(people, rng):
-    """Three of ten people are sampled five times as often; no key tells them apart."""
-    return np.where(rng.random(len(people["SEX"])) < 0.3, 3.0, 0.6)
-
-
-# --- weights of a sample -----------------------------------------------------------
-
-
-def exact(people, rates, rows, rng):
-    return 1.0 / rates[rows]
-
-
-def noisy(people, rates, rows, rng):
-    noise = NOISE * rng.standard_normal(len(rows)) - NOISE**2 / 2
-    return np.exp(noise) / rates[rows]
-
-
-def rounded(people, rates, rows, rng):
-    return np.round(noisy(people, rates, rows, rng))
-
-
-def adjusted(people, rates, rows, rng):
-    """The office knows the age and sex of all, and not that provinces differ."""
-    group = people["AGE"] // 15 * 2 + people["SEX"] % 2
-    many = np.bincount(group)
-    return (many / np.maximum(np.bincount(group[rows], minlength=len(many)), 1))[
-        group[rows]
-    ]
-
-
-def trimmed(people, rates, rows, rng):
-    weights = noisy(people, rates, rows, rng)
-    cut = np.minimum(weights, np.quantile(weights, TRIM))
-    return cut * weights.sum() / cut.sum()
-
-
-def raked(people, rates, rows, rng):
-    weights = noisy(people, rates, rows, rng)
-    margins = [people["PROVINCE"], people["AGE"] // 10, people["SEX"]]
-    for _ in range(CYCLES):
-        for margin in margins:
-            many = np.bincount(margin)
-            found = np.bincount(margin[rows], weights, len(many))
-            ratio = np.divide(many, found, out=np.ones(len(many)), where=found > 0.0)
-            weights = weights * ratio[margin[rows]]
-    return weights
 
 
 DESIGNS = {

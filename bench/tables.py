@@ -126,6 +126,9 @@ SECTIONS = (
     Section("calibration", "notes/calibration.md"),
     # It has rows of a file that is not part of the project.
     Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),
+    Section(
+        "calibration_cells", "notes/cell_models.md", "calibration_cells", measured=True
+    ),
     Section("calibration_weights", "notes/cell_models.md", "calibration_weights"),
     Section("calibration_waves", "notes/howto/waves.md", "calibration_waves"),
     Section("bench_waves", "notes/howto/waves.md", "bench_waves", measured=True),

@@ -9,11 +9,20 @@ from typing import Any, NamedTuple, Unpack
 from numpy.typing import NDArray
 
 from riskcore.assessment.assess_waves import assess_waves, waves_of
+from riskcore.assessment.beside import Beside, weights_tell_little
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
 from riskcore.assessment.exact_matches import code_numbers, exact_matches
 from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
-from riskcore.assessment.settings_table import WEIGHTS, AssessSettings, Method
+from riskcore.assessment.settings_table import (
+    AUTO,
+    BOTH,
+    BY_WEIGHTS,
+    LATENT_CLASS,
+    WEIGHTS,
+    AssessSettings,
+    Method,
+)
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -21,6 +30,7 @@ from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted
 from riskcore.core.risk.household import households
 from riskcore.data.cells import (
+    Cells,
     check_design,
     check_missing,
     check_names,
@@ -33,6 +43,7 @@ from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS
 
@@ -76,9 +87,12 @@ def assess(
         A record of the result is then a household, except in ``records``: see
         `HouseholdAssessment`. This is the first pass over a file of households and
         persons; `riskcore.protect` takes the same argument.
-    population : {"weights", "latent-class", "log-linear"}, CellModel or frame
+    population : {"both", "weights", "auto", ...}, CellModel or frame
         What determines the population frequency F of a cell. "weights": only its
-        weights, as in the sources (default). Another name: a model of the cells, fitted
+        weights, as in the sources. "both" (default): the same risk, and where many
+        records are alone in their cell, so that weights tell little, the figures of the
+        latent-class model beside it, see ``Assessment.by_model``. "auto": the one of
+        the two to believe. "latent-class", "log-linear": a model of the cells, fitted
         to these data with its defaults, see `riskcore.models.LatentClass` and
         `riskcore.models.LogLinear`. A model that has been fitted. Or a frame of the
         population itself, with the keys and a column ``population_frequency``, see
@@ -98,7 +112,7 @@ def assess(
         With ``missing="wildcard"``, how much a record with missing keys counts in the
         cells of other records, in [0, 1], see `tabulate`.
     cluster : column name, optional
-        With a model given by name, the unit of sampling that records were drawn in, of
+        For a model that is fitted, the unit of sampling that records were drawn in, of
         any type: the primary sampling unit, area or class. Its people are alike, so the
         overdispersion is found from records of different clusters, and intervals from
         fits without some clusters. By default the household, if there is one.
@@ -224,14 +238,18 @@ def assess(
     if engine is not None and household is None and cluster is None:
         say(f"counting cells on {engine.name}")
         counted_there = engine.count(keys, weight)
-        by_weights = _is_weights(population) and (
+        auto = _named(population, AUTO)
+        by_weights = (auto or _is_weights(population)) and (
             fraction is None or weight is not None
         )
         if by_weights and stays_there(counted_there, missing, alpha):
             held = HeldAssessment.of(data, counted_there, method, missing)
-            return replace(
-                held, **_about_weights(held, weight, counted_there, fraction)
-            )
+            if not (auto and weights_tell_little(held.cells)):
+                return replace(
+                    held,
+                    **_about_weights(held, weight, counted_there, fraction),
+                    beside=_beside(population, held.cells, None, method),
+                )
     if household is not None:
         say("finding households")
     coded = (
@@ -288,7 +306,13 @@ def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
 
 
 def _is_weights(population: Any) -> bool:
-    return isinstance(population, str) and population == WEIGHTS
+    """Return whether the risk is that of the weights."""
+    return isinstance(population, Beside) or _named(population, *BY_WEIGHTS)
+
+
+def _named(population: Any, *names: str) -> bool:
+    """Return whether a population is one of some names."""
+    return isinstance(population, str) and population in names
 
 
 def check_population(population: Any, method: str) -> None:
@@ -306,10 +330,10 @@ def check_fitted(
     if cluster is None and not strata:
         return
     given = "strata" if cluster is None else "cluster"
-    if _is_weights(population):
+    if _named(population, WEIGHTS):
         raise ValueError(
             f"{given}: by the weights alone it changes nothing; give "
-            "population='latent-class' (--population latent-class), or leave it out"
+            "population='both' (--population both), or leave it out"
         )
     if not isinstance(population, str):
         raise ValueError(
@@ -384,8 +408,11 @@ def assess_coded(
     """Assess records whose columns are coded, see `assess`."""
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
-    model, unique, by_weights = None, None, None
+    model, unique, by_weights, beside = None, None, None, None
+    if _named(population, AUTO):
+        population = LATENT_CLASS if weights_tell_little(cells) else WEIGHTS
     if _is_weights(population):
+        beside = _beside(population, cells, coded.design, method)
         progress(f"computing the risk of {counted(len(cells), 'cell')}")
         risk = cell_risk(cells, method)
     else:
@@ -400,7 +427,20 @@ def assess_coded(
     if coded.households is not None:
         progress("computing household risks")
         joint = households(risk[cells.inverse], coded.households)
-    return Assessment(data, cells, risk, method, joint, model, unique, by_weights)
+    return Assessment(
+        data, cells, risk, method, joint, model, unique, by_weights, beside=beside
+    )
+
+
+def _beside(
+    population: Any, cells: Cells, design: SampleDesign | None, method: Method
+) -> Beside | None:
+    """Return the model to show beside the weights of the cells, if any."""
+    if isinstance(population, Beside):
+        return population
+    # Other methods are for comparing formulas.
+    wanted = _named(population, BOTH) and method == "exact"
+    return Beside(cells, design) if wanted else None
 
 
 def check_numeric(

@@ -9,10 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskcore.assessment.cell_risk import UNIQUE_COLUMN, PopulationBelowSample
-from riskcore.assessment.settings_table import WEIGHTS, Method
+from riskcore.assessment.settings_table import (
+    AUTO,
+    BOTH,
+    LATENT_CLASS,
+    WEIGHTS,
+    Method,
+)
 from riskcore.assessment.wave_choices import refuse_too_many
-from riskcore.assessment.wave_matches import any_value, risks_of
-from riskcore.assessment.waves import LATENT_CLASS, RECORD_COLUMNS, WaveAssessment
+from riskcore.assessment.wave_matches import risks_of
+from riskcore.assessment.waves import RECORD_COLUMNS, WaveAssessment
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.warn import warn
@@ -100,7 +106,8 @@ def assess_waves(
 ) -> WaveAssessment:
     """Assess a panel, see `assess`; its settings are checked."""
     check_wave_roles(waves, keys, weight)
-    by_model = _is_modeled(asked["population"])
+    population = asked["population"]
+    _refuse_population(population)
     cluster = asked["cluster"]
     strata = arguments.names("strata", asked["strata"] or [])
     if source.path is not None:
@@ -133,41 +140,24 @@ def assess_waves(
         waves.known,
         waves.choice,
     )
-    if not by_model:
-        return found
     design = None if cluster is None else SampleDesign.of(data, cluster, strata)
-    return replace(found, by_model=_by_model(found, design, progress), design=design)
+    found = replace(found, design=design, beside=population == BOTH)
+    if population == LATENT_CLASS or (
+        population == AUTO and found.weights_tell_little and not found.any_value
+    ):
+        return replace(found, by_model=found.fitted(progress))
+    return found
 
 
-def _by_model(
-    found: WaveAssessment, design: SampleDesign | None, progress: Lines
-) -> Any:
-    """Return the risk of each person of a panel by a model."""
-    from riskcore.assessment.wave_model import model_risks
-
-    if any_value(found.coded, found.missing):
+def _refuse_population(population: Any) -> None:
+    """Refuse models of the population, except latent classes."""
+    names = (BOTH, WEIGHTS, AUTO, LATENT_CLASS)
+    if not (isinstance(population, str) and population in names):
         raise ValueError(
-            f"missing={found.missing!r}: a model needs each person in one cell; give "
-            "missing='category', or leave out records with missing keys"
+            f"population={arguments.shown(population)}: with person and wave use "
+            f"'{LATENT_CLASS}', which is fitted to the histories of persons, or one of "
+            f"{', '.join(map(repr, names[:-1]))}"
         )
-    return model_risks(
-        found.coded,
-        found.panel,
-        found.known_waves,
-        design,
-        progress,
-        every=found.wave_choice == "worst",
-    )
-
-
-def _is_modeled(population: Any) -> bool:
-    """Return whether a model is asked for; refuse all but latent classes."""
-    if isinstance(population, str) and population in (WEIGHTS, LATENT_CLASS):
-        return population == LATENT_CLASS
-    raise ValueError(
-        f"population={arguments.shown(population)}: with person and wave use 'weights' "
-        f"or '{LATENT_CLASS}', which is fitted to the histories of persons"
-    )
 
 
 def _warn_below(panel: Panel) -> None:

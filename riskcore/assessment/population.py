@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.settings_table import AUTO, BOTH, LATENT_CLASS, WEIGHTS
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, parts_of, usual_threads
@@ -34,15 +35,17 @@ from riskcore.models.poisson_binomial import PoissonBinomial
 
 Risks = NDArray[np.float64]
 
+# Populations by name that are not one model.
+NAMED = (BOTH, WEIGHTS, AUTO)
 # Models that are fitted to the assessed cells.
-FITTED: dict[str, Any] = {"latent-class": LatentClass, "log-linear": LogLinear}
+FITTED: dict[str, Any] = {LATENT_CLASS: LatentClass, "log-linear": LogLinear}
 COUNT = "population_frequency"  # the column of a frame of counts
 
 
 def check_model(population: Any, method: str) -> None:
     """Refuse an invalid population or method before data are read."""
     if isinstance(population, str):
-        arguments.one_of("population", population, ("weights", *FITTED))
+        arguments.one_of("population", population, (*NAMED, *FITTED))
     elif isinstance(population, CellModel):
         if not population.converged:
             raise ValueError(f"population: no estimate, {population.reason}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
-from riskcore.assessment.settings_table import WEIGHTS, CheckSettings
+from riskcore.assessment.settings_table import BY_WEIGHTS, CheckSettings
 from riskcore.common import arguments
 from riskcore.common.private_record import hex_digits, member, record_of
 from riskcore.common.settings import (
@@ -144,7 +144,7 @@ class Recorded:
     def refuse_model(self) -> None:
         """Refuse goals of risks by a model of the population."""
         at_risk = [name for name in _GOALS if getattr(self, name) is not None]
-        if at_risk and self.population != WEIGHTS:
+        if at_risk and self.population not in BY_WEIGHTS:
             raise ValueError(
                 f"{self.path}: its risks come from a model of the population "
                 f"({self.population!r}), which was fitted before suppression and "

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.html import all_digits, readable, short
 from riskcore.common.words import counted, printable, shortened
@@ -35,9 +36,6 @@ Form = Callable[[Any, Plain, Writing], str | None]
 
 # Largest ratio of a model's figure to the weights' that goes without a remark.
 DISAGREE = 2.0
-# Sample uniques, their share of the records, and people for each record: from these on
-# the weights alone say little about the risk (notes/calibration_of_cells.md).
-MANY_UNIQUES, SHARE_OF_UNIQUES, FEW_SAMPLED = 100, 0.1, 2.0
 # The k at which records and cells are counted.
 _SHOWN = " / ".join(map(str, SHOWN))
 # A name or label of more characters is cut in text.
@@ -98,22 +96,6 @@ def of_file(
         "max_risk": distribution.max_risk,
         "households": households,
     }
-
-
-def weights_tell_little(figures: Plain) -> bool:
-    """Return whether the weights say little about the population frequencies.
-
-    A rule of thumb: many records are alone in their cell, and the sample is at most
-    half of the population. In such samples of known populations the weights alone gave
-    a twentieth to four fifths of the re-identifications.
-    """
-    uniques, records = figures["sample_uniques"], figures["records"]
-    return bool(
-        figures["weighted"]
-        and uniques >= MANY_UNIQUES
-        and uniques >= SHARE_OF_UNIQUES * records
-        and figures["population"] >= FEW_SAMPLED * records
-    )
 
 
 def of_model(figures: Plain) -> list[str]:
@@ -245,18 +227,35 @@ def _model(name: str, figures: Plain, place: Writing) -> str:
     return f"{name}, {fit}" if fit and place == "text" else name
 
 
-def _advice(weights_tell_little: bool, _: Plain, place: Writing) -> str | None:
-    if not weights_tell_little:
-        return None
-    if place == "notebook":
-        return "compare population='latent-class'"
-    return "many sample uniques: compare the population model latent-class"
+def _by_model(name: str) -> Form:
+    """Return the form of a figure of the model beside the weights."""
+
+    def written(value: float, figures: Plain, place: Writing) -> str:
+        said = _estimated(value, place)
+        ends = figures["by_model"][f"{name}_interval"]
+        if ends is None:
+            return said
+        low, high = (_estimated(end, place) for end in ends)
+        return f"{said} (95 %: {low} to {high})"
+
+    return written
+
+
+def _estimated(value: float, place: Writing) -> str:
+    """Return an estimate of a number of records with the digits it may have."""
+    if place in ("page", "digits"):
+        return readable(value) if place == "page" else all_digits(value)
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _which(_: Plain, figures: Plain, __: Writing) -> str:
+    return which_to_believe(figures)
 
 
 def _expected(value: float, _: Plain, place: Writing) -> str:
     """Return an expected number of records with the few digits a model knows."""
-    if place == "digits":
-        return all_digits(value)
+    if place in ("page", "digits"):
+        return readable(value) if place == "page" else all_digits(value)
     return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
 
 
@@ -369,9 +368,6 @@ FIGURES = (
         "text": "population model", "page": "Population model",
         "notebook": "population model",
     }),
-    Figure("weights_tell_little", _advice, {
-        "text": "advice", "notebook": "advice",
-    }),
     Figure("method", lambda method, *_: METHOD_NAMES[method], {
         "text": "individual risk",
     }),
@@ -389,6 +385,23 @@ FIGURES = (
         "text": "  by the weights alone",
         "page": "Expected re-identifications by the weights alone",
         "notebook": "by the weights alone", "stages": "  by the weights alone",
+    }),
+    Figure(
+        "by_model.expected_reidentifications",
+        _by_model("expected_reidentifications"),
+        {
+            "text": "  by the latent-class model",
+            "page": "Expected re-identifications by the latent-class model",
+            "notebook": "by the latent-class model",
+        },
+    ),
+    Figure("by_model.population_uniques", _by_model("population_uniques"), {
+        "text": "  population uniques by it",
+        "page": "Sample uniques expected to be population uniques, by this model",
+        "notebook": "population uniques by it",
+    }),
+    Figure("by_model", _which, {
+        "text": "  which to believe", "notebook": "which to believe",
     }),
     Figure("population_uniques", _expected, {
         "text": "expected population uniques",
@@ -411,6 +424,9 @@ FIGURES = (
     Figure("unsafe_records", _count, {
         "page": "Unsafe records, by any goal",
         "stages": "unsafe records", "notebook of stages": "unsafe records",
+    }),
+    Figure("unsafe_by_model", _count, {
+        "stages": "  by the latent-class model",
     }),
     Figure("below_k", lambda one, *_: f"{one['records']:,}", {
         "page": "Records, *f* below the *k* asked for", "stages": "  f below k",
@@ -445,6 +461,12 @@ def name_of(name: str, place: Place) -> str:
     """Return the name of a figure at a place."""
     (found,) = (one.names[place] for one in FIGURES if one.name == name)
     return found
+
+
+def text_of(name: str, figures: Plain, place: Place) -> str:
+    """Return the value of a figure as a place shows it; empty if it is unknown."""
+    (found,) = (one for one in FIGURES if one.name == name)
+    return found.written([found.value(figures)], [figures], place)[0]
 
 
 # The figures of a cell among the riskiest: in text, and on the page.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from riskcore.assessment.cell_risk import (
     risk_of,
     warn_below,
 )
-from riskcore.assessment.settings_table import WEIGHTS, Method
+from riskcore.assessment.settings_table import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments, html
 from riskcore.common.results import Summary, reports
@@ -30,20 +30,27 @@ from riskcore.common.words import counted, printable
 from riskcore.core.risk.anonymity import Below
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.core.risk.histogram import class_counts, log_edges
-from riskcore.core.risk.household import Households
+from riskcore.core.risk.household import Households, households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells, incomplete_of, refuse_taken, with_results
 from riskcore.data.cells_to_records import spread
-from riskcore.data.engine_cells import HeldCells, riskiest, tally
+from riskcore.data.engine_cells import MANY_CELLS, HeldCells, riskiest, tally
 from riskcore.data.engines.base import Counted
 from riskcore.data.household_rows import HouseholdRows
 
 if TYPE_CHECKING:
+    from riskcore.assessment.beside import Beside
     from riskcore.assessment.numeric_risk import NumericRisk
     from riskcore.models.cell_model import CellModel
 
-# From this many cells on, the engine itself looks for the riskiest.
-COLLECTED = 1 << 20
+# What the model beside the weights says of a file.
+_BESIDE = (
+    "model_fit",
+    "expected_reidentifications",
+    "expected_reidentifications_interval",
+    "population_uniques",
+    "population_uniques_interval",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +82,8 @@ class Assessment:
         The share of the population that was sampled, as it was given.
     numeric : NumericRisk or None
         The risk from numbers, if columns of numbers were named; by the weights.
+    beside : Beside or None
+        The model that is shown beside the weights; None if it was not asked for.
 
     Examples
     --------
@@ -106,6 +115,7 @@ class Assessment:
     weights: WeightFigures | None = None
     sampling_fraction: float | None = None
     numeric: NumericRisk | None = None
+    beside: Beside | None = None
 
     @cached_property
     def cell_risk(self) -> Risks:
@@ -260,13 +270,65 @@ class Assessment:
         return self.cells.below(k)
 
     @cached_property
+    def by_model(self) -> Assessment | None:
+        """The same records by the latent-class model, where the weights tell little.
+
+        None where the weights tell enough, with ``population="weights"``, and where the
+        model has no estimate. The model is fitted when this is first used.
+        """
+        model = None if self.beside is None else self.beside.model
+        if model is None:
+            return None
+        from riskcore.assessment.population import risks_of
+
+        risk, unique, cells = risks_of(model, self.cells)
+        joint = self.households
+        if joint is not None:
+            joint = households(risk[cells.inverse], joint.inverse)
+            joint = replace(joint, ids=self._households().ids)
+        return Assessment(
+            self.data, cells, risk, "exact", joint, model, unique, self.cells
+        )
+
+    @property
+    def uses_model(self) -> bool:
+        """Whether a model gives the risk, or figures beside it."""
+        return self.model is not None or (
+            self.beside is not None and self.beside.needed
+        )
+
+    @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, for reports."""
+        if self.beside is None or not self.beside.needed:
+            return self.counts
+        return {**self.counts, "by_model": self._beside_figures(self.beside.failure)}
+
+    def _beside_figures(self, failure: str) -> dict[str, Any]:
+        """Return the figures of the model beside the weights, None where unknown."""
+        told = {"model": LATENT_CLASS, "failure": failure, **dict.fromkeys(_BESIDE)}
+        found = self.by_model
+        if found is None:
+            return told
+        told |= {
+            "model_fit": found.counts["population_model_fit"],
+            "expected_reidentifications": found.expected_reidentifications,
+            "population_uniques": found.expected_population_uniques,
+        }
+        if not found.cells.shared:
+            expected = found.expected_reidentifications_interval()
+            uniques = found.expected_population_uniques_interval()
+            told["expected_reidentifications_interval"] = list(expected)
+            told["population_uniques_interval"] = list(uniques)
+        return told
+
+    @cached_property
+    def counts(self) -> dict[str, Any]:
+        """The figures without those of a model beside the weights."""
         found = figures.of_file(
             self.cells, self.distribution, self.households, self.method
         )
         if self.model is None:
-            found["weights_tell_little"] = figures.weights_tell_little(found)
             return found
         from riskcore.assessment.population import model_figures
 
@@ -709,10 +771,10 @@ class HouseholdAssessment(Assessment):
         return of_records
 
     @cached_property
-    def figures(self) -> dict[str, Any]:
-        """The figures of the file as plain values, for reports."""
+    def counts(self) -> dict[str, Any]:
+        """The figures without those of a model beside the weights."""
         told = {"level": "household", "records": len(self.members.of)}
-        return {**super().figures, "counted": told}
+        return {**super().counts, "counted": told}
 
     @property
     def records(self) -> Any:
@@ -801,6 +863,6 @@ class HeldAssessment(Assessment):
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells with the largest risks, see `Assessment.riskiest`."""
-        if count <= 0 or self.cells.collected or len(self.cells) < COLLECTED:
+        if count <= 0 or self.cells.collected or len(self.cells) < MANY_CELLS:
             return super().riskiest(count)
         return riskiest(self.cells.held, partial(risk_of, self.method), count)

@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 Method: TypeAlias = Literal["exact", "series7", "franconi"]
 Level: TypeAlias = Literal["record", "household"]
 
-WEIGHTS = "weights"
+WEIGHTS, BOTH, AUTO, LATENT_CLASS = "weights", "both", "auto", "latent-class"
+# The populations by which the risk is that of the weights.
+BY_WEIGHTS = (WEIGHTS, BOTH)
 _LEVEL = (
     "what to count: records (default), or households, one row for each --household; "
     "its members must agree in the keys and the weight, and "
 )
 _POPULATION = (
-    "how to estimate the number of people a cell stands for: by the weights (default), "
-    "or by a model fitted to the keys, latent-class or log-linear"
+    "how to estimate the number of people a cell stands for: by the weights, and where "
+    "they tell little show the latent-class model beside them (both, default); by the "
+    "weights alone (weights); by the one of the two to believe (auto); or by a model "
+    "fitted to the keys, latent-class or log-linear"
 )
 _MISSING = (
     "what a missing key matches: any value, as in sdcMicro (wildcard, default) or "
@@ -170,9 +174,9 @@ def level(consequence: str) -> Setting:
 def population(*, file: bool) -> Setting:
     """Return the model of the population; with ``file``, a file may describe it."""
     more = "; or a FILE of the population: its keys and a column population_frequency"
-    names = (WEIGHTS, "latent-class", "log-linear")
+    names = (BOTH, WEIGHTS, AUTO, LATENT_CLASS, "log-linear")
     return Setting(
-        default=WEIGHTS,
+        default=BOTH,
         metavar="MODEL",
         kind=MODEL_OR_FILE if file else MODEL,
         choices=() if file else names,

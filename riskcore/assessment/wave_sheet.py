@@ -66,8 +66,33 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
             f"{figures['expected_reidentifications']:,.6g}",
         ),
         *_model_facts(figures),
-        *([("advice", _ADVICE)] if figures.get("weights_tell_little") else []),
+        *_facts_beside(figures),
         ("maximum risk", f"{figures['max_risk']:.6g}"),
+    ]
+
+
+def _facts_beside(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a sheet says of a model beside the weights."""
+    if not figures.get("weights_tell_little"):
+        return []
+    found = figures.get("by_model")
+    if found is None:
+        return [("advice", _ADVICE)]
+    if found["failure"]:
+        said = f"neither: the model has no estimate ({found['failure']}), and the "
+        return [("  which to believe", f"{said}weights may say far too little")]
+    alone = figures["persons_unique"]["in_the_average_choice"] / figures["persons"]
+    return [
+        (
+            "  by the latent-class model",
+            f"{found['expected_reidentifications']:,.6g}",
+        ),
+        ("  population uniques by it", f"{found['population_uniques']:,.6g}"),
+        (
+            "  which to believe",
+            f"the model: {100 * alone:.3g} % of the persons are alone with their "
+            "keys, and weights cannot tell how rare they are",
+        ),
     ]
 
 

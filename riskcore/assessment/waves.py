@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.beside import (
+    FEW_SAMPLED,
+    MANY_UNIQUES,
+    SHARE_OF_UNIQUES,
+)
 from riskcore.assessment.cell_risk import (
     UNIQUE_COLUMN,
     Mask,
     Risks,
 )
-from riskcore.assessment.settings_table import WEIGHTS, Method
+from riskcore.assessment.settings_table import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.wave_choices import (
     WaveRisks,
     refuse_too_many,
@@ -24,7 +29,7 @@ from riskcore.assessment.wave_choices import (
 from riskcore.assessment.wave_matches import any_value, risks_of
 from riskcore.assessment.wave_sheet import sheet_of
 from riskcore.common import arguments
-from riskcore.common.progress import silent
+from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet, Sheet
 from riskcore.common.words import counted
@@ -38,14 +43,13 @@ from riskcore.data.sample_design import SampleDesign
 if TYPE_CHECKING:
     from riskcore.assessment.wave_model import Intervals, ModelRisks
 
-LATENT_CLASS = "latent-class"
 RECORD_COLUMNS = ("individual_risk", "unique_share")
 THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # With at most so many persons times sets of waves, a summary has a table by the number
 # of known waves.
 _TABLED = 1 << 24
-# With so many unique persons, and so large a share of all, a model is advised.
-_MANY, _MOSTLY = 100, 0.1
+# With at most so many persons times fitted choices, a model is shown beside weights.
+_FITTED_AT_ONCE = 400_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +84,8 @@ class WaveAssessment(OnASheet):
         were used.
     design : SampleDesign or None
         The clusters of the records, for the model.
+    beside : bool
+        Whether figures of the model are shown beside those by the weights.
 
     Examples
     --------
@@ -117,6 +123,7 @@ class WaveAssessment(OnASheet):
     wave_choice: str = "average"
     by_model: ModelRisks | None = None
     design: SampleDesign | None = None
+    beside: bool = False
 
     @property
     def persons(self) -> int:
@@ -512,21 +519,92 @@ class WaveAssessment(OnASheet):
                 }
         if self.by_model is not None:
             return found | self._model_figures(self.by_model)
-        if not self._matched:
-            found["weights_tell_little"] = self._weights_tell_little
-            if self.persons << len(self.waves) <= _TABLED:
-                found["by_known_waves"] = self.by_known_waves()
+        if self.any_value:
+            return found
+        found["weights_tell_little"] = self.weights_tell_little
+        if self.beside and self.weights_tell_little and self._quickly_fitted:
+            found["by_model"] = self._beside_figures
+        if self.persons << len(self.waves) <= _TABLED:
+            found["by_known_waves"] = self.by_known_waves()
         return found
 
     @property
-    def _weights_tell_little(self) -> bool:
-        """Whether many persons are unique, in a sample of half the people or less."""
+    def _quickly_fitted(self) -> bool:
+        """Whether models of all choices that are fitted take less than a minute."""
+        from riskcore.assessment.wave_model import FITTED
+
+        choices = min(int(self.risks.choices.max()), FITTED)
+        return self.persons * choices <= _FITTED_AT_ONCE
+
+    @cached_property
+    def _beside_figures(self) -> dict[str, Any]:
+        """The figures of the model beside the weights."""
+        told: dict[str, Any] = {"model": LATENT_CLASS, "failure": ""}
+        try:
+            model = replace(self, by_model=self.fitted(silent))
+        except ValueError as error:
+            return told | {
+                "failure": str(error),
+                "expected_reidentifications": None,
+                "population_uniques": None,
+            }
+        return told | {
+            "expected_reidentifications": model.expected_reidentifications,
+            "population_uniques": model.expected_population_uniques,
+        }
+
+    def fitted(self, progress: Lines) -> ModelRisks:
+        """Return the risk of each person by a model, see `wave_model`.
+
+        Parameters
+        ----------
+        progress : callable
+            Called with a line of text at each step.
+
+        Returns
+        -------
+        ModelRisks
+
+        Raises
+        ------
+        ValueError
+            If missing keys match any value, or a model has no estimate.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"id": [1, 1, 2], "year": [1, 2, 1], "job": ["a", "a", "b"]}
+        >>> found = riskcore.assess(data, ["job"], person="id", wave="year")
+        >>> found.fitted(print).by_weights
+        fitting the model to waves 1
+        fitting the model to waves 1, 2
+        2
+        """
+        from riskcore.assessment.wave_model import model_risks
+
+        if self.any_value:
+            raise ValueError(
+                f"missing={self.missing!r}: a model needs each person in one cell; "
+                "give missing='category', or leave out records with missing keys"
+            )
+        return model_risks(
+            self.coded,
+            self.panel,
+            self.known_waves,
+            self.design,
+            progress,
+            every=self.wave_choice == "worst",
+        )
+
+    @property
+    def weights_tell_little(self) -> bool:
+        """Whether many persons are unique, and people are left outside the sample."""
         population = math.fsum(self.panel.weight.tolist())
         unique = self.expected_uniques
         return bool(
-            population >= 2.0 * self.persons
-            and unique >= _MANY
-            and unique >= _MOSTLY * self.persons
+            population >= FEW_SAMPLED * self.persons
+            and unique >= MANY_UNIQUES
+            and unique >= SHARE_OF_UNIQUES * self.persons
         )
 
     def _model_figures(self, by_model: ModelRisks) -> dict[str, Any]:
@@ -543,7 +621,7 @@ class WaveAssessment(OnASheet):
         }
 
     @property
-    def _matched(self) -> bool:
+    def any_value(self) -> bool:
         """Whether missing keys matched any value: then tables take long."""
         return any_value(self.coded, self.missing)
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import WEIGHTS, AssessSettings
+from riskcore.assessment.settings_table import AUTO, BY_WEIGHTS, AssessSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -154,7 +154,7 @@ def run(options: argparse.Namespace) -> None:
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
     if options.output is not None:
-        more = [] if asked["population"] == WEIGHTS else [UNIQUE_COLUMN]
+        more = [] if asked["population"] in BY_WEIGHTS else [UNIQUE_COLUMN]
         added = RECORD_COLUMNS if asked["person"] is None else OF_PERSONS
         refuse_taken(source.names, [*added, *more])
         source = source.with_all_columns()
@@ -248,7 +248,8 @@ def _in_batches(
     """
     from riskcore.data.files import formats
 
-    if options.household or options.numeric or asked["population"] != WEIGHTS:
+    single = (options.household, options.numeric, options.cluster, options.strata)
+    if any(single) or asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None

@@ -38,6 +38,8 @@ _COLLECTED = (
     "categories", "codes", "sample_frequency", "population_frequency", "records",
     "weight_sum", "rows",
 )  # fmt: skip
+# From this many cells on, they are not collected without being asked for.
+MANY_CELLS = 1 << 20
 
 
 class HeldCells(Cells):
@@ -59,6 +61,7 @@ class HeldCells(Cells):
             "missing_values": counted.weighed.missing_keys,
             "intake": counted.engine.intake,
             "counted": counted,
+            "record_weights": None,
             "_totals": totals,
             "_sizes": sizes,
         }

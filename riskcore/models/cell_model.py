@@ -340,14 +340,21 @@ class CellModel(ABC):
         f = table.records.astype(np.float64)
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
-        expected = self.n * self._prior_probability(table)
         others = np.maximum(self._mean_weight(table) - 1.0, 0.0)
+        expected = self._shrunk(table, self._prior_probability(table), others)
         if self.overdispersion.poisson:
             return CellPrior(f, mu=expected * others)
         # X = 0 is (n pi + t)/(n pi W/f + t) to the power of the shape f + t.
         shape = f + self.overdispersion.shape(expected)
         odds = others / (1.0 + self.overdispersion.evenness(expected))
         return CellPrior(f, shape=shape, p=1.0 / (1.0 + odds), q=odds / (1.0 + odds))
+
+    def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
+        """Return n pi of cells, less spread out where pi has an error.
+
+        ``others`` is the number of other people for each expected record.
+        """
+        return self.n * pi
 
     def unique_probability(self, cells: Any = None) -> Floats:
         """Return P(F = 1 | f) of each cell: 0 unless it is a sample unique.

@@ -40,8 +40,9 @@ from riskcore.models.mixture import (
     write_rows,
     write_without,
 )
-from riskcore.models.overdispersion import kind_of
+from riskcore.models.overdispersion import kind_of, part_of
 from riskcore.models.own_cluster import probability_without_cluster
+from riskcore.models.shrinkage import category_errors, error_of, pull, true_spread
 
 Floats = NDArray[np.float64]
 
@@ -133,12 +134,15 @@ class LatentClass(CellModel):
         The part of its own cluster that the prior of a cell leaves out.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
+    errors : tuple of float64 ndarray
+        By key and category the relative variance of its share.
 
     Notes
     -----
     In `prior`, the pi of a cell comes from the fit without half of one of its own
     records: a record makes its own cell look less rare than it is. So do the other
     records of its cluster: of a sample of clusters half of the own cluster is left out.
+    And pi is pulled together by as much as its error spreads it.
 
     Examples
     --------
@@ -163,6 +167,7 @@ class LatentClass(CellModel):
     selected_on: int = 0
     own: float = OWN
     left_out: Ints | None = None
+    errors: tuple[Floats, ...] = ()
 
     @classmethod
     def fit(
@@ -276,6 +281,7 @@ class LatentClass(CellModel):
             parameters=parameters(table, len(found.mixture.share)),
             converged=found.converged,
             reason="" if found.converged else _unfinished(found),
+            errors=category_errors(table),
         )
         return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
@@ -302,6 +308,18 @@ class LatentClass(CellModel):
         known = np.flatnonzero(place >= 0)
         found[known] = self._prior_probability_of(place[known])
         return found
+
+    def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
+        sample, expected = self.sample, self.n * pi
+        if not self.errors:
+            return expected
+        cells = part_of(sample.records, "power")
+        of_part = pi[cells] if table is sample else self._prior_probability_of(cells)
+        part = sample.some(cells)
+        spread = true_spread(of_part, error_of(part, self.errors), part.records)
+        error = error_of(table, self.errors)
+        shrunk: Floats = expected * pull(expected * others, error, spread)
+        return shrunk
 
     def _prior_probability_of(self, cells: Ints) -> Floats:
         sample = self.sample

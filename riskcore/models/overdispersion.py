@@ -49,6 +49,8 @@ _CELLS = 2**15  # a random part of all cells, enough for two parameters
 _LIKE = 10  # parts of the records, by the probability of their cells
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
+# Before the sample the exponent b has the chance e^(2b): rare cells are more uneven.
+_BEFORE = 2.0
 # Laws whose chances are computed, and the smallest chance that counts.
 _SCALES, _COARSE, _UNLIKELY = 2.0 ** np.arange(-4.0, 13.0), (0.0, 0.5, 1.0), 0.01
 
@@ -210,7 +212,7 @@ def likely_laws(
 ) -> list[tuple[Overdispersion, float]]:
     """Return laws of the shape that a sample of n records allows, and their chances.
 
-    Before the sample 1/(1 + a) is uniform in (0, 1), and every exponent as likely.
+    Before the sample 1/(1 + a) is uniform in (0, 1).
     """
     seen = records > 0
     m, f = n * np.maximum(probability[seen], _NONE), records[seen].astype(np.float64)
@@ -221,7 +223,7 @@ def likely_laws(
         each = _power(m, exponent)
         for a, prior in zip(_SCALES.tolist(), before.tolist(), strict=True):
             laws.append(Overdispersion(a, exponent, kind))
-            heights.append(cells.height(a, each) + prior)
+            heights.append(cells.height(a, each) + _BEFORE * exponent + prior)
     chance = exp(np.array(heights) - max(heights))
     chance /= math.fsum(chance.tolist())
     kept = [(law, p) for law, p in zip(laws, chance.tolist(), strict=True)]
@@ -293,9 +295,9 @@ def _dirichlet_multinomial(pi: Floats, f: Floats, n: int, tolerance: float) -> f
 def _power_law(
     m: Floats, f: Floats, exponents: tuple[float, ...], start: float, tolerance: float
 ) -> tuple[float, float]:
-    """Return the most likely a and b, from the seen cells."""
+    """Return the most likely a and b, from the seen cells and what is known before."""
     cells = _Cells(m, f)
-    best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist())
+    best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist()) + _BEFORE
     for exponent in exponents:
         each = _power(m, exponent)
 
@@ -307,7 +309,7 @@ def _power_law(
         a = positive_root(score, start, tolerance)
         if math.isnan(a):
             continue
-        height = cells.height(a, each)
+        height = cells.height(a, each) + _BEFORE * exponent
         if height > highest:
             best, highest = (a, exponent), height
     return best

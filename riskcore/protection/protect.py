@@ -55,6 +55,7 @@ from riskcore.protection.suppression.key_sets import (
     assess_key_sets,
     coded_records,
     present,
+    warn_of_model,
 )
 from riskcore.protection.suppression.plan_restore import plan_whole
 from riskcore.protection.suppression.rounds import (
@@ -172,11 +173,13 @@ def protect(
         choices.
     sampling_fraction : float, optional
         The share of the population that was sampled, as for `assess`.
-    population : {"weights", "latent-class", "log-linear"}, CellModel or frame
-        What determines the population frequency, as for `assess`. A model given by
-        name is fitted to the original file and again to the recoded file. A blanked
-        key leaves a cell with the probabilities of all its values together. A private
-        record can hold a name only.
+    population : {"both", "weights", "auto", ...}, CellModel or frame
+        What determines the population frequency, as for `assess`. By default the
+        weights; where they tell little, a warning says how many records that are safe
+        by the weights are not so by the model. A model given by name is fitted to the
+        original file and again to the recoded file. A blanked key leaves a cell with
+        the probabilities of all its values together. A private record can hold a name
+        only.
     cluster : column name, optional
         The unit of sampling that records were drawn in, for a model given by name, as
         for `assess`; by default the household.
@@ -240,6 +243,9 @@ def protect(
         `Protected.shown_in`.
     CountsOnOthers
         If more than half of the unsafe records are safe only by the blanks of others.
+    ModelDisagrees
+        If records that are safe by the weights are not so by the latent-class model, in
+        a file where the weights tell little.
     HouseholdKeyDiffers
         If a suppressed household key is not equal within households.
     DoubtfulRules
@@ -323,6 +329,7 @@ def _protect(
         )
         result = of_units(source, coded, settings, say, secret)
         result = replace(result, numbers=numbers)
+        warn_of_model(result.sets)
         _warn_of_what_shows(result)
         return result
     safe = _make_safe(
@@ -345,6 +352,7 @@ def _protect(
     )
     _warn_of_households(result)
     warn_of_leaning(safe.certificate)
+    warn_of_model(result.sets)
     _warn_of_what_shows(result)
     return result
 
@@ -398,7 +406,8 @@ def _with_treated(
     coded = treated.recoded(coded)
     if {*settings.variables, settings.weight}.isdisjoint(treated.after):
         return data, coded, assessments
-    return data, coded, assess_key_sets(data, coded, settings)
+    again = assess_key_sets(data, coded, settings, original=assessments)
+    return data, coded, again
 
 
 def _protect_households(
@@ -579,6 +588,7 @@ def _protect_on_engine(
         certificate=safe.certificate,
         secret=secret,
     )
+    warn_of_model(result.sets)
     warn_of_what_shows(result, result.shown)
     if result.hidden:
         warn_of_unchecked(result.not_checked)
@@ -642,7 +652,7 @@ def _make_safe(
             columns = recoded_columns(data, recodings, coded.columns)
             data = without_notes(with_columns(data, columns))
             coded = coded.recoded(columns)
-            recoded = assess_key_sets(data, coded, settings)
+            recoded = assess_key_sets(data, coded, settings, original=original)
         treated = None
         if source is not None and settings.treat:
             say("treating columns")

@@ -16,7 +16,7 @@ from riskcore.assessment.assess import check_fitted, check_population, check_rol
 from riskcore.assessment.assess_waves import check_wave_roles, waves_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
-from riskcore.assessment.settings_table import WEIGHTS, Level, Method
+from riskcore.assessment.settings_table import BY_WEIGHTS, Level, Method
 from riskcore.common import arguments
 from riskcore.common.settings import (
     NAME,
@@ -352,7 +352,7 @@ class Settings:
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
         check_fitted(self.population, self.cluster)
-        if self.missing == "category" and self.population_name != WEIGHTS:
+        if self.missing == "category" and self.population_name not in BY_WEIGHTS:
             raise ValueError(
                 "missing='category': suppression makes a new category, unknown to a "
                 "model of the population; use 'wildcard' or 'argus'"
@@ -427,7 +427,8 @@ class Settings:
             "suppression='argus': mu-Argus plans record by record; use "
             "suppression='exact'": self.suppression == "argus",
             f"population={self.population_name!r}: its risks depend on the values of "
-            "the keys; use population='weights'": self.population_name != WEIGHTS,
+            "the keys; use population='weights'": self.population_name
+            not in BY_WEIGHTS,
             "level='household': a row is a household; use level='record'": (
                 self.level == "household"
             ),
@@ -476,7 +477,7 @@ class Settings:
                 self.missing == "category"
             ),
             f"population={self.population_name!r}: use 'weights'": (
-                self.population_name != WEIGHTS
+                self.population_name not in BY_WEIGHTS
             ),
             f"plan={self.plan!r}: use 'record'": self.plan != "record",
             "a threshold or rate of households: give threshold, rate or k": (

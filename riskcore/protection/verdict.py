@@ -47,6 +47,8 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
         said.append(f"Values were altered: {altered}.")
     if public:
         said.append(_claims_nothing(result))
+    if not public:
+        said += [*_by_model(result)]
     plan = result.certificate
     if not public and plan is not None and plan.leaning:
         said.append(
@@ -56,6 +58,18 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     if not public and result.on_engine is not None and result.hidden:
         said.append(f"But {unchecked(result.not_checked)}.")
     return " ".join(said)
+
+
+def _by_model(result: ProtectedRecords) -> Iterator[str]:
+    """Yield for each set of keys what the model beside the weights calls unsafe."""
+    for one in result.sets:
+        if left := one.unsafe_by_model:
+            of = f", with the keys {' x '.join(map(str, one.keys))}"
+            yield (
+                f"But by the latent-class model {counted(left, 'more record')} "
+                f"{'is' if left == 1 else 'are'} at or above "
+                f"{one.aim.threshold:.6g}{of if len(result.sets) > 1 else ''}."
+            )
 
 
 def _altered(result: ProtectedRecords, *, public: bool) -> str:

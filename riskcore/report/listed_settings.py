@@ -8,7 +8,7 @@ from typing import Any
 
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import WEIGHTS
+from riskcore.assessment.settings_table import BY_WEIGHTS
 from riskcore.common.words import listed, printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.settings import Settings
@@ -40,7 +40,7 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     """Return how the risk was computed."""
     counting = of.cells if isinstance(of, Assessment) else of
     facts = [("individual risk", METHOD_NAMES[of.method])]
-    if of.population_name != WEIGHTS:
+    if of.population_name not in BY_WEIGHTS:
         facts.append(("population", of.population_name))
     if isinstance(of, Assessment) and not any(of.cells.missing_values):
         return facts

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.weight_figures import weights_text
@@ -249,10 +250,10 @@ def page(
         views=views,
         first=next(view for view in views if view.stage == len(stages) - 1),
         figures=figures.table(by_stage, "page"),
-        advised=[
-            name
-            for name, one in zip(stages, by_stage, strict=True)
-            if one.get("weights_tell_little")
+        believed=which_to_believe(by_stage[0]) if "by_model" in by_stage[0] else "",
+        by_both=[
+            figures.text_of(f"{by}expected_reidentifications", by_stage[0], "page")
+            for by in ("", "by_model.")
         ],
         below=_below(by_stage),
         key_variables=_key_variables(stages),

@@ -158,7 +158,7 @@ def test_protect(survey):
     assert found.settings.to_dict()["cluster"] == "PSU"
     assert "latent-class, by clusters of PSU" in found.summary()
     with pytest.raises(ValueError, match="cluster: by the weights alone"):
-        run(weight="WEIGHT", k=3, cluster="PSU")
+        run(weight="WEIGHT", k=3, cluster="PSU", population="weights")
     with pytest.raises(ValueError, match="'AGE' is the cluster, and a key"):
         run(**how, cluster="AGE")
     with pytest.raises(ValueError, match="level='household' with cluster"):

@@ -50,6 +50,8 @@ def test_every_figure_has_a_number_and_a_place(result, protected):
         "counted": {"level": "household", "records": 9},
         "labels": {"k": {"label": "K", "values": {}}},
         "weights": summary(result)["weights"], "sampling_fraction": 0.1,
+        "by_model": {"expected_reidentifications": 7.0, "population_uniques": 3.0},
+        "unsafe_by_model": 3,
     }  # fmt: skip
     for one in FIGURES:
         assert one.value(known) is not None, one.name
@@ -185,23 +187,37 @@ def test_records_and_cells_of_small_f_stand_in_every_report(protected):
     assert re.search(r"^    records, f below 2 / 3 / 5 .*\d /.*\d$", said, re.M)
 
 
-def test_an_advice_where_the_weights_tell_little():
+def survey_of_400():
+    """Return a tenth of a population of 4,000."""
     everybody = simulate.microdata(4000, np.random.default_rng(6), fraction=1.0)
     survey = {name: column[::10] for name, column in everybody.items()}
-    survey["WEIGHT"] = np.full(400, 10.0)
-    keys = ["REGION", "SEX", "AGE", "MARSTAT"]
+    return survey | {"WEIGHT": np.full(400, 10.0)}
+
+
+def test_the_model_is_shown_where_the_weights_tell_little():
+    survey, keys = survey_of_400(), ["REGION", "SEX", "AGE", "MARSTAT"]
     result = assess(survey, keys, "WEIGHT")
-    assert result.figures["sample_uniques"] > 100
-    told = dict(rows(result.figures, "text"))["advice"]
-    assert "compare the population model latent-class" in told
-    shown = page.page({"original": result}, title="T")
-    assert "try the population model latent-class" in shown
-    assert "compare population=" in result._repr_html_()
+    model = assess(survey, keys, "WEIGHT", population="latent-class")
+    told, shown = (
+        dict(rows(result.figures, "text")),
+        page.page({"a": result}, title="T"),
+    )
+    low, high = model.expected_reidentifications_interval()
+    said = f"{model.expected_reidentifications:,.0f} (95 %: {low:,.0f} to {high:,.0f})"
+    assert told["  by the latent-class model"] == said
+    alone = 100 * result.figures["sample_uniques"] / 400
+    assert told["  which to believe"].startswith(f"the model: {alone:.3g} % of the rec")
+    assert "Believe the model: " in shown
+    assert "which to believe" in result._repr_html_()
     # Not with a model, with few sample uniques, without weights, nor in a census.
     for quiet in (
-        assess(survey, keys, "WEIGHT", population="latent-class"),
+        model,
+        assess(survey, keys, "WEIGHT", population="weights"),
+        assess(survey, keys, "WEIGHT", method="series7"),
         assess(survey, ["SEX"], "WEIGHT"),
         assess(survey, keys),
-        assess({**survey, "WEIGHT": np.full(400, 1.9)}, keys, "WEIGHT"),
+        assess({**survey, "WEIGHT": np.full(400, 1.2)}, keys, "WEIGHT"),
     ):
-        assert "advice" not in dict(rows(quiet.figures, "text"))
+        assert quiet.by_model is None
+        assert "by_model" not in quiet.figures
+        assert "  which to believe" not in dict(rows(quiet.figures, "text"))

@@ -285,7 +285,7 @@ def test_tables_and_thresholds():
         ({"known_waves": 9}, "known_waves=9: the file has 4 waves"),
         ({"known_waves": 0}, "known_waves=0"),
         ({"household": "b"}, "combined with household"),
-        ({"cluster": "b"}, "by the weights alone it changes nothing"),
+        ({"cluster": "b", "population": "weights"}, "it changes nothing"),
         ({"strata": ["b"]}, "strata: clusters are drawn in strata"),
         ({"numeric": ["b"]}, "combined with numeric"),
         ({"alpha": 0.5}, "combined with alpha"),

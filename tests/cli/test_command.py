@@ -629,7 +629,8 @@ def test_demo(run):
     status, out, err = run("demo --records 4000 --seed 3")
     assert status == 0
     # In so small a file an order may reveal two or three values by luck.
-    assert all(" suppressed values of " in line for line in err.splitlines())
+    few = (" suppressed values of ", "disagree about what is safe")
+    assert all(any(one in line for one in few) for line in err.splitlines())
     lines = [line for line in out.splitlines() if line.startswith("$ riskcore ")]
     commands = [line.removeprefix("$ riskcore ") for line in lines]
     assert [command.split()[:2] for command in commands] == [
@@ -648,7 +649,8 @@ def test_demo(run):
 @pytest.mark.usefixtures("known_secret")
 def test_nothing_shows_in_the_demo(run):
     status, out, err = run("demo --records 6000")
-    assert (status, err) == (0, "")
+    assert status == 0
+    assert all("disagree about what is safe" in line for line in err.splitlines())
     assert "SEX 0" not in " ".join(out.split())
 
 

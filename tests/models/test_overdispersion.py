@@ -217,7 +217,10 @@ def test_chances_of_laws_are_by_their_likelihood_and_prior(kind):
     found = likely_laws(pi, f, kind, 60)
     chances = np.array([p for _, p in found])
     right = np.array(
-        [log_chance(law.scale, law.exponent, 60 * pi, f) for law, _ in found]
+        [
+            log_chance(law.scale, law.exponent, 60 * pi, f) + 2.0 * law.exponent
+            for law, _ in found
+        ]
     )
     expected = np.exp(right - right.max())
     assert chances == pytest.approx(expected / expected.sum(), rel=1e-9)

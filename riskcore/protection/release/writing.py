@@ -448,7 +448,7 @@ def _read_back(
         result.source.reading.decimal,
     )
     columns = dict(found)
-    if any(one.recoded.model is not None for one in result.sets):
+    if any(one.recoded.uses_model for one in result.sets):
         # A model knows values, but codes of equal values were read.
         for key in filter(codes.__contains__, map(str, settings.variables)):
             columns[key] = _as_values(result, key, found[key], order)

@@ -12,7 +12,9 @@ import numpy as np
 from riskcore.assessment.assess import assess_coded
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import WEIGHTS
+from riskcore.assessment.settings_table import AUTO, BOTH, WEIGHTS
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
@@ -45,14 +47,25 @@ def assess_key_sets(
     coded: CodedRecords,
     settings: Settings,
     like: Sequence[Assessment] | None = None,
+    *,
+    original: Sequence[Assessment] | None = None,
 ) -> list[Assessment]:
     """Return the assessments of the data by each set of keys.
 
     ``like``: the assessments before suppression, whose models are used again.
+    ``original``: those before recoding, whose choice "auto" keeps.
     """
-    populations = [settings.population] * len(settings.keys)
+    population = settings.population
+    if settings.missing == "category" and settings.population_name == BOTH:
+        population = WEIGHTS  # a model does not know the new category of blanks
+    populations = [population] * len(settings.keys)
+    if original is not None and settings.population_name == AUTO:
+        populations = [one.population_name for one in original]
     if like is not None:
-        populations = [WEIGHTS if one.model is None else one.model for one in like]
+        populations = [
+            one.model if one.model is not None else one.beside or WEIGHTS
+            for one in like
+        ]
     return [
         assess_coded(
             data,
@@ -128,6 +141,28 @@ class KeySet:
             found["unsafe_households"] = aim.unsafe_households(stage)
         return found
 
+    def _by_model(self, stage: Assessment) -> dict[str, int]:
+        """Return how many records the model beside the weights calls unsafe."""
+        # The model is fitted to the recoded file.
+        fitted = stage is not self.original or self.recoded is self.original
+        found = stage.by_model if fitted and self.aim.threshold < np.inf else None
+        if found is None:
+            return {}
+        return {"unsafe_by_model": found.unsafe_count(self.aim.threshold)}
+
+    @property
+    def unsafe_by_model(self) -> int:
+        """Number of records of the protected file that only the model calls unsafe.
+
+        The model is the one beside the weights; 0 if there is none.
+        """
+        found = self.protected.by_model if self.aim.threshold < np.inf else None
+        if found is None:
+            return 0
+        cells = self.protected.cells
+        reached = (found.cell_risk >= self.aim.threshold)[cells.rows]
+        return cells.count_of(reached & ~self.unsafe)
+
     def comparison(self) -> dict[str, dict[str, Any]]:
         """Return the figures of each stage by name, before and after protection."""
         return {name: {**figures} for name, figures in self._comparison.items()}
@@ -136,17 +171,44 @@ class KeySet:
     def _comparison(self) -> dict[str, dict[str, Any]]:
         return {
             name: {
-                **{name: stage.figures[name] for name in _COUNTS},
+                **{name: stage.counts[name] for name in _COUNTS},
                 "reidentification_rate": stage.reidentification_rate,
                 "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
                 "expected_reidentifications": stage.expected_reidentifications,
                 "max_risk": stage.max_risk,
                 "unsafe_records": stage.cells.count_of(self.aim.unsafe(stage)),
-                **{name: stage.figures[name] for name in of_model(stage.figures)},
+                **{name: stage.counts[name] for name in of_model(stage.counts)},
+                **self._by_model(stage),
                 **self._of_each_goal(stage),
             }
             for name, stage in self.stages.items()
         }
+
+
+class ModelDisagrees(UserWarning):
+    """The weights and the model beside them disagree about what is safe."""
+
+
+def warn_of_model(sets: Sequence[KeySet]) -> None:
+    """Warn if records that are safe by the weights are not so by the model."""
+    for one in sets:
+        left, stages = one.unsafe_by_model, one.comparison()
+        if not left:
+            continue
+        before = stages.get("recoded", stages["original"])
+        has = "has" if left == 1 else "have"
+        warn(
+            f"with the keys {' x '.join(map(str, one.keys))} the weights and the "
+            "latent-class model disagree about what is safe: "
+            f"{counted(left, 'record')} of the protected file {has} a risk of "
+            f"{one.aim.threshold:.6g} or more by the model but not by the weights "
+            f"(before suppression {before['unsafe_by_model']:,} records were unsafe by "
+            f"the model and {before['unsafe_records']:,} by the weights). Many "
+            "records are alone in their cell, where the model is the one to believe: "
+            "protect by it with population='auto'; population='weights' asks for the "
+            "weights alone",
+            ModelDisagrees,
+        )
 
 
 def _some_key(cells: Cells, strata: Sequence[Hashable]) -> Mask:

@@ -206,8 +206,9 @@ def test_filters_and_first_records_are_those_of_polars(hold):
 def test_many_records_are_counted_in_passes(hold, monkeypatch):
     monkeypatch.setattr("riskcore.data.engines.lazy.PART", 90)
     table, keys = survey(), ["sex", "income"]
-    want = riskcore.assess(table, keys, "w", missing="category")
-    got = riskcore.assess(hold(table), keys, "w", missing="category")
+    how = {"missing": "category", "population": "weights"}
+    want = riskcore.assess(table, keys, "w", **how)
+    got = riskcore.assess(hold(table), keys, "w", **how)
     held = got.cells.held
     assert held.engine.passes(held.question) == 5
     assert got.figures == want.figures
