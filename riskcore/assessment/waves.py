@@ -576,8 +576,8 @@ class WaveAssessment(OnASheet):
         >>> data = {"id": [1, 1, 2], "year": [1, 2, 1], "job": ["a", "a", "b"]}
         >>> found = riskcore.assess(data, ["job"], person="id", wave="year")
         >>> found.fitted(print).by_weights
-        fitting the model to waves 1
         fitting the model to waves 1, 2
+        fitting the model to waves 1
         2
         """
         from riskcore.assessment.wave_model import model_risks
