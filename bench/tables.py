@@ -135,6 +135,8 @@ SECTIONS = (
         "calibration_numeric", "notes/cell_models.md", "calibration_numeric",
         measured=True,
     ),
+    Section("calibration_waves", "notes/howto/waves.md", "calibration_waves"),
+    Section("bench_waves", "notes/howto/waves.md", "bench_waves", measured=True),
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),
     Section("prove", "notes/proof_of_rounding.md", "proof_parts"),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_waves import assess_waves, waves_of
 from riskcore.assessment.beside import Beside, weights_tell_little
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
 from riskcore.assessment.exact_matches import code_numbers, exact_matches
@@ -129,6 +130,19 @@ def assess(
         and F count all records that are equal in the other keys and within the
         tolerance in these. With 0 only equal numbers match, but a model takes them in
         their order, see `riskcore.models.LatentClass`.
+    person : column name, optional
+        For a panel, a file with one record for each person and wave: the id of the
+        person, of any type and in any order. The risk is then that of persons of whom
+        an intruder knows the keys in several waves, see `WaveAssessment`.
+    wave : column name, optional
+        For a panel, the wave of each record, such as the year; at most 64 waves.
+    known_waves : int, optional
+        How many waves of a person the intruder knows; by default all waves in which the
+        person took part. Of a person who took part in fewer, all are known.
+    wave_choice : {"average", "worst"}
+        Which waves are known: as many at random, for the mean of the risk over all
+        choices of the person's waves (default), or for each person the choice with the
+        largest risk.
     reading : Reading, optional
         How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
         missing codes, metadata.
@@ -138,7 +152,8 @@ def assess(
     Returns
     -------
     Assessment
-        With ``level="household"`` a `HouseholdAssessment`.
+        With ``level="household"`` a `HouseholdAssessment`, with ``person`` and ``wave``
+        a `WaveAssessment`.
 
     Warns
     -----
@@ -157,8 +172,8 @@ def assess(
         If a column does not exist.
     TypeError
         If a column has an unusable type, such as text weights or unordered keys; or if
-        ``household``, ``cluster`` or ``numeric`` is given for data on an engine; or if
-        a numeric column does not hold numbers.
+        ``household``, ``cluster``, ``numeric`` or ``person`` is given for data on an
+        engine; or if a numeric column does not hold numbers.
     ValueError
         With ``level="household"``, if ``household`` is not given, ``numeric`` is given,
         or members of a household differ in a key or the weight. If the method is
@@ -167,17 +182,24 @@ def assess(
         missing; or weights or their sum are not positive and finite. If ``alpha`` is
         not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
         which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
-        given without a model to fit; if ``tolerance`` names a column that is not a key
-        or has missing values that match any value, or is given with a model that does
-        not take it; clusters or strata are missing; all records are in
-        one cluster; or a cluster has records in several strata. The message names the
-        column and the number of records.
+        given without a model to fit; clusters or strata are missing; all records are in
+        one cluster; or a cluster has records in several strata. If ``tolerance`` names
+        a column that is not a key or has missing values that match any value, or is
+        given with a model that does not take it. If ``person`` or ``wave`` is given
+        without the other, or ``known_waves`` without them or above the number of waves;
+        if they are combined with ``household``, ``level``, ``numeric``, ``tolerance``,
+        ``alpha`` or another model than "latent-class"; or if a person has several
+        records in a wave. The message names the column and the number of records.
     OSError
         If the file cannot be read.
 
     Notes
     -----
     CASC (2004) deliverable 1.2-D3, sections 3 to 5.
+
+    In a panel, others match a person in a choice of waves if they have equal keys in
+    all its waves. Somebody without a record in one of them does not match, which is the
+    careful side. The weight of a person is the mean over the person's records.
 
     Examples
     --------
@@ -195,9 +217,8 @@ def assess(
     asked = complete(AssessSettings, settings)
     level, population = asked["level"], asked["population"]
     method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
-    fraction = asked["sampling_fraction"]
+    fraction, cluster = asked["sampling_fraction"], asked["cluster"]
     numeric = arguments.names("numeric", asked["numeric"])
-    cluster = asked["cluster"]
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
     if level == "household" and numeric:
@@ -205,13 +226,15 @@ def assess(
     check_missing(missing, alpha)
     check_population(population, method)
     keys = key_names(keys)
-    tolerance = tolerances(asked["tolerance"], keys)
-    check_tolerance(tolerance, population)
+    tolerance = checked_tolerance(asked["tolerance"], keys, population)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
+    waves = waves_of(asked, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)
     check_fitted(population, cluster, strata)
+    if waves is not None:
+        return assess_waves(source, keys, weight, waves, asked, say)  # type: ignore[return-value]
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
@@ -312,8 +335,11 @@ def check_population(population: Any, method: str) -> None:
         check_model(population, method)
 
 
-def check_tolerance(tolerance: Mapping[Hashable, Tolerance], population: Any) -> None:
-    """Refuse a tolerance with a population that does not take it."""
+def checked_tolerance(
+    given: Any, keys: Iterable[Hashable], population: Any
+) -> dict[Hashable, Tolerance]:
+    """Return the tolerance of each key; refuse it if the population does not take it."""
+    tolerance = tolerances(given, keys)
     taken = isinstance(population, Beside) or _named(
         population, *BY_WEIGHTS, AUTO, LATENT_CLASS
     )
@@ -322,6 +348,7 @@ def check_tolerance(tolerance: Mapping[Hashable, Tolerance], population: Any) ->
             "tolerance: only the weights and population='latent-class' take numbers in "
             "their order; give one of these, or leave it out"
         )
+    return tolerance
 
 
 def check_fitted(

@@ -43,7 +43,13 @@ from riskcore.models.mixture import (
 )
 from riskcore.models.overdispersion import Overdispersion, kind_of, part_of
 from riskcore.models.own_cluster import probability_without_cluster
-from riskcore.models.shrinkage import category_errors, error_of, pull, true_spread
+from riskcore.models.shrinkage import (
+    category_errors,
+    distance_from_one,
+    error_of,
+    pull,
+    true_spread,
+)
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT
 from riskcore.models.window_overdispersion import fit_in_windows
@@ -355,6 +361,8 @@ class LatentClass(CellModel):
         of_part = pi[cells] if table is sample else self._prior_probability_of(cells)
         part = sample.some(cells)
         spread = true_spread(of_part, error_of(part, self.errors), part.records)
+        mu = self.n * of_part * np.maximum(self._mean_weight(part) - 1.0, 0.0)
+        spread += distance_from_one(mu, part.records)
         error = error_of(table, self.errors)
         shrunk: Floats = expected * pull(expected * others, error, spread)
         return shrunk

@@ -80,6 +80,19 @@ def true_spread(pi: Floats, error: Floats, records: NDArray[np.int64]) -> float:
     return max(spread - noise, _TRUE * spread)
 
 
+def distance_from_one(mu: Floats, records: NDArray[np.int64]) -> float:
+    """Return the square of the mean of log mu over records.
+
+    The pull is to 1, and the spread that it is measured by is one about 1.
+    """
+    some = mu > 0.0
+    f = records[some].astype(np.float64)
+    if not len(f):
+        return 0.0
+    mean = math.fsum((f * log(mu[some])).tolist()) / math.fsum(f.tolist())
+    return mean * mean
+
+
 def pull(mu: Floats, error: Floats, spread: float) -> Floats:
     """Return the factors that pull numbers of other people towards 1."""
     factor = np.ones(len(mu))

@@ -168,3 +168,9 @@ def test_the_model_stands_beside_the_weights():
 def test_protect_refuses_a_tolerance():
     with pytest.raises(ValueError, match=r"riskcore\.assess of the protected file"):
         riskcore.protect(DATA, ["sex"], "w", threshold=0.1, tolerance={"age": 2})
+
+
+def test_panels_take_no_tolerance():
+    data = {"id": [1, 1, 2], "year": [1, 2, 1], "age": [30, 31, 50]}
+    with pytest.raises(ValueError, match="cannot be combined with tolerance"):
+        riskcore.assess(data, ["age"], person="id", wave="year", tolerance={"age": 2})

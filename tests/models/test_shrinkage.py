@@ -8,7 +8,13 @@ import pytest
 from riskcore.assessment.population import risk_by
 from riskcore.models import CellTable, LatentClass
 from riskcore.models.cell_table import ANY
-from riskcore.models.shrinkage import category_errors, error_of, pull, true_spread
+from riskcore.models.shrinkage import (
+    category_errors,
+    distance_from_one,
+    error_of,
+    pull,
+    true_spread,
+)
 
 
 def keys_of(n, rng, sizes=(30, 12, 8, 5)):
@@ -65,6 +71,26 @@ def test_a_pull_is_to_one_and_leaves_what_is_certain():
     found = mu * pull(mu, np.array([1.0, 1.0, 1.0, 0.0, 1.0]), 1.0)
     assert found == pytest.approx([0.1, 1.0, 10.0, 100.0, 0.0])
     assert (pull(mu, np.ones(5), 0.0) == 1.0).all()
+
+
+@pytest.mark.parametrize("sizes", [(2, 50, 8, 4), (2, 20, 8)])
+def test_cells_that_are_all_common_are_not_pulled_to_one(sizes):
+    """Of keys whose categories are equally frequent all the spread of pi is error."""
+    rng = np.random.default_rng(1)
+    people = [rng.integers(0, size, 20_000) for size in sizes]
+    cell = np.ravel_multi_index(people, sizes)
+    frequency = np.bincount(cell)
+    taken = rng.choice(20_000, 2_000, replace=False)
+    table = CellTable.of([k[taken] for k in people], weight_sum=np.full(2_000, 10.0))
+    risk = risk_by(LatentClass.fit(table, threads=1).prior())
+    total = (1 / frequency[cell[taken]]).sum()
+    assert (table.records * risk).sum() == pytest.approx(total, rel=0.05)
+
+
+def test_the_distance_from_one_is_that_of_the_mean_over_records():
+    mu, records = np.array([np.e, np.e**3, 0.0]), np.array([3, 1, 5])
+    assert distance_from_one(mu, records) == pytest.approx(1.5**2)
+    assert distance_from_one(np.zeros(2), records[:2]) == 0.0
 
 
 def test_small_samples_no_longer_take_rare_cells_for_rarer_ones():
