@@ -338,7 +338,7 @@ def check_population(population: Any, method: str) -> None:
 def checked_tolerance(
     given: Any, keys: Iterable[Hashable], population: Any
 ) -> dict[Hashable, Tolerance]:
-    """Return the tolerance of each key; refuse it if the population does not take it."""
+    """Return the tolerance of each key; refuse it if the population takes none."""
     tolerance = tolerances(given, keys)
     taken = isinstance(population, Beside) or _named(
         population, *BY_WEIGHTS, AUTO, LATENT_CLASS
