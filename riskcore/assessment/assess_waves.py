@@ -72,6 +72,7 @@ def _refuse_together(asked: Mapping[str, Any], household: Hashable | None) -> No
         "household": household,
         "level": None if asked["level"] == "record" else asked["level"],
         "numeric": asked["numeric"] or None,
+        "tolerance": asked.get("tolerance") or None,
         "alpha": None if asked["alpha"] == 1 else asked["alpha"],
     }
     for name, value in others.items():

@@ -14,6 +14,7 @@ from riskcore.common.settings import (
     NAME,
     NAMES,
     NUMBER,
+    TOLERANCES,
     TREES,
     WHOLE,
     Setting,
@@ -128,6 +129,12 @@ NUMERIC = Setting(
     help="columns of numbers that an intruder may know: count the records that are "
     "unique by each, by all, and by all with the keys",
 )
+TOLERANCE = Setting(
+    kind=TOLERANCES,
+    metavar="KEY=AMOUNT",
+    help="keys of numbers that an intruder knows only roughly: a record matches others "
+    "within 2 units by age=2, within 5 % of its own number by income=5%",
+)
 PERSON = Setting(
     kind=NAME,
     metavar="COLUMN",
@@ -198,6 +205,7 @@ class AssessSettings(TypedDict, total=False):
     cluster: Annotated[Hashable | None, CLUSTER]
     strata: Annotated[Iterable[Hashable] | None, SAMPLING_STRATA]
     numeric: Annotated[Iterable[Hashable], NUMERIC]
+    tolerance: Annotated["Mapping[Hashable, float | str] | None", TOLERANCE]
     person: Annotated[Hashable | None, PERSON]
     wave: Annotated[Hashable | None, WAVE]
     known_waves: Annotated[int | None, KNOWN_WAVES]

@@ -47,6 +47,8 @@ examples:
       --weight HHWEIGHT
   riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --population latent-class --cluster PSU --strata REGION
+  riskcore assess survey.csv --keys REGION SEX AGE INCOME --weight WEIGHT \\
+      --tolerance AGE=2 INCOME=5%
   riskcore assess panel.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --person ID --wave YEAR --known-waves 2
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
@@ -139,12 +141,13 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.files import formats, replace
     from riskcore.report.summary import summary
 
-    asked = arguments_of(options, AssessSettings)
-    asked["population"] = _population(asked["population"])
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
+    columns = source.names if options.tolerance else ()
+    asked = arguments_of(options, AssessSettings, columns=columns)
+    asked["population"] = _population(asked["population"])
     refuse_inputs(options, source)
     check_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
@@ -243,12 +246,18 @@ def _in_batches(
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.
 
-    Households, numbers, models and reports need single records, and the file has no
-    weights by a sampling fraction.
+    Households, numbers, models and reports need single records, keys with a tolerance
+    are read as numbers, and the file has no weights by a sampling fraction.
     """
     from riskcore.data.files import formats
 
-    single = (options.household, options.numeric, options.cluster, options.strata)
+    single = (
+        options.household,
+        options.numeric,
+        options.cluster,
+        options.strata,
+        options.tolerance,
+    )
     if any(single) or asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
     if asked["sampling_fraction"] is not None and weight is None:

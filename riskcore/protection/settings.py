@@ -583,6 +583,11 @@ class Settings:
         **given: Unpack[ProtectSettings],
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
+        if "tolerance" in given:
+            raise ValueError(
+                "tolerance: protect counts equal keys only; recode the numbers, then "
+                "give the tolerance to riskcore.assess of the protected file"
+            )
         asked = complete(ProtectSettings, given)
         recodings: Any = asked["recodings"] or {}
         household_keys, cost = asked["household_keys"], asked["cost"]

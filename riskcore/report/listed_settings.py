@@ -42,6 +42,8 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     facts = [("individual risk", METHOD_NAMES[of.method])]
     if of.population_name not in BY_WEIGHTS:
         facts.append(("population", of.population_name))
+    if isinstance(of, Assessment) and of.cells.windows is not None:
+        facts.append(("tolerance", printable(of.cells.windows.in_words)))
     if isinstance(of, Assessment) and not any(of.cells.missing_values):
         return facts
     if counting.missing != "refuse":
