@@ -130,6 +130,13 @@ SECTIONS = (
         "calibration_cells", "notes/cell_models.md", "calibration_cells", measured=True
     ),
     Section("calibration_weights", "notes/cell_models.md", "calibration_weights"),
+    # It has rows of a file that is not part of the project.
+    Section(
+        "calibration_numeric", "notes/cell_models.md", "calibration_numeric",
+        measured=True,
+    ),
+    Section("calibration_waves", "notes/howto/waves.md", "calibration_waves"),
+    Section("bench_waves", "notes/howto/waves.md", "bench_waves", measured=True),
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),
     Section("prove", "notes/proof_of_rounding.md", "proof_parts"),

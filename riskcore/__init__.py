@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from riskcore.assessment.suda import (  # isort: skip
         suda as suda,
     )
+    from riskcore.assessment.waves import (  # isort: skip
+        WaveAssessment as WaveAssessment,
+    )
     from riskcore.assessment.uniques import (  # isort: skip
         estimate_simulated as estimate_simulated,
         estimate_uniques as estimate_uniques,
@@ -114,6 +117,7 @@ _HOMES = {
     "Reading": "riskcore.data.files.reading",
     "Recoding": "riskcore.data.recode",
     "Trials": "riskcore.protection.trials",
+    "WaveAssessment": "riskcore.assessment.waves",
     "assess": "riskcore.assessment.assess",
     "check": "riskcore.assessment.check",
     "describe": "riskcore.assessment.describe",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_waves import assess_waves, waves_of
 from riskcore.assessment.beside import Beside, weights_tell_little
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
 from riskcore.assessment.exact_matches import code_numbers, exact_matches
@@ -44,6 +45,7 @@ from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
+from riskcore.data.tolerance import Tolerance, tolerances
 from riskcore.data.wildcard import WILDCARDS
 
 
@@ -121,6 +123,26 @@ def assess(
         Columns of numbers that an intruder may know, too, such as income: how many
         records are alone by each one, by all, and by all with the keys, see
         ``Assessment.numeric``. A missing number is a value of its own.
+    tolerance : mapping of key to float or str, optional
+        Keys of numbers that an intruder knows only roughly: {"age": 2, "income":
+        "5%"}. A record then matches those within this amount, in the units of the key,
+        or within this share of its own number, which is the one the intruder knows. f
+        and F count all records that are equal in the other keys and within the
+        tolerance in these. With 0 only equal numbers match, but a model takes them in
+        their order, see `riskcore.models.LatentClass`.
+    person : column name, optional
+        For a panel, a file with one record for each person and wave: the id of the
+        person, of any type and in any order. The risk is then that of persons of whom
+        an intruder knows the keys in several waves, see `WaveAssessment`.
+    wave : column name, optional
+        For a panel, the wave of each record, such as the year; at most 64 waves.
+    known_waves : int, optional
+        How many waves of a person the intruder knows; by default all waves in which the
+        person took part. Of a person who took part in fewer, all are known.
+    wave_choice : {"average", "worst"}
+        Which waves are known: as many at random, for the mean of the risk over all
+        choices of the person's waves (default), or for each person the choice with the
+        largest risk.
     reading : Reading, optional
         How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
         missing codes, metadata.
@@ -130,7 +152,8 @@ def assess(
     Returns
     -------
     Assessment
-        With ``level="household"`` a `HouseholdAssessment`.
+        With ``level="household"`` a `HouseholdAssessment`, with ``person`` and ``wave``
+        a `WaveAssessment`.
 
     Warns
     -----
@@ -149,8 +172,8 @@ def assess(
         If a column does not exist.
     TypeError
         If a column has an unusable type, such as text weights or unordered keys; or if
-        ``household``, ``cluster`` or ``numeric`` is given for data on an engine; or if
-        a numeric column does not hold numbers.
+        ``household``, ``cluster``, ``numeric`` or ``person`` is given for data on an
+        engine; or if a numeric column does not hold numbers.
     ValueError
         With ``level="household"``, if ``household`` is not given, ``numeric`` is given,
         or members of a household differ in a key or the weight. If the method is
@@ -160,14 +183,23 @@ def assess(
         not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
         which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
         given without a model to fit; clusters or strata are missing; all records are in
-        one cluster; or a cluster has records in several strata. The message names the
-        column and the number of records.
+        one cluster; or a cluster has records in several strata. If ``tolerance`` names
+        a column that is not a key or has missing values that match any value, or is
+        given with a model that does not take it. If ``person`` or ``wave`` is given
+        without the other, or ``known_waves`` without them or above the number of waves;
+        if they are combined with ``household``, ``level``, ``numeric``, ``tolerance``,
+        ``alpha`` or another model than "latent-class"; or if a person has several
+        records in a wave. The message names the column and the number of records.
     OSError
         If the file cannot be read.
 
     Notes
     -----
     CASC (2004) deliverable 1.2-D3, sections 3 to 5.
+
+    In a panel, others match a person in a choice of waves if they have equal keys in
+    all its waves. Somebody without a record in one of them does not match, which is the
+    careful side. The weight of a person is the mean over the person's records.
 
     Examples
     --------
@@ -185,9 +217,8 @@ def assess(
     asked = complete(AssessSettings, settings)
     level, population = asked["level"], asked["population"]
     method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
-    fraction = asked["sampling_fraction"]
+    fraction, cluster = asked["sampling_fraction"], asked["cluster"]
     numeric = arguments.names("numeric", asked["numeric"])
-    cluster = asked["cluster"]
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
     if level == "household" and numeric:
@@ -195,16 +226,20 @@ def assess(
     check_missing(missing, alpha)
     check_population(population, method)
     keys = key_names(keys)
+    tolerance = checked_tolerance(asked["tolerance"], keys, population)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
+    waves = waves_of(asked, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)
     check_fitted(population, cluster, strata)
+    if waves is not None:
+        return assess_waves(source, keys, weight, waves, asked, say)  # type: ignore[return-value]
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
     needed = [*keys, *numeric, weight, household, cluster, *strata]
-    data, intake = source.read(needed, weight, numeric)
+    data, intake = source.read(needed, weight, [*numeric, *tolerance])
     engine = engine_of(data)
     if engine is not None and numeric:
         raise engine.refuse_single("numeric")
@@ -213,8 +248,10 @@ def assess(
         say(f"counting cells on {engine.name}")
         counted_there = engine.count(keys, weight)
         auto = _named(population, AUTO)
-        by_weights = (auto or _is_weights(population)) and (
-            fraction is None or weight is not None
+        by_weights = (
+            (auto or _is_weights(population))
+            and not tolerance
+            and (fraction is None or weight is not None)
         )
         if by_weights and stays_there(counted_there, missing, alpha):
             held = HeldAssessment.of(data, counted_there, method, missing)
@@ -231,7 +268,7 @@ def assess(
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
-    how = Counting(population, method, missing, alpha, intake, say)
+    how = Counting(population, method, missing, alpha, intake, say, tolerance)
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
@@ -267,6 +304,7 @@ class Counting(NamedTuple):
     alpha: float
     intake: Intake | None = None
     progress: Lines = silent
+    tolerance: Mapping[Hashable, Tolerance] | None = None
 
 
 def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
@@ -295,6 +333,22 @@ def check_population(population: Any, method: str) -> None:
         from riskcore.assessment.population import check_model
 
         check_model(population, method)
+
+
+def checked_tolerance(
+    given: Any, keys: Iterable[Hashable], population: Any
+) -> dict[Hashable, Tolerance]:
+    """Return the tolerance of each key; refuse it if the population takes none."""
+    tolerance = tolerances(given, keys)
+    taken = isinstance(population, Beside) or _named(
+        population, *BY_WEIGHTS, AUTO, LATENT_CLASS
+    )
+    if tolerance and not taken:
+        raise ValueError(
+            "tolerance: only the weights and population='latent-class' take numbers in "
+            "their order; give one of these, or leave it out"
+        )
+    return tolerance
 
 
 def check_fitted(
@@ -378,10 +432,11 @@ def assess_coded(
     alpha: float,
     intake: Intake | None = None,
     progress: Lines = silent,
+    tolerance: Mapping[Hashable, Tolerance] | None = None,
 ) -> Assessment:
     """Assess records whose columns are coded, see `assess`."""
     progress("counting cells")
-    cells = tabulate_coded(coded, keys, missing, alpha, intake)
+    cells = tabulate_coded(coded, keys, missing, alpha, intake, tolerance)
     model, unique, by_weights, beside = None, None, None, None
     if _named(population, AUTO):
         population = LATENT_CLASS if weights_tell_little(cells) else WEIGHTS

@@ -183,8 +183,8 @@ def _level(cells: Cells, level: float) -> float:
     """Refuse an invalid level, and cells that share records."""
     if cells.shared:
         raise ValueError(
-            f"missing={cells.missing!r}: records with missing keys match any value, so "
-            "the cells are not independent and there cannot be an interval"
+            f"{cells.shared_by}, so the cells are not independent and there cannot be "
+            "an interval"
         )
     return arguments.number_in("level", level, "(0, 1)")
 

@@ -97,6 +97,11 @@ class Recorded:
         given = member(content, "settings", dict)
         source = member(content, "input", dict)
         output = member(content, "output", dict)
+        if given.get("person") is not None:
+            raise ValueError(
+                "it is of a panel, which check cannot count; use riskcore assess "
+                "--person --wave on the safe file"
+            )
         plain = {name: member(given, name, object, "settings") for name in _KINDS}
         for name, kind in _KINDS.items():
             if not kind.fits(plain[name]):

@@ -86,6 +86,7 @@ def of_file(
         "weighted": cells.weighted,
         "missing": cells.missing,
         "alpha": cells.alpha,
+        **_tolerance(cells),
         "incomplete_records": cells.incomplete,
         "population": totals.population,
         "cells_below_sample": totals.below,
@@ -96,6 +97,14 @@ def of_file(
         "max_risk": distribution.max_risk,
         "households": households,
     }
+
+
+def _tolerance(cells: Cells) -> Plain:
+    """Return the tolerance of each key as text, if there are any."""
+    if cells.windows is None:
+        return {}
+    pairs = cells.windows.tolerance.items()
+    return {"tolerance": {str(key): str(one) for key, one in pairs}}
 
 
 def of_model(figures: Plain) -> list[str]:
@@ -145,6 +154,10 @@ def missing_rule(figures: Plain) -> str | None:
     alpha = f", alpha {figures['alpha']:.8g}" if rule == "wildcard" else ""
     named = MISSING_NAMES[rule] + alpha
     return f"in {counted(found, 'record')}; they {named}" if found else named
+
+
+def _tolerances(tolerance: Mapping[str, str], *_: Any) -> str:
+    return ", ".join(f"{label(key)} {one}" for key, one in tolerance.items())
 
 
 def any_missing(figures: Plain) -> bool:
@@ -359,6 +372,7 @@ FIGURES = (
         "missing", lambda _, figures, __: missing_rule(figures),
         {"text": "missing keys"},
     ),
+    Figure("tolerance", _tolerances, {"text": "tolerance", "notebook": "tolerance"}),
     Figure("population", _population, {
         "text": "population", "page": "Population, by weights or counted",
     }),

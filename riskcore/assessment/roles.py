@@ -111,9 +111,12 @@ def shared_by_few(column: ColumnProfile) -> bool:
     return has_many_values(column) and present < _FEW * column.distinct
 
 
-def own_values(column: ColumnProfile) -> str:
-    """Return in words how many records have a value of their own."""
-    unit = "record" if column.constant is None else "household"
+def own_values(column: ColumnProfile, group: str = "household") -> str:
+    """Return in words how many records have a value of their own.
+
+    ``group`` is the word for records that belong together.
+    """
+    unit = "record" if column.constant is None else group
     return (
         f"{column.single:,} of {column.records:,} records have a value that no other "
         f"{unit} has"

@@ -14,6 +14,7 @@ from riskcore.common.settings import (
     NAME,
     NAMES,
     NUMBER,
+    TOLERANCES,
     TREES,
     WHOLE,
     Setting,
@@ -128,6 +129,36 @@ NUMERIC = Setting(
     help="columns of numbers that an intruder may know: count the records that are "
     "unique by each, by all, and by all with the keys",
 )
+TOLERANCE = Setting(
+    kind=TOLERANCES,
+    metavar="KEY=AMOUNT",
+    help="keys of numbers that an intruder knows only roughly: a record matches others "
+    "within 2 units by age=2, within 5 % of its own number by income=5%",
+)
+PERSON = Setting(
+    kind=NAME,
+    metavar="COLUMN",
+    help="for a panel, a file with one record for each person and wave: the column of "
+    "person ids; give --wave, too. The risk is then that of persons of whom an "
+    "intruder knows the keys in several waves",
+)
+WAVE = Setting(
+    kind=NAME,
+    metavar="COLUMN",
+    help="for a panel: the column of waves, such as the year",
+)
+KNOWN_WAVES = Setting(
+    kind=WHOLE,
+    metavar="M",
+    help="for a panel: how many waves of a person the intruder knows (default: all "
+    "waves of the person)",
+)
+WAVE_CHOICE = Setting(
+    default="average",
+    choices=("average", "worst"),
+    help="which M waves the intruder knows: M waves at random (average, default), or "
+    "for each person those with the largest risk (worst)",
+)
 KIND_OF_L = Setting(
     default="distinct",
     choices=("distinct", "entropy", "recursive"),
@@ -174,6 +205,11 @@ class AssessSettings(TypedDict, total=False):
     cluster: Annotated[Hashable | None, CLUSTER]
     strata: Annotated[Iterable[Hashable] | None, SAMPLING_STRATA]
     numeric: Annotated[Iterable[Hashable], NUMERIC]
+    tolerance: Annotated["Mapping[Hashable, float | str] | None", TOLERANCE]
+    person: Annotated[Hashable | None, PERSON]
+    wave: Annotated[Hashable | None, WAVE]
+    known_waves: Annotated[int | None, KNOWN_WAVES]
+    wave_choice: Annotated[str, WAVE_CHOICE]
 
 
 class CheckSettings(TypedDict, total=False):

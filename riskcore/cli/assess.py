@@ -19,7 +19,7 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs, refuse_inputs
-from riskcore.cli.results import print_files, print_json, write_files
+from riskcore.cli.results import print_files, print_json, report_text, write_files
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress, tell
 from riskcore.cli.words import fraction, whole
@@ -47,6 +47,10 @@ examples:
       --weight HHWEIGHT
   riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --population latent-class --cluster PSU --strata REGION
+  riskcore assess survey.csv --keys REGION SEX AGE INCOME --weight WEIGHT \\
+      --tolerance AGE=2 INCOME=5%
+  riskcore assess panel.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
+      --person ID --wave YEAR --known-waves 2
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
 Without --weight, the weight that mu-Argus metadata declare is used. A file without
@@ -55,7 +59,9 @@ given. Cells whose weights add up to
 less than the number of their records (F < f) get the risk 1/f, with a warning.
 --output adds these columns to each record, in the order of the file: sample_frequency
 (f), population_frequency (F), sampling_fraction (f/F), individual_risk and, with
---household, household_risk. Keep --report, --output and the printed result to
+--household, household_risk. For a panel (--person, --wave) they are individual_risk,
+of the person, and unique_share: the share of choices of waves in which the person is
+unique. Keep --report, --output and the printed result to
 yourself: the exact risk of a record that is alone in its cell reveals its weight.
 You may publish --report-public, with the file it describes or alone, but not together
 with a protected version of that file: "riskcore protect" makes a report for that one.
@@ -130,16 +136,18 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.assessment.assess import assess
     from riskcore.assessment.cell_risk import RECORD_COLUMNS, UNIQUE_COLUMN
+    from riskcore.assessment.waves import RECORD_COLUMNS as OF_PERSONS
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
     from riskcore.report.summary import summary
 
-    asked = arguments_of(options, AssessSettings)
-    asked["population"] = _population(asked["population"])
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
+    columns = source.names if options.tolerance else ()
+    asked = arguments_of(options, AssessSettings, columns=columns)
+    asked["population"] = _population(asked["population"])
     refuse_inputs(options, source)
     check_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
@@ -150,9 +158,13 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("--overwrite needs --output or a report")
     if options.output is not None:
         more = [] if asked["population"] in BY_WEIGHTS else [UNIQUE_COLUMN]
-        refuse_taken(source.names, [*RECORD_COLUMNS, *more])
+        added = RECORD_COLUMNS if asked["person"] is None else OF_PERSONS
+        refuse_taken(source.names, [*added, *more])
         source = source.with_all_columns()
     weight = source.weight if options.weight is None else options.weight
+    if asked["person"] is not None:
+        _run_panel(source, weight, asked, options, progress)
+        return
     assessment = assess(
         _in_batches(source, weight, asked, options) or source,
         options.keys,
@@ -186,6 +198,46 @@ def run(options: argparse.Namespace) -> None:
     _print(figures, options)
 
 
+def _run_panel(
+    source: Any,
+    weight: Any,
+    asked: dict[str, Any],
+    options: argparse.Namespace,
+    progress: Progress,
+) -> None:
+    """Assess a panel, and print and write what was found."""
+    from riskcore.assessment.assess import assess
+    from riskcore.assessment.wave_sheet import sheet_of
+
+    if options.report_public or options.report_top:
+        option = "--report-top" if options.report_top else "--report-public"
+        raise ValueError(f"{option}: not for a panel (--person, --wave); leave it out")
+    found: Any = assess(
+        source,
+        options.keys,
+        weight,
+        options.household,
+        progress=progress,
+        **asked,
+    )
+    figures = found.to_dict(
+        thresholds=options.threshold, rate=options.rate, unsafe=options.unsafe
+    )
+    if options.output is not None:
+        progress(f"writing {options.output}")
+    files = {
+        options.output: lambda: found.records,
+        options.report: lambda: report_text(options, found),
+    }
+    write_files(options, inputs(options, source), files)
+    progress.done()
+    if options.json:
+        print_json({"file": str(options.file), **figures})
+        return
+    print(sheet_of(figures).text(f"riskcore {__version__}: {options.file}"))
+    print_files({"risk of each record": options.output, "report": options.report})
+
+
 def _in_batches(
     source: Any,
     weight: Any,
@@ -194,12 +246,18 @@ def _in_batches(
 ) -> Any:
     """Return the file as an engine that counts in batches; None to read it to memory.
 
-    Households, numbers, models and reports need single records, and the file has no
-    weights by a sampling fraction.
+    Households, numbers, models and reports need single records, keys with a tolerance
+    are read as numbers, and the file has no weights by a sampling fraction.
     """
     from riskcore.data.files import formats
 
-    single = (options.household, options.numeric, options.cluster, options.strata)
+    single = (
+        options.household,
+        options.numeric,
+        options.cluster,
+        options.strata,
+        options.tolerance,
+    )
     if any(single) or asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
     if asked["sampling_fraction"] is not None and weight is None:

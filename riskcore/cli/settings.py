@@ -29,6 +29,7 @@ from riskcore.common.settings import (
     RECODINGS,
     RELATED,
     SHARES,
+    TOLERANCES,
     TREATMENTS,
     TREES,
     WHOLE,
@@ -47,12 +48,13 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     GOALS: whole,
     RECODINGS: recoding,
     RELATED: related,
+    TOLERANCES: pair,
     TREATMENTS: pair,
     TREES: pair,
     WORDS: pair,
 }
-_SEVERAL = (GOALS, NAMES, RECODINGS, RELATED, TREATMENTS, TREES, WORDS, COST)
-_BY_COLUMN = (RELATED, TREATMENTS, TREES, WORDS)
+_BY_COLUMN = (RELATED, TOLERANCES, TREATMENTS, TREES, WORDS)
+_SEVERAL = (GOALS, NAMES, RECODINGS, COST, *_BY_COLUMN)
 _COSTS = ("fewest", "equal", "entropy")
 
 
@@ -92,7 +94,7 @@ def add_setting(
     default = setting.default
     if setting.kind is YES:
         default = setting.choices[0]
-    elif setting.kind in (RECODINGS, TREES, WORDS):
+    elif setting.kind in (RECODINGS, TOLERANCES, TREES, WORDS):
         default = []
     number = "*" if setting.kind is SHARES else "+" if several else None
     command.add_argument(
@@ -137,8 +139,9 @@ def _value(words: Any, name: str, setting: Setting, columns: Iterable[Any]) -> A
         words = split_by_columns(option, words, columns)
     if setting.kind is YES:
         return words == setting.choices[0]
-    if setting.kind in (RECODINGS, WORDS):
-        return gathered(option, words) or None
+    if setting.kind in (RECODINGS, TOLERANCES, WORDS):
+        found = gathered(option, words) or None
+        return _amounts(option, found) if setting.kind is TOLERANCES else found
     if setting.kind in (RELATED, TREATMENTS):
         return _grouped(words)
     if setting.kind is SHARES:
@@ -149,6 +152,19 @@ def _value(words: Any, name: str, setting: Setting, columns: Iterable[Any]) -> A
         trees = gathered(option, words)
         return {column: Hierarchy.read(Path(path)) for column, path in trees.items()}
     return words
+
+
+def _amounts(option: str, words: dict[str, str] | None) -> dict[str, Any] | None:
+    """Return the amount of each key; a share such as 5% stays as it is written."""
+    found: dict[str, Any] = {}
+    for key, text in (words or {}).items():
+        try:
+            found[key] = text if text.endswith("%") else float(text)
+        except ValueError:
+            raise ValueError(
+                f"{option} {key}={text}: give a number, or a share such as 5%"
+            ) from None
+    return found or None
 
 
 def goal_of(options: argparse.Namespace) -> Any:

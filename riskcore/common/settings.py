@@ -70,6 +70,11 @@ WORDS = Kind(object_of(WORD.fits), "an object of words")
 RELATED = Kind(object_of(NAMES.fits), "an object of lists of names")
 TREATMENTS = Kind(list_of(lambda one: isinstance(one, dict)), "a list of treatments")
 TREES = Kind(object_of(lambda _: True), "an object of hierarchies")
+# An amount, or a share of the value: 5%.
+TOLERANCES = Kind(
+    object_of(lambda one: _is_number(one) or WORD.fits(one)),
+    "an object of numbers or shares",
+)
 # JSON has no infinity: the cost of a key that may not be blanked.
 NEVER = "never"
 

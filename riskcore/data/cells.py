@@ -32,8 +32,10 @@ from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
+from riskcore.data.tolerance import Tolerance, tolerances
 from riskcore.data.unsigned import Codes
 from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
+from riskcore.data.windows import Windows, count_windows
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
 RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
@@ -74,8 +76,9 @@ class Cells:
         For each key the position of the cell's category in ``categories``; computed
         when it is asked for.
     sample_frequency : int64 or float64 ndarray, shape (K,)
-        f_k, the number of records in the cell, and, where missing matches any value,
-        of matching records: a real number if ``alpha`` is neither 0 nor 1.
+        f_k, the number of records in the cell, and, where missing matches any value or
+        numbers match within a tolerance, of matching records: a real number if
+        ``alpha`` is neither 0 nor 1.
     population_frequency : float64 ndarray, shape (K,)
         F_k, estimated by the sum of these records' weights, within 1 ulp, or 2 where
         missing matches any value.
@@ -100,6 +103,8 @@ class Cells:
         For data on an engine, what the engine counted.
     record_weights : float64 ndarray, shape (n,), or None
         The weight of each record; None without weights, and for data on an engine.
+    windows : Windows or None
+        Which categories match within the tolerance of numeric keys, if any has one.
 
     Examples
     --------
@@ -136,6 +141,7 @@ class Cells:
     intake: Intake | None = None
     counted: Counted | Groups | None = None
     record_weights: NDArray[np.float64] | None = None
+    windows: Windows | None = None
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -181,13 +187,25 @@ class Cells:
 
     @property
     def shared(self) -> bool:
-        """Whether records with missing keys count in the cells of others, too."""
-        return self.missing in WILDCARDS and any(self.missing_values)
+        """Whether records count in the cells of others, too.
+
+        Those with missing keys do, if missing matches any value, and all do if numbers
+        match within a tolerance.
+        """
+        wide = self.windows is not None and self.windows.wide
+        return wide or (self.missing in WILDCARDS and any(self.missing_values))
+
+    @property
+    def shared_by(self) -> str:
+        """Why records count in the cells of others, in words."""
+        if self.windows is not None:
+            return f"tolerance ({self.windows.in_words}): numbers match others"
+        return f"missing={self.missing!r}: records with missing keys match any value"
 
     @property
     def incomplete(self) -> int:
         """Number of records with a missing key, if these match any value; else 0."""
-        if not self.shared:
+        if self.missing not in WILDCARDS or not any(self.missing_values):
             return 0
         some = np.logical_or.reduce(
             [~self.present(key) for key in range(len(self.keys))]
@@ -338,6 +356,8 @@ def tabulate(
     missing: str = "wildcard",
     alpha: float = 1.0,
     reading: Reading | None = None,
+    *,
+    tolerance: Mapping[Hashable, float | str] | None = None,
 ) -> Cells:
     """Count the records of each cell and estimate its population frequency.
 
@@ -364,6 +384,11 @@ def tabulate(
         may belong, in [0, 1].
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
+    tolerance : mapping of key to float or str, optional
+        How far numbers may be from those of a cell to match them: an amount in the
+        units of the key, or a share of the cell's own number such as "5%". f and F of a
+        cell then count all records that are equal in the other keys and within the
+        tolerance in these.
 
     Returns
     -------
@@ -389,7 +414,8 @@ def tabulate(
         If there are no records or no keys; a key is named twice, is the weight or has
         the name of a result; weights are missing, infinite or not positive, or their
         sum overflows; missing values are to be refused; or ``alpha`` is not in [0, 1],
-        or not 1 with another rule than "wildcard".
+        or not 1 with another rule than "wildcard". If a tolerance is not of a key, not
+        of numbers or negative; or missing values match any value with a tolerance.
 
     Notes
     -----
@@ -419,7 +445,10 @@ def tabulate(
     >>> cells.records
     array([2, 1, 1, 1])
     """
-    return tabulate_design(data, keys, weight, missing, alpha, reading)[0]
+    found = tabulate_design(
+        data, keys, weight, missing, alpha, reading, tolerance=tolerance
+    )
+    return found[0]
 
 
 def tabulate_design(
@@ -432,6 +461,7 @@ def tabulate_design(
     *,
     cluster: Hashable | None = None,
     strata: Iterable[Hashable] | None = None,
+    tolerance: Mapping[Hashable, float | str] | None = None,
 ) -> tuple[Cells, SampleDesign | None]:
     """Return the cells of data, see `tabulate`, and the cluster of each record."""
     check_missing(missing, alpha)
@@ -440,9 +470,10 @@ def tabulate_design(
     weight = source.weight if weight is None else weight
     strata = check_design(keys, cluster, strata, weight=weight)
     check_names(keys, {"weight": weight}, RESULT_COLUMNS)
-    data, intake = source.read([*keys, weight, cluster, *strata], weight)
+    within = tolerances(tolerance, keys)
+    data, intake = source.read([*keys, weight, cluster, *strata], weight, within)
     coded = CodedRecords.of(data, keys, weight, cluster=cluster, strata=strata)
-    return tabulate_coded(coded, keys, missing, alpha, intake), coded.design
+    return tabulate_coded(coded, keys, missing, alpha, intake, within), coded.design
 
 
 STRATA_ALONE = "strata: clusters are drawn in strata; give cluster (--cluster), too"
@@ -476,6 +507,7 @@ def tabulate_coded(
     missing: str,
     alpha: float,
     intake: Intake | None = None,
+    tolerance: Mapping[Hashable, Tolerance] | None = None,
 ) -> Cells:
     """Return the cells of coded records, see `tabulate`; the arguments are checked."""
     columns = records.keys(keys)
@@ -484,7 +516,7 @@ def tabulate_coded(
         warn(line, DoubtfulCodes)
     if missing == "refuse":
         refuse_missing(keys, [column.missing for column in columns], records.n)
-    return cells_of(records, keys, missing, alpha, intake)
+    return cells_of(records, keys, missing, alpha, intake, tolerance)
 
 
 def cells_of(
@@ -493,9 +525,11 @@ def cells_of(
     missing: str,
     alpha: float,
     intake: Intake | None = None,
+    tolerance: Mapping[Hashable, Tolerance] | None = None,
 ) -> Cells:
     """Return the cells of coded records whose missing values were dealt with."""
     columns = records.keys(keys)
+    windows = _windows(columns, missing, tolerance) if tolerance else None
     counted = records.counted
     counts = count(
         [column.codes for column in columns],
@@ -509,7 +543,10 @@ def cells_of(
         counts = replace(counts, weight_sum=sums)
     f: Frequencies = counts.frequency
     F = counts.weight_sum
-    if missing in WILDCARDS:
+    if windows is not None:
+        levels = [column.levels for column in columns]
+        f, F = count_windows(counts.codes, levels, windows, counts.frequency, F)
+    elif missing in WILDCARDS:
         f, F = count_compatible(
             counts.codes,
             [one.levels - 1 if one.missing else None for one in columns],
@@ -537,7 +574,25 @@ def cells_of(
         intake=intake,
         counted=records.counted,
         record_weights=records.weights if counted is None else None,
+        windows=windows,
     )
+
+
+def _windows(
+    columns: Sequence[CodedColumn],
+    missing: str,
+    tolerance: Mapping[Hashable, Tolerance],
+) -> Windows:
+    """Return the windows of keys; refuse missing values that match any value."""
+    lacking = [column for column in columns if column.missing]
+    if missing in WILDCARDS and lacking:
+        raise ValueError(
+            f"tolerance: key {lacking[0].name!r} is missing in {lacking[0].missing} "
+            f"records, which match any value by missing={missing!r}; give "
+            "missing='category', so that missing matches only missing, or leave out "
+            "the tolerance"
+        )
+    return Windows.of(columns, tolerance)
 
 
 def check_missing(missing: str, alpha: float) -> None:

@@ -61,6 +61,7 @@ class HeldCells(Cells):
             "missing_values": counted.weighed.missing_keys,
             "intake": counted.engine.intake,
             "counted": counted,
+            "windows": None,
             "record_weights": None,
             "_totals": totals,
             "_sizes": sizes,

@@ -254,8 +254,13 @@ class CellModel(ABC):
             all cells have one record, or the weights of records are not known.
         """
         return replace(
-            self, smoothing=SmoothedWeights.of(self.sample) if smooth else None
+            self, smoothing=SmoothedWeights.of(self._weighed) if smooth else None
         )
+
+    @property
+    def _weighed(self) -> CellTable:
+        """The cells by which weights are smoothed."""
+        return self.sample
 
     def _dispersed_again(self, records: Ints) -> Self:
         """Return the model with the overdispersion of other records of the sample.
@@ -266,13 +271,19 @@ class CellModel(ABC):
         start = 1.0 if old.poisson else old.scale
         found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
         if smoothing is not None:
-            smoothing = smoothing.without(self.sample, records)
+            smoothing = self._smoothed_without(smoothing, records)
         return replace(self, overdispersion=found, smoothing=smoothing)
+
+    def _smoothed_without(
+        self, smoothing: SmoothedWeights, records: Ints
+    ) -> SmoothedWeights:
+        """Return the smoothing with other records of the sample."""
+        return smoothing.without(self.sample, records)
 
     def _mean_weight(self, table: CellTable) -> Floats:
         """Return the mean weight of the people of cells."""
         if self.smoothing is None:
-            weight: Floats = table.weight_sum / table.records.astype(np.float64)
+            weight: Floats = table.frequency_weight / table.frequency
             return weight
         return self.smoothing.mean_weight(table, self.sample)
 
@@ -337,7 +348,7 @@ class CellModel(ABC):
             p = 1, mu = 0.
         """
         table = self._table(cells)
-        f = table.records.astype(np.float64)
+        f = table.frequency.astype(np.float64)
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
         others = np.maximum(self._mean_weight(table) - 1.0, 0.0)
@@ -406,6 +417,7 @@ class CellModel(ABC):
             As `probability`; or if there is no estimate.
         """
         table = self._table(cells)
+        refuse_shared(table)
         if not self.converged:
             raise ValueError(f"the model has no estimate: {self.reason}")
         return PoissonBinomial.of(self.unique_probability(table)[table.unique])
@@ -444,6 +456,7 @@ class CellModel(ABC):
             As `probability`; or if level or groups are out of range.
         """
         table = self._table(cells)
+        refuse_shared(table)
         level = arguments.number_in("level", level, "(0, 1)")
         groups = self._as_groups(groups)
         if not self.converged:
@@ -500,6 +513,7 @@ class CellModel(ABC):
             As `tau_interval`.
         """
         table = self._table(cells)
+        refuse_shared(table)
         level = arguments.number_in("level", level, "(0, 1)")
         groups = self._as_groups(groups)
         if not self.converged:
@@ -582,6 +596,7 @@ class CellModel(ABC):
         """
         level = arguments.number_in("level", level, "(0, 1)")
         arguments.whole_from("groups", groups, 2, 2**31)
+        refuse_shared(self.sample)
         share, groups = self.correctness(N), self._as_groups(groups)
         if not self.converged or not groups:
             return math.nan, math.nan
@@ -687,7 +702,9 @@ class CellModel(ABC):
     def _table(self, cells: Any) -> CellTable:
         if cells is None or cells is self.sample:
             return self.sample
-        table = CellTable.of(cells, any_value=True).coded_as(self.sample)
+        table = CellTable.of(cells, any_value=True)
+        refuse_other_windows(table, self.sample)
+        table = table.coded_as(self.sample)
         return self.sample if table.same_as(self.sample) else table
 
     def _describe(self) -> str:
@@ -729,6 +746,48 @@ class CellModel(ABC):
         elif self.sample.weight_spread is None and _differ(self.sample):
             weights = ", weights as they are: those of single records are not known"
         return f"{counted(self.n, 'record')}, {self._describe()}{weights}{reason}"
+
+
+def refuse_other_windows(table: CellTable, sample: CellTable) -> None:
+    """Refuse cells whose windows are not those of the sample of a model."""
+    mine, theirs = (
+        None if one.matching is None else one.matching.windows
+        for one in (table, sample)
+    )
+    if mine is None and theirs is None:
+        return
+    if mine is None or theirs is None or mine.tolerance != theirs.tolerance:
+        words = "none" if theirs is None else theirs.in_words
+        raise ValueError(
+            f"tolerance: that of the model is {words}; give cells with the same one"
+        )
+    if mine is not theirs and not all(
+        np.array_equal(table.categories[key], sample.categories[key])
+        for key in mine.key
+        if table.categories is not None and sample.categories is not None
+    ):
+        raise ValueError(
+            "tolerance: the cells have other numbers than the sample of the model, "
+            "which says nothing of them; fit a model to these records"
+        )
+
+
+def refuse_shared(table: CellTable) -> None:
+    """Refuse an interval for cells that share records."""
+    if table.matching is not None and table.matching.windows.wide:
+        raise ValueError(
+            f"tolerance ({table.matching.windows.in_words}): cells share records, so "
+            "they are not independent and there cannot be an interval"
+        )
+
+
+def refuse_windows(table: CellTable, model: str) -> None:
+    """Refuse a sample with a tolerance, for models that do not take it."""
+    if table.matching is not None:
+        raise ValueError(
+            f"tolerance: {model} does not take the order of numbers; fit "
+            "riskcore.models.LatentClass, or leave out the tolerance"
+        )
 
 
 def _differ(table: CellTable) -> bool:

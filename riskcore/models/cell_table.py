@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from riskcore.data.columns import plain_value
 from riskcore.data.count import count
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.wildcard import WILDCARDS
+from riskcore.data.windows import Windows
 from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints, as_codes, as_frequency
 
@@ -38,6 +39,14 @@ class Rows(NamedTuple):
     cell: NDArray[Any]
     weight_sum: Floats
     records: Ints | None = None
+
+
+class Matching(NamedTuple):
+    """The records within the tolerance of each cell: f and W of its window."""
+
+    windows: Windows
+    records: Ints
+    weight_sum: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +79,8 @@ class CellTable:
         part of the cells.
     rows : Rows or None
         The weights of the records, where they are known one by one.
+    matching : Matching or None
+        The records that match each cell, where numbers match within a tolerance.
 
     Examples
     --------
@@ -96,6 +107,9 @@ class CellTable:
     >>> drawn = SampleDesign.of_arrays(["a", "a", "b", "b"], None, 4)
     >>> table.clustered(np.array([1, 2, 1, 0]), drawn).clusters
     <Clusters: 2 clusters>
+    >>> ages = CellTable.of({"age": [30, 31, 40]}, ["age"], tolerance={"age": 2})
+    >>> ages.frequency, ages.frequency_weight, ages.unique
+    (array([2, 2, 1]), array([2., 2., 1.]), array([False, False,  True]))
     """
 
     codes: tuple[Ints, ...]
@@ -107,6 +121,7 @@ class CellTable:
     certain: bool = True
     clusters: Clusters | None = None
     rows: Rows | None = None
+    matching: Matching | None = None
 
     @classmethod
     def of(
@@ -122,6 +137,7 @@ class CellTable:
         any_value: bool = False,
         cluster: Any = None,
         strata: Any = None,
+        tolerance: Mapping[Hashable, float | str] | None = None,
     ) -> CellTable:
         """Return the cells of records, of a tabulation, or of codes.
 
@@ -153,6 +169,8 @@ class CellTable:
             `riskcore.tabulate`, an array with the cluster of each row.
         strata : iterable of hashable, or array_like, optional
             The strata in which clusters were drawn: names of columns, or an array.
+        tolerance : mapping of key to float or str, optional
+            As for `riskcore.tabulate`, for data to be tabulated.
 
         Returns
         -------
@@ -169,10 +187,16 @@ class CellTable:
             of range or differ in length, there are no records, or a sum of weights is
             not positive and finite. If clusters or strata are missing for some records,
             all records are in one cluster, a cluster has records in several strata, or
-            strata are given without clusters or clusters with a `CellTable`.
+            strata are given without clusters or clusters with a `CellTable`. If a
+            tolerance is given for cells that are counted.
         """
         if cluster is None and strata is not None:
             raise ValueError(STRATA_ALONE)
+        if tolerance is not None and keys is None:
+            raise ValueError(
+                "tolerance: it is of named keys; give keys and the records, or a "
+                "tabulation with a tolerance"
+            )
         if isinstance(data, cls):
             if cluster is not None:
                 raise ValueError("cluster: the cells are counted; give the records")
@@ -188,9 +212,16 @@ class CellTable:
         if keys is not None:
             arguments.one_of("missing", missing, ("refuse", "category"))
             if cluster is None:
-                return cls._of_cells(tabulate(data, keys, weight, missing))
+                found = tabulate(data, keys, weight, missing, tolerance=tolerance)
+                return cls._of_cells(found)
             cells, design = tabulate_design(
-                data, keys, weight, missing, cluster=cluster, strata=strata
+                data,
+                keys,
+                weight,
+                missing,
+                cluster=cluster,
+                strata=strata,
+                tolerance=tolerance,
             )
             assert design is not None
             return cls._of_cells(cells).clustered(cells.inverse, design)
@@ -208,13 +239,13 @@ class CellTable:
     @classmethod
     def _of_cells(cls, cells: Cells, *, any_value: bool = False) -> CellTable:
         codes = [np.asarray(column) for column in cells.codes]
-        if cells.shared and not any_value:
+        if cells.windows is None and cells.shared and not any_value:
             raise ValueError(
                 f"missing={cells.missing!r}: a model needs each record in one cell; "
                 "give missing='category', or leave out records "
                 "with missing keys"
             )
-        if cells.missing not in WILDCARDS:
+        if cells.missing not in WILDCARDS or cells.windows is not None:
             table = cls._of_values(
                 codes,
                 cells.categories,
@@ -227,9 +258,14 @@ class CellTable:
                 cells, codes, cells.sample_frequency, cells.population_frequency
             )
         rows = None
-        if cells.record_weights is not None and not cells.shared:
+        single = cells.windows is not None or not cells.shared
+        if cells.record_weights is not None and single:
             rows = Rows(cells.inverse, cells.record_weights)
-        return replace(table, rows=rows)
+        matching = None
+        if cells.windows is not None:
+            f, F = cells.sample_frequency, cells.population_frequency
+            matching = Matching(cells.windows, f.astype(np.int64), F)
+        return replace(table, rows=rows, matching=matching)
 
     @classmethod
     def of_margins(
@@ -339,10 +375,20 @@ class CellTable:
         """Number of records."""
         return int(self.records.sum())
 
+    @property
+    def frequency(self) -> Ints:
+        """Records that match each cell, shape (K,); without a tolerance its own."""
+        return self.records if self.matching is None else self.matching.records
+
+    @property
+    def frequency_weight(self) -> Floats:
+        """The sum of the weights of the records that match each cell, shape (K,)."""
+        return self.weight_sum if self.matching is None else self.matching.weight_sum
+
     @cached_property
     def unique(self) -> NDArray[np.bool_]:
         """Mask of the sample uniques, shape (K,)."""
-        return np.equal(self.records, 1)
+        return np.equal(self.frequency, 1)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -404,7 +450,10 @@ class CellTable:
         rows = self.rows
         if rows is not None:
             rows = rows._replace(weight_sum=rows.weight_sum * factor)
-        return replace(self, weight_sum=self.weight_sum * factor, rows=rows)
+        found = replace(self, weight_sum=self.weight_sum * factor, rows=rows)
+        if (near := self.matching) is not None:
+            near = near._replace(weight_sum=near.weight_sum * factor)
+        return replace(found, matching=near)
 
     def with_records(self, records: Ints) -> CellTable:
         """Return the same cells with other numbers of records, which may be 0.
@@ -417,7 +466,7 @@ class CellTable:
         -------
         CellTable
         """
-        return replace(self, records=records, clusters=None, rows=None)
+        return replace(self, records=records, clusters=None, rows=None, matching=None)
 
     def clustered(
         self, cell: NDArray[Any], design: SampleDesign, records: Ints | None = None
@@ -458,7 +507,14 @@ class CellTable:
             weight_sum=self.weight_sum[mask],
             clusters=None,
             rows=None,
+            matching=self._matching_of(mask),
         )
+
+    def _matching_of(self, mask: NDArray[Any]) -> Matching | None:
+        """Return the records that match some of the cells."""
+        if (near := self.matching) is None:
+            return None
+        return Matching(near.windows, near.records[mask], near.weight_sum[mask])
 
     def coded_as(self, other: CellTable) -> CellTable:
         """Return the cells with the codes of another table's categories.
@@ -504,8 +560,8 @@ class CellTable:
         -------
         bool
         """
-        mine = (*self.codes, self.records, self.weight_sum)
-        theirs = (*other.codes, other.records, other.weight_sum)
+        mine = (*self.codes, self.records, self.weight_sum, self.frequency)
+        theirs = (*other.codes, other.records, other.weight_sum, other.frequency)
         return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
     def matches_in(self, other: CellTable) -> Ints:

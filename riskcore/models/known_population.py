@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.data.cells import tabulate
-from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_model import CellModel, CellPrior, refuse_windows
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
 from riskcore.models.size_indices import SizeIndices
@@ -150,7 +150,11 @@ class KnownPopulation(CellModel):
         return sizes.expected_cells(N) / N
 
     def _table(self, cells: Any) -> CellTable:
-        return self.sample if cells is None else CellTable.of(cells, any_value=True)
+        if cells is None:
+            return self.sample
+        table = CellTable.of(cells, any_value=True)
+        refuse_windows(table, "KnownPopulation")
+        return table
 
     def _people(self, table: CellTable) -> Floats:
         """Return F of cells; nan if the population lacks them."""

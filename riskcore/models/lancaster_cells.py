@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.core.special.gamma.functions import log
-from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_model import CellModel, refuse_windows
 from riskcore.models.cell_table import ANY, CellTable, occurring
 from riskcore.models.codes import Ints, Pair
 from riskcore.models.lancaster import Lancaster
@@ -109,6 +109,7 @@ class LancasterCells(CellModel):
             cluster=cluster,
             strata=strata,
         )
+        refuse_windows(table, "LancasterCells")
         kind = kind_of(overdispersion)
         shrinkage = arguments.number_in("shrinkage", shrinkage, "[0, 1]")
         fitted = Lancaster.fit(

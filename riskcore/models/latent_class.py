@@ -26,6 +26,7 @@ from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
 from riskcore.core.special.lanes import LANES
 from riskcore.data.count import count
+from riskcore.models.bands import Bands
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import ONE_CELL, CellModel
 from riskcore.models.cell_table import CellTable, Positions, occurring
@@ -40,7 +41,7 @@ from riskcore.models.mixture import (
     write_rows,
     write_without,
 )
-from riskcore.models.overdispersion import kind_of, part_of
+from riskcore.models.overdispersion import Overdispersion, kind_of, part_of
 from riskcore.models.own_cluster import probability_without_cluster
 from riskcore.models.shrinkage import (
     category_errors,
@@ -49,6 +50,9 @@ from riskcore.models.shrinkage import (
     pull,
     true_spread,
 )
+from riskcore.models.smoothed_weights import SmoothedWeights
+from riskcore.models.solve import EXACT
+from riskcore.models.window_overdispersion import fit_in_windows
 
 Floats = NDArray[np.float64]
 
@@ -140,11 +144,17 @@ class LatentClass(CellModel):
         The part of its own cluster that the prior of a cell leaves out.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
+    bands : Bands or None
+        The bands of keys whose numbers have an order, if the sample has a tolerance.
     errors : tuple of float64 ndarray
         By key and category the relative variance of its share.
 
     Notes
     -----
+    Keys with a tolerance are taken in their order: neighboring numbers whose records
+    hardly differ in the other keys make a band, within which all classes have them in
+    the same proportions. The pi of a cell is then that of its window.
+
     In `prior`, the pi of a cell comes from the fit without half of one of its own
     records: a record makes its own cell look less rare than it is. So do the other
     records of its cluster: of a sample of clusters half of the own cluster is left out.
@@ -173,6 +183,7 @@ class LatentClass(CellModel):
     selected_on: int = 0
     own: float = OWN
     left_out: Ints | None = None
+    bands: Bands | None = None
     errors: tuple[Floats, ...] = ()
 
     @classmethod
@@ -265,16 +276,18 @@ class LatentClass(CellModel):
                 converged=False,
                 reason=ONE_CELL,
             )
+        bands = None if table.matching is None else Bands.of(table)
+        fitted = table if bands is None else bands.table
         path: tuple[Step, ...] = ()
         selected_on = 0
         if classes is None:
-            part = some_records(table, selection)
+            part = some_records(fitted, selection)
             selected_on = part.n
             path, begin = _path(Sample.of(part, threads), most_classes, starts)
-            whole = Sample.of(table, threads)
+            whole = Sample.of(fitted, threads)
             begin = _widened(whole, begin, part.n)
         else:
-            whole = Sample.of(table, threads)
+            whole = Sample.of(fitted, threads)
             begin = _best_of(whole, classes, starts, None)[0].mixture
         found = ascend(whole, begin, _CYCLES)
         model = cls(
@@ -283,11 +296,13 @@ class LatentClass(CellModel):
             path=path,
             iterations=found.iterations,
             selected_on=selected_on,
-            log_likelihood=found.log_likelihood,
-            parameters=parameters(table, len(found.mixture.share)),
+            bands=bands,
+            log_likelihood=found.log_likelihood
+            + (0.0 if bands is None else bands.log_margin),
+            parameters=parameters(fitted, len(found.mixture.share)),
             converged=found.converged,
             reason="" if found.converged else _unfinished(found),
-            errors=category_errors(table),
+            errors=category_errors(table) if bands is None else bands.errors,
         )
         return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
@@ -298,19 +313,42 @@ class LatentClass(CellModel):
 
     @property
     def profiles(self) -> tuple[Floats, ...]:
-        """Shares of the categories in each class, for each key an array (levels, C)."""
-        starts = self.sample.starts[1:-1]
+        """Shares of the categories in each class, for each key an array (levels, C).
+
+        Of a key with an order, shares of its bands.
+        """
+        starts = self._weighed.starts[1:-1]
         return tuple(np.split(self.mixture.theta, starts))
 
+    @property
+    def _weighed(self) -> CellTable:
+        return self.sample if self.bands is None else self.bands.table
+
+    def _smoothed_without(
+        self, smoothing: SmoothedWeights, records: Ints
+    ) -> SmoothedWeights:
+        if self.bands is None:
+            return super()._smoothed_without(smoothing, records)
+        return smoothing.without(self.bands.table, self.bands.gathered(records))
+
+    def _mean_weight(self, table: CellTable) -> Floats:
+        if self.bands is None or self.smoothing is None:
+            return super()._mean_weight(table)
+        return self.smoothing.mean_weight(
+            self.bands.windows_as_bands(table), self.bands.table
+        )
+
     def _probability(self, table: CellTable) -> Floats:
-        return probability(table, self.mixture)
+        if self.bands is None:
+            return probability(table, self.mixture)
+        return probability(table, Mixture(*self.bands.window_mixture(self.mixture)))
 
     def _prior_probability(self, table: CellTable) -> Floats:
         sample = self.sample
         if table is sample:
             return self._prior_probability_of(np.arange(len(sample)))
         place = table.places_in(sample)
-        found = probability(table, self.mixture)
+        found = self._probability(table)
         known = np.flatnonzero(place >= 0)
         found[known] = self._prior_probability_of(place[known])
         return found
@@ -331,16 +369,29 @@ class LatentClass(CellModel):
 
     def _prior_probability_of(self, cells: Ints) -> Floats:
         sample = self.sample
+        if self.bands is not None:
+            return self._window_prior_of(self.bands, cells)
         if sample.clusters is not None:
             found = self._without_cluster(sample.clusters)[cells]
             lost = np.isnan(found)
             found[lost] = probability(sample.some(cells[lost]), self.mixture)
             return found
+        gone, own = self._own_part(cells)
+        return self._without_own(sample, cells, own, sample.n - gone)
+
+    def _own_part(self, cells: Ints) -> tuple[int, Floats]:
+        """Return the records that the fit lacks, and the part that cells leave out."""
         gone, own = 0, np.full(len(cells), OWN)
         if self.left_out is not None:
             gone = int(self.left_out.sum())
             # Some cells have no record in the fit.
-            own[sample.records[cells] <= self.left_out[cells]] = 0.0
+            own[self.sample.records[cells] <= self.left_out[cells]] = 0.0
+        return gone, own
+
+    def _without_own(
+        self, sample: CellTable, cells: Ints, own: Floats, n: int
+    ) -> Floats:
+        """Return pi of some cells of a sample without a part of one record of each."""
         positions, keys = sample.positions[cells], len(sample.levels)
         share, theta = (np.ascontiguousarray(each) for each in self.mixture)
         prior, found = _prior(sample), np.empty(len(cells))
@@ -355,7 +406,7 @@ class LatentClass(CellModel):
                 len(share),
                 share,
                 theta,
-                float(sample.n - gone),
+                float(n),
                 PSEUDO,
                 prior,
                 found,
@@ -364,8 +415,33 @@ class LatentClass(CellModel):
         in_threads(usual_threads(), write, parts_of(len(cells), 2))
         return found
 
+    def _window_prior_of(self, bands: Bands, cells: Ints) -> Floats:
+        """Return pi of windows without half of an own record, or of the own cluster.
+
+        What the other records of the cluster take from pi is found for cells of bands.
+        """
+        gone, own = self._own_part(cells)
+        n, clusters = self.sample.n - gone, self.sample.clusters
+        if clusters is not None:
+            own[:] = self.own
+        found = bands.probability_without_own(self.mixture, cells, own, n, PSEUDO)
+        if clusters is None:
+            return found
+        place = bands.place[cells]
+        alone = self._without_own(bands.table, place, own, n)
+        others = self._without_cluster(bands.clusters(clusters))[place] / alone
+        return found * np.where(np.isnan(others), 1.0, others)
+
+    def _fitted_overdispersion(
+        self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
+    ) -> Overdispersion:
+        near = self.sample.matching
+        if near is None or not near.windows.wide:
+            return super()._fitted_overdispersion(records, kind, start, tolerance)
+        return fit_in_windows(self.sample, self._prior_probability_of, kind)
+
     def _without_cluster(self, clusters: Clusters) -> Floats:
-        sample = self.sample
+        sample = self._weighed
         return probability_without_cluster(
             sample.positions, clusters, self.mixture, _prior(sample), self.own, PSEUDO
         )
@@ -377,22 +453,26 @@ class LatentClass(CellModel):
         return abs(figure(self) - figure(replace(self, own=0.0))) / 2.0
 
     def _refitted(self, records: Ints) -> Self:
-        sample = self._alone.with_records(records)
+        bands, left = self.bands, records
+        if bands is not None:
+            bands, left = bands.with_records(records), bands.gathered(records)
+        sample = self._alone.with_records(left)
         mixture = self.mixture
         for _ in range(STEPS):
             mixture = _step(sample, mixture)[0]
         out = self.sample.records - records
-        model = replace(self, mixture=mixture, left_out=out)
+        model = replace(self, mixture=mixture, left_out=out, bands=bands)
         return model._dispersed_again(records)
 
     @cached_property
     def _alone(self) -> Sample:
         """The sample, for fits that run on several threads at once."""
-        return Sample.of(self.sample, 1)
+        return Sample.of(self._weighed, 1)
 
     def _describe(self) -> str:
         classes = f"{self.classes} class{'es' if self.classes > 1 else ''}"
-        return f"{classes}, {super()._describe()}"
+        bands = "" if self.bands is None else f"{self.bands.in_words}, "
+        return f"{classes}, {bands}{super()._describe()}"
 
 
 # --- the ascent --------------------------------------------------------------------

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.core.special.gamma.functions import log
-from riskcore.models.cell_model import ONE_CELL, CellModel
+from riskcore.models.cell_model import ONE_CELL, CellModel, refuse_windows
 from riskcore.models.cell_table import CellTable, occurring
 from riskcore.models.codes import (
     Ints,
@@ -183,6 +183,7 @@ class LogLinear(CellModel):
             cluster=cluster,
             strata=strata,
         )
+        refuse_windows(table, "LogLinear")
         kind = kind_of(overdispersion)
         pairs = _pairs(terms, table)
         size = math.prod(table.levels)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,8 @@ Floats = NDArray[np.float64]
 
 KINDS = ("power", "dirichlet-multinomial", "none")
 POISSON = "boundary A = infinity: no overdispersion"
-_ALONE = f"{POISSON}: no cell has two records"
-_NEXT_TO_NONE = "all records are in cells of practically no probability"
+ALONE = f"{POISSON}: no cell has two records"
+NEXT_TO_NONE = "all records are in cells of practically no probability"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _CELLS = 2**15  # a random part of all cells, enough for two parameters
 _LIKE = 10  # parts of the records, by the probability of their cells
@@ -169,14 +170,16 @@ def fit_overdispersion(
     if kind == "none":
         return Overdispersion()
     if not (f > 1.0).any():
-        return Overdispersion(kind=kind, reason=_ALONE)
+        return Overdispersion(kind=kind, reason=ALONE)
     if kind == "dirichlet-multinomial":
         scale, exponent = _dirichlet_multinomial(pi, f, n, tolerance), 1.0
     else:
-        scale, exponent = _power_law(n * pi, f, exponents, start, tolerance)
-    reason = (
-        POISSON if math.isinf(scale) else _NEXT_TO_NONE if math.isnan(scale) else ""
-    )
+        m = n * pi
+        lowest = math.fsum(_poisson(m, f).tolist())
+        scale, exponent = likeliest(
+            _Cells(m, f), m, exponents, lowest, start, tolerance
+        )
+    reason = POISSON if math.isinf(scale) else NEXT_TO_NONE if math.isnan(scale) else ""
     return Overdispersion(scale, exponent, kind, reason)
 
 
@@ -203,8 +206,8 @@ def fit_between_clusters(
         tolerance=tolerance,
         n=int(clusters.sum()),
     )
-    between = " of different clusters" if found.reason == _ALONE else ""
-    return replace(_by_record(found, share), reason=found.reason + between)
+    between = " of different clusters" if found.reason == ALONE else ""
+    return replace(by_record(found, share), reason=found.reason + between)
 
 
 def likely_laws(
@@ -238,25 +241,25 @@ def likely_between_clusters(
     """Return the laws that records of different clusters allow, and their chances."""
     share, expected = _between(probability, records, clusters)
     found = likely_laws(expected, clusters, kind, int(clusters.sum()))
-    return [(_by_record(law, share), p) for law, p in found]
+    return [(by_record(law, share), p) for law, p in found]
 
 
 def _between(
     probability: Floats, records: Ints, clusters: Ints
 ) -> tuple[float, Floats]:
     """Return the clusters per record, and pi of cells among those of clusters."""
-    expected = probability * _clusters_per_record(probability, records, clusters)
+    expected = probability * clusters_per_record(probability, records, clusters)
     share = float(clusters.sum() / records.sum())
     return share, expected / share
 
 
-def _by_record(law: Overdispersion, share: float) -> Overdispersion:
+def by_record(law: Overdispersion, share: float) -> Overdispersion:
     """Return a law of the cells of clusters in terms of records."""
     scale = law.scale * float(_power(np.array([share]), law.exponent)[0])
     return replace(law, scale=scale)
 
 
-def _clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:
+def clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:
     """Return how many clusters a record stands for, in cells of like probability.
 
     Common cells have several records of a cluster by chance, rare ones hardly.
@@ -292,12 +295,30 @@ def _dirichlet_multinomial(pi: Floats, f: Floats, n: int, tolerance: float) -> f
     return positive_root(score, float(n), tolerance) / n
 
 
-def _power_law(
-    m: Floats, f: Floats, exponents: tuple[float, ...], start: float, tolerance: float
+class Likelihood(Protocol):
+    """The log-likelihood of frequencies, for shapes a times ``each``."""
+
+    def height(self, a: float, each: Floats) -> float:
+        """Return it, up to a constant."""
+
+    def slope(self, a: float, each: Floats) -> float:
+        """Return a times its derivative by a."""
+
+
+def likeliest(
+    cells: Likelihood,
+    m: Floats,
+    exponents: tuple[float, ...],
+    lowest: float,
+    start: float = 1.0,
+    tolerance: float = EXACT,
 ) -> tuple[float, float]:
-    """Return the most likely a and b, from the seen cells and what is known before."""
-    cells = _Cells(m, f)
-    best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist()) + _BEFORE
+    """Return the most likely a and b; a is infinite if nothing beats the Poisson law.
+
+    ``m`` are the means, ``lowest`` the height of the Poisson law. What is known before
+    the sample adds to the heights.
+    """
+    best, highest = (math.inf, 1.0), lowest + _BEFORE
     for exponent in exponents:
         each = _power(m, exponent)
 

@@ -38,6 +38,11 @@ from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ProtectSettings
 from riskcore.protection.suppression.by_household import Units
+from riskcore.protection.suppression.by_person import (
+    Persons,
+    assess_persons,
+    suppress_persons,
+)
 from riskcore.protection.suppression.certificate import (
     Certificate,
     of_record,
@@ -178,6 +183,12 @@ def protect(
     cluster : column name, optional
         The unit of sampling that records were drawn in, for a model given by name, as
         for `assess`; by default the household.
+    person, wave : column name, optional
+        For a panel, as for `assess`. A key of a person is blanked in all waves or in
+        none, because the values of other waves would give a blanked value back. No
+        person may be unsafe in any choice of waves. The person gets new ids.
+    known_waves : int, optional
+        For a panel, how many waves of a person the intruder knows, as for `assess`.
     suppression : {"exact", "argus"}
         Which keys to blank in a record: the cheapest set, or the keys that mu-Argus
         would choose.
@@ -247,8 +258,10 @@ def protect(
         they contradict each other, or if a rule, a cost or the number of rounds is
         invalid; and for ``plan="restore"`` with ``missing="category"``,
         ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the
-        population. TypeError also for data on an engine with a household column or
-        ``plan="restore"``.
+        population; or if a panel is combined with a household, treatments of keys, a
+        model, ``plan="restore"``, ``missing="category"``, ``alpha``,
+        ``suppression="argus"`` or costs of categories. TypeError also for data on an
+        engine with a household column, a panel or ``plan="restore"``.
     RuntimeError
         If the protected data are not the data that were verified, for example because
         data on an engine changed meanwhile.
@@ -310,8 +323,11 @@ def _protect(
     if settings.weight is not None:
         assert coded.weights is not None
         numbers[settings.weight] = coded.weights
-    if settings.level == "household":
-        result = _protect_households(source, coded, settings, say, secret)
+    if settings.unit != "record":
+        of_units = (
+            _protect_panel if settings.person is not None else _protect_households
+        )
+        result = of_units(source, coded, settings, say, secret)
         result = replace(result, numbers=numbers)
         warn_of_model(result.sets)
         _warn_of_what_shows(result)
@@ -451,6 +467,86 @@ def _protect_households(
     )
 
 
+def _protect_panel(
+    source: Source,
+    coded: CodedRecords,
+    settings: Settings,
+    say: Lines,
+    secret: str | None,
+) -> Protected:
+    """Protect the persons of a panel: keys are blanked in all waves of a person."""
+    say("finding persons")
+    data, persons = source.data, Persons.of_panel(source.data, coded, settings)
+    coded = replace(coded, households=None, design=None)
+    say("assessing the original file")
+    original = recoded = assess_persons(coded, persons, settings, say)
+    if settings.recodings:
+        say("recoding")
+        columns = recoded_columns(data, settings.recodings, coded.columns)
+        data, coded = without_notes(with_columns(data, columns)), coded.recoded(columns)
+        recoded = assess_persons(coded, persons, settings, say)
+    aims = [Aim.of(assessment, settings) for assessment in recoded]
+    treated = None
+    if settings.treat:
+        treated = _treated(source, data, coded, [], settings, secret)
+        data = without_notes(with_columns(data, treated.columns))
+    has_value = {name: present(data, name, coded) for name in settings.suppressible}
+    draw = Draw(secret) if secret and settings.ties == "secret" else None
+    masks, rounds, protected = _persons_in_rounds(
+        coded, persons, recoded, aims, has_value, settings, say, draw
+    )
+    of_records = persons.spread(masks, has_value, settings)
+    if rounds:
+        data = blank(data, of_records)
+        if source.path is None:
+            _refuse_other_keys(data, coded.blanked(of_records), settings)
+    certificate = of_record(masks, settings, recoded, aims, optimal=False)
+    return Protected(
+        source,
+        settings,
+        data,
+        tuple(map(KeySet, settings.keys, aims, original, recoded, protected)),
+        of_records,
+        rounds,
+        certificate=certificate,
+        units=persons,
+        secret=secret,
+        treated=treated,
+    )
+
+
+def _persons_in_rounds(
+    coded: CodedRecords,
+    persons: Persons,
+    recoded: list[Assessment],
+    aims: Sequence[Aim],
+    has_value: Masks,
+    settings: Settings,
+    say: Lines,
+    draw: Draw | None,
+) -> tuple[Masks, tuple[Round, ...], list[Assessment]]:
+    """Suppress and verify until nothing more is blanked; return the persons' blanks."""
+    masks = {name: np.zeros(len(persons.first), bool) for name in has_value}
+    # A person has a key if it has a value in any wave.
+    has_key = {
+        name: np.bincount(persons.of, mask, len(persons.first)) > 0
+        for name, mask in has_value.items()
+    }
+    rounds: list[Round] = []
+    protected = recoded
+    while len(rounds) != settings.rounds and unsafe_rows(aims, protected).any():
+        new = suppress_persons(coded, persons, aims, masks, settings, say, draw)
+        new = {name: mask & has_key[name] & ~masks[name] for name, mask in new.items()}
+        if not any(mask.any() for mask in new.values()):
+            break
+        rounds.append(Round.of(protected, aims, new, persons.size))
+        masks = {name: masks[name] | mask for name, mask in new.items()}
+        say(f"round {len(rounds)}: verifying")
+        after = coded.blanked(persons.spread(masks, has_value, settings))
+        protected = assess_persons(after, persons, settings, say)
+    return masks, tuple(rounds), protected
+
+
 def _protect_on_engine(
     source: Source,
     engine: Engine,
@@ -467,6 +563,7 @@ def _protect_on_engine(
     for what, asked in (
         ("treat: treatments", settings.treat),
         ("cluster: clusters", settings.cluster is not None),
+        ("person: panels", settings.person is not None),
         ("roles: columns known as numbers", settings.with_role("numeric")),
     ):
         if asked:

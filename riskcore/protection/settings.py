@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 from riskcore.assessment.assess import check_fitted, check_population, check_roles
+from riskcore.assessment.assess_waves import check_wave_roles, waves_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
 from riskcore.assessment.settings_table import BY_WEIGHTS, Level, Method
@@ -30,6 +31,7 @@ from riskcore.common.settings import (
     list_of,
     settings_of,
 )
+from riskcore.common.words import counted
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
@@ -63,6 +65,7 @@ COSTS = ("fewest", "equal", "entropy")
 _MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
+_OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
 # In place of related columns: those that are found.
 DERIVED = "derived"
 
@@ -100,6 +103,10 @@ class Settings:
         The unit of sampling, for a model of the population.
     sampling_fraction : float or None
         The share of the population that was sampled.
+    person, wave : column name or None
+        Of a panel. The person is the household, too: what belongs together.
+    known_waves : int or None
+        How many waves of a person an intruder knows; None for all.
     roles : dict of column name to str
         The roles of columns that are not keys, the weight or the household.
     accept : dict of column name to str
@@ -141,6 +148,9 @@ class Settings:
     ties: Ties = "rule"
     cluster: Hashable | None = None
     sampling_fraction: float | None = None
+    person: Hashable | None = None
+    wave: Hashable | None = None
+    known_waves: int | None = None
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
@@ -152,6 +162,7 @@ class Settings:
         self._check_rules()
         self._check_leaks()
         self._check_level()
+        self._check_panel()
         self._check_goals()
         self._check_thresholds()
         self._check_costs()
@@ -172,7 +183,8 @@ class Settings:
     @property
     def columns(self) -> Names:
         """All columns that have a part in the protection."""
-        roles = [role for role in (self.weight, self.household) if role is not None]
+        roles = [self.weight, self.household, self.wave]
+        roles = [role for role in roles if role is not None]
         return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
 
     @property
@@ -217,9 +229,25 @@ class Settings:
     @property
     def roles_of_columns(self) -> dict[Hashable, Role]:
         """The role of each column that has one."""
+        known = self.variables if self.wave is None else (*self.variables, self.wave)
         return roles_of(
-            self.variables, self.weight, self.household, self.roles, self.household_keys
+            known, self.weight, self.household, self.roles, self.household_keys
         )
+
+    @property
+    def unit(self) -> str:
+        """What is counted: "record", "household" or "person"."""
+        return self.level if self.person is None else "person"
+
+    @property
+    def known_in(self) -> str:
+        """In which waves the keys are known, in words; empty without waves."""
+        if self.person is None:
+            return ""
+        known = "all waves"
+        if self.known_waves is not None:
+            known = f"any {counted(self.known_waves, 'wave')}"
+        return f" in {known} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
         """Return why leaks of a column may stay open; None stands for the order."""
@@ -368,14 +396,15 @@ class Settings:
         """Refuse treatments of columns that are treated otherwise."""
         related = {other for others in self.related.values() for other in others}
         identifiers = self.with_role("identifier")
-        of_rows = () if self.level == "record" else (*self.variables, self.weight)
+        of_rows = () if self.unit == "record" else (*self.variables, self.weight)
         parts: dict[str, Iterable[Any]] = {
             "the household": (self.household,),
             "recoded, too; give one rule": self.recodings,
             "related to a key and blanked with it": related,
             "an identifier, which is left out": identifiers,
-            "a key or the weight of the households; treat it in a pass over "
-            "persons": of_rows,
+            "a key or the weight of the households; treat it in a pass over persons"
+            if self.person is None
+            else "a key or the weight of a panel, or its wave": (*of_rows, self.wave),
         }
         for names, rules in self.treat.items():
             if self.weight in names and any(rule.categorical for rule in rules):
@@ -433,6 +462,41 @@ class Settings:
                 "level='household': all keys are household keys; leave "
                 "household_keys out"
             )
+
+    def _check_panel(self) -> None:
+        """Refuse settings that do not go with persons over waves."""
+        asked = {name: getattr(self, name) for name in _OF_PANELS}
+        waves = waves_of({**asked, "numeric": self.with_role("numeric")}, None)
+        if waves is None:
+            return
+        check_wave_roles(waves, self.variables, self.weight)
+        if self.household != self.person:
+            raise ValueError("person is what belongs together; leave out household")
+        reasons = {
+            f"missing={self.missing!r}: use 'wildcard' or 'argus'": (
+                self.missing == "category"
+            ),
+            f"population={self.population_name!r}: use 'weights'": (
+                self.population_name not in BY_WEIGHTS
+            ),
+            f"plan={self.plan!r}: use 'record'": self.plan != "record",
+            "a threshold or rate of households: give threshold, rate or k": (
+                self.household_threshold is not None or self.household_rate is not None
+            ),
+            "household_keys: leave them out": bool(self.household_keys),
+            "costs of categories and protect_shares: give costs of keys": (
+                self.costs_by_category
+            ),
+            f"suppression={self.suppression!r}: use 'exact'": (
+                self.suppression != "exact"
+            ),
+            f"{self.wave!r} recoded: leave the wave as it is": (
+                self.wave in self.recodings
+            ),
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                raise ValueError(f"person and wave cannot be combined with {reason}")
 
     def _check_goals(self) -> None:
         """Refuse goals that do not fit the sets of keys, as a record may hold them."""
@@ -519,6 +583,11 @@ class Settings:
         **given: Unpack[ProtectSettings],
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
+        if "tolerance" in given:
+            raise ValueError(
+                "tolerance: protect counts equal keys only; recode the numbers, then "
+                "give the tolerance to riskcore.assess of the protected file"
+            )
         asked = complete(ProtectSettings, given)
         recodings: Any = asked["recodings"] or {}
         household_keys, cost = asked["household_keys"], asked["cost"]
@@ -536,6 +605,10 @@ class Settings:
                 () if household is None else _household_keys(names, declared)
             )
         weight = source.weight if weight is None else weight
+        if asked["person"] is not None:
+            if household is not None:
+                raise ValueError("person is what belongs together; leave out household")
+            household = asked["person"]
         if cost is None:
             cost = _costs(names, declared)
         rules = map(rule_file, recodings.values())

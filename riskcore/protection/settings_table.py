@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 from riskcore.assessment.settings_table import (
     ALPHA,
     CLUSTER,
+    KNOWN_WAVES,
     METHOD,
+    PERSON,
     SAMPLING_FRACTION,
     STRATA,
     SUBSETS,
+    WAVE,
     K,
     Level,
     Method,
@@ -123,6 +126,9 @@ class SafetySettings(TypedDict, total=False):
     population: Annotated[Any, population(file=False)]
     cluster: Annotated[Hashable | None, CLUSTER]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
+    person: Annotated[Hashable | None, PERSON]
+    wave: Annotated[Hashable | None, WAVE]
+    known_waves: Annotated[int | None, KNOWN_WAVES]
     method: Annotated[Method, METHOD]
 
 
@@ -297,7 +303,7 @@ class WriteSettings(TypedDict, total=False):
             kind=NAMES,
             metavar="COLUMN",
             help="columns that get new ids in random order (default: the --household "
-            "column or the one declared by mu-Argus metadata)",
+            "or --person column or the one declared by mu-Argus metadata)",
         ),
     ]
     guard_formulas: Annotated[

@@ -107,11 +107,16 @@ def _of_sets(result: ProtectedRecords, met: str, *, public: bool) -> str:
         _sentence(
             met,
             _said(result, one, public=public),
-            f"the keys {' x '.join(map(str, one.keys))}",
+            _known(result, one),
             _price(result, [one], public=public) if one.safe else [],
         )
         for one in result.sets
     )
+
+
+def _known(result: ProtectedRecords, one: KeySet) -> str:
+    """Return what an intruder with one set of keys knows."""
+    return f"the keys {' x '.join(map(str, one.keys))}{result.settings.known_in}"
 
 
 def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, str]:
@@ -121,7 +126,7 @@ def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, 
         goal = listed(_goals(result, one, public=public))
         return 0, f"{goal or 'no threshold was needed'} ({rule})"
     if public:
-        rows = "records" if result.units is None else "households"
+        rows = f"{result.settings.unit}s"
         return 1, f"{rows} still {_fault(one)} ({rule})"
     count = one.protected.cells.count_of(one.unsafe)
     return max(count, 1), _unsafe(result, one)
@@ -146,12 +151,11 @@ def _of_many(result: ProtectedRecords, met: str, *, public: bool) -> str:
     parts = []
     for what in [*unsafe[:MANY], *ranked[len(unsafe) :]]:
         which = alike[what]
-        name = ", with ".join(
-            f"the keys {' x '.join(map(str, one.keys))}" for one in which
-        )
+        name = ", with ".join(_known(result, one) for one in which)
         if len(which) > MANY:
             other = "" if len(which) == len(result.sets) else "other "
             name = f"each of {len(which)} {other}sets of keys"
+            name += result.settings.known_in
         price = [] if what[0] else _price(result, which, public=public)
         parts.append(_sentence(met, what, name, price))
     left = sum(len(alike[what]) for what in unsafe[MANY:])
@@ -183,7 +187,7 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
         )
     households = one.aim.unsafe_households(one.protected)
     units = "household" if households == 1 else "households"
-    rows = "records" if result.units is None else "households"
+    rows = f"{result.settings.unit}s"
     of_households = f" and {households:,} {units}" if households else ""
     rule = _RULES[result.settings.missing]
     return (
@@ -213,7 +217,7 @@ def _easier(one: KeySet) -> str:
 def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[str]:
     """Yield what no record and no household has."""
     settings, aim = result.settings, one.aim
-    unit = "record" if result.units is None else "household"
+    unit = result.settings.unit
     if aim.k is not None:
         yield f"no {unit} has a frequency f below {aim.k}"
     for each, threshold, rate in (
@@ -242,7 +246,7 @@ def _price(
             said.append(f"{key} is blanked in {amount} of the records")
     if lost := max(one.without_keys for one in sets):
         count = record.about(lost) if public else f"{lost:,}"
-        unit = "record" if result.units is None else "household"
+        unit = result.settings.unit
         units = f"{unit} has" if count == "1" else f"{unit}s have"
         where = "" if len(sets) == 1 else " of one of them"
         most = "up to " if where and not public else ""

@@ -19,6 +19,10 @@ HOUSEHOLDS_COUNTED = (
     "counted",
     "one row for each household, which is called a record here",
 )
+_PERSONS = (
+    "one row for each person of the panel, which is called a record here; the keys are "
+    "known"
+)
 _PLAN = "by record, less what the file can do without"
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",
@@ -38,6 +42,8 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     facts = [("individual risk", METHOD_NAMES[of.method])]
     if of.population_name not in BY_WEIGHTS:
         facts.append(("population", of.population_name))
+    if isinstance(of, Assessment) and of.cells.windows is not None:
+        facts.append(("tolerance", printable(of.cells.windows.in_words)))
     if isinstance(of, Assessment) and not any(of.cells.missing_values):
         return facts
     if counting.missing != "refuse":
@@ -124,7 +130,9 @@ def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
 
 
 def level_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return a note if the records are households."""
+    """Return a note if the records are households, or persons of a panel."""
+    if settings.person is not None:
+        return [("counted", f"{_PERSONS}{settings.known_in}")]
     return [] if settings.level == "record" else [HOUSEHOLDS_COUNTED]
 
 

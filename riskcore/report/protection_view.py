@@ -41,7 +41,7 @@ def tiles_of(protected: Protected, one: KeySet) -> list[Tile]:
     def both(name: str) -> Figure:
         return _arrow(before[name], after[name])
 
-    unit = protected.settings.level
+    unit = protected.settings.unit
     return [
         Tile(
             f"Unsafe {unit}s",

@@ -50,7 +50,7 @@ def _share(count: int, rounded: int, n: int) -> str:
 
 def public_verdict(protected: Protected) -> str:
     """Return whether the goals are met and, if they are, against what."""
-    unit = protected.settings.level
+    unit = protected.settings.unit
     if not protected.goals_met:
         reach = ["too low a frequency f"] if any(protected.settings.k) else []
         if any(_goals(protected.settings)):
@@ -69,6 +69,7 @@ def public_verdict(protected: Protected) -> str:
     )
     if len(protected.sets) > MANY:
         known = f"any of {len(protected.sets)} sets of keys"
+    known += protected.settings.known_in
     numeric = [printable(str(n)) for n in protected.settings.with_role("numeric")]
     more = (
         f" He may know {listed(numeric)}, too, to some precision: these risks do not "
@@ -85,7 +86,7 @@ def public_verdict(protected: Protected) -> str:
 def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield the goals; a threshold found for a rate would be a figure of the file."""
     for unit, threshold, rate in (
-        (settings.level, settings.threshold, settings.rate),
+        (settings.unit, settings.threshold, settings.rate),
         ("household", settings.household_threshold, settings.household_rate),
     ):
         if rate is not None:

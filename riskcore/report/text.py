@@ -167,6 +167,11 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     ]
     if settings["level"] == "household":
         facts.append(("level", "one row for each household"))
+    if settings["person"] is not None:
+        known = settings["known_waves"]
+        waves = "all waves" if known is None else f"any {counted(known, 'wave')}"
+        said = f"one row for each person; an intruder knows {waves} of a person"
+        facts.append(("counted", said))
     facts.append(("recoded", _recoded(settings["recodings"])))
     cost = cost_text(settings["cost"], settings["protect_shares"])
     facts.append(("costs of suppression", cost))

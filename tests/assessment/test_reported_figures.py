@@ -48,7 +48,7 @@ def test_every_figure_has_a_number_and_a_place(result, protected):
         "records_in_unsafe_households": 1, "intake": {"records": 40},
         "below_k": {"k": 4, "records": 1, "cells": 1},
         "counted": {"level": "household", "records": 9},
-        "labels": {"k": {"label": "K", "values": {}}},
+        "labels": {"k": {"label": "K", "values": {}}}, "tolerance": {"k": "5%"},
         "weights": summary(result)["weights"], "sampling_fraction": 0.1,
         "by_model": {"expected_reidentifications": 7.0, "population_uniques": 3.0},
         "unsafe_by_model": 3,

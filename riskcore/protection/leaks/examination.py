@@ -147,10 +147,12 @@ def examine(
     found = [*_of_columns(profiles, settings)]
     household = settings.household
     if household is not None and str(household) not in gone:
-        found.append(_kept_ids(household, settings.accepted(household)))
-    if household is not None and str(household) not in left_out:
-        found += _by_composition(result)
-    found += _rebuilt(result, left_out, shuffled=shuffled)
+        found.append(_kept_ids(household, settings))
+    # The persons of a panel are protected together with all their records.
+    if settings.person is None:
+        if household is not None and str(household) not in left_out:
+            found += _by_composition(result)
+        found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         found += _of_numbers(result, numeric.protected, gone)
     found += _ways_of_writing(result, gone)
@@ -191,7 +193,8 @@ def _of_columns(
         accepted, rare = settings.accepted(one.name), _rare(one)
         if one.name == settings.weight:
             if rare:
-                yield Leak(one.name, "weight", _text(one), _WEIGHT_ADVICE, accepted)
+                text = _text(one, settings)
+                yield Leak(one.name, "weight", text, _WEIGHT_ADVICE, accepted)
             continue
         proposed = propose(one)
         like = _SEEMS.get(str(proposed.role), "")
@@ -200,7 +203,7 @@ def _of_columns(
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = _text(one, like), _advice(proposed.role)
+        text, advice = _text(one, settings, like), _advice(proposed.role)
         yield Leak(one.name, kind, text, advice, accepted)
 
 
@@ -213,8 +216,9 @@ def _rare(column: ColumnProfile) -> bool:
     return singles_out(column) or shared_by_few(column)
 
 
-def _text(column: ColumnProfile, like: str = "") -> str:
-    said = own_values(column)
+def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
+    group = "household" if settings.person is None else "person"
+    said = own_values(column, group)
     if not singles_out(column):
         present = column.records - column.missing
         said = f"{column.distinct:,} values in {present:,} records"
@@ -496,11 +500,14 @@ def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
     return Leak(" + ".join(map(str, one.of)), "reveals", text, advice, accepted)
 
 
-def _kept_ids(household: Hashable, accepted: str | None) -> Leak:
-    """Return the leak of household ids that are those of the original."""
+def _kept_ids(household: Hashable, settings: Settings) -> Leak:
+    """Return the leak of ids, of households or persons, that are the original ones."""
     name = printable(str(household))
-    text = f"{name!r}: the original household ids are kept"
-    return Leak(household, "ids", text, "give them new ids", accepted)
+    unit = "household" if settings.person is None else "person"
+    text = f"{name!r}: the original {unit} ids are kept"
+    return Leak(
+        household, "ids", text, "give them new ids", settings.accepted(household)
+    )
 
 
 def not_examined_text(names: Collection[Hashable]) -> str:

@@ -94,14 +94,15 @@ def codes_before(
     With ``recoded=False`` they are the codes before recoding.
     """
     for one in result.sets:
-        if name in one.keys:
+        # In the cells of a panel are histories.
+        if name in one.keys and result.settings.person is None:
             i = one.keys.index(name)
             cells = (one.recoded if recoded else one.original).cells
             codes = _signed(cells.codes[i])
             codes[~cells.present(i)] = -1
             of_rows = codes[cells.rows]
             return of_rows if result.units is None else of_rows[result.units.of]
-    # A related column that is not a key.
+    # A related column that is not a key, or a key of a panel.
     data = {name: Records.of(result.before).column(name)}
     if recoded and name in result.settings.recodings:
         with warnings.catch_warnings():
@@ -132,7 +133,11 @@ def advice_on(result: ProtectedRecords, shown: Shown, *, shuffled: bool) -> str:
     """Return what can be done so that the values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
     of_household = None
-    if shown.rule in ("equal", "between") and settings.household is not None:
+    if (
+        shown.rule in ("equal", "between")
+        and settings.unit != "person"
+        and (settings.household is not None)
+    ):
         of_household = _for_all_members(settings, key)
     if column is None:
         steps = [] if shuffled else ["shuffle the records"]

@@ -66,7 +66,7 @@ _THRESHOLDS = (
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
     "suppression", "plan", "ties", "cost", "protect_shares", "household_keys",
-    "related",
+    "related", "known_waves",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
@@ -133,7 +133,8 @@ def public(
         **thresholds(settings),
         **{name: given[name] for name in _METHODS},
         "weighted": settings.weight is not None,
-        "households": settings.household is not None,
+        "households": settings.household is not None and settings.person is None,
+        "panel": settings.person is not None,
         "recodings": {
             name: method_of(recoding) for name, recoding in settings.recodings.items()
         },

@@ -46,6 +46,7 @@ from riskcore.protection.release.versions import versions
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
 from riskcore.protection.suppression.by_household import assess_again
+from riskcore.protection.suppression.by_person import assess_panel_again
 from riskcore.protection.suppression.key_sets import (
     assess_key_sets,
     coded_records,
@@ -416,7 +417,7 @@ def _read_back(
     """Return the result as read from the file and assessed again."""
     say("reading back what was written")
     settings, order = result.settings, layout.order
-    roles = [*settings.variables, settings.household]
+    roles = [*settings.variables, settings.household, settings.wave]
     codes = [str(name) for name in roles if name in layout.columns]
     weight = settings.weight if settings.weight in layout.columns else None
     # Columns that were not changed are as in the source.
@@ -458,7 +459,9 @@ def _read_back(
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
         before = [one.recoded for one in result.sets]
-        if result.units is None:
+        if settings.person is not None:
+            assessments = assess_panel_again(columns, settings)
+        elif result.units is None:
             # No model is fitted again.
             coded = coded_records(columns, replace(settings, cluster=None))
             assessments = assess_key_sets(columns, coded, settings, before)

@@ -1,0 +1,189 @@
+"""The risk of persons over choices of waves if missing keys match any value.
+
+Persons then are not in groups, and each choice of waves is counted by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.cell_risk import Risks, risk_of
+from riskcore.assessment.settings_table import Method
+from riskcore.assessment.wave_choices import (
+    WaveRisks,
+    choices_of,
+    needed_waves,
+    wave_risks,
+)
+from riskcore.common.progress import Lines
+from riskcore.data.cells import cells_of
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import CodedColumn
+from riskcore.data.panel import Panel
+from riskcore.data.wildcard import WILDCARDS
+
+Numbers = NDArray[np.int64]
+
+
+class Choice(NamedTuple):
+    """A choice of waves.
+
+    Attributes
+    ----------
+    waves : tuple of int
+    candidates : int64 ndarray
+        The persons with a record in each of its waves, rising.
+    concerned : ndarray of bool, shape of ``candidates``
+        Whether the choice is one of the person's own.
+    """
+
+    waves: tuple[int, ...]
+    candidates: Numbers
+    concerned: NDArray[np.bool_]
+
+
+def choices_taken(panel: Panel, known: int | None) -> list[int]:
+    """Return sets of waves as bits: all of the known number, and all of short persons.
+
+    Some may be nobody's.
+    """
+    waves = range(len(panel.waves))
+    most = len(waves) if known is None else known
+    short = set(panel.taken[needed_waves(panel, known) < most].tolist())
+    return [
+        *(sum(1 << w for w in chosen) for chosen in combinations(waves, most)),
+        *sorted(short),
+    ]
+
+
+def choice_of(panel: Panel, need: Numbers, kind: int) -> Choice | None:
+    """Return a choice with its candidates; None if it is nobody's."""
+    bits = np.uint64(kind)
+    candidates = np.flatnonzero((panel.taken & bits) == bits)
+    waves = tuple(w for w in range(len(panel.waves)) if kind >> w & 1)
+    concerned = need[candidates] == len(waves)
+    return Choice(waves, candidates, concerned) if concerned.any() else None
+
+
+def rows_of(panel: Panel) -> Numbers:
+    """Return the record of each person in each wave, shape (T, P); -1 without one."""
+    rows = np.full(panel.code.shape, -1, np.int64)
+    rows[panel.wave, panel.person] = np.arange(len(panel.person))
+    return rows
+
+
+def histories(
+    records: CodedRecords, panel: Panel, rows: Numbers, choice: Choice
+) -> CodedRecords:
+    """Return persons as records: a column for each key in each wave of a choice."""
+    columns: dict[Hashable, CodedColumn] = {
+        (wave, name): _some(column, rows[wave, choice.candidates], (wave, name))
+        for wave in choice.waves
+        for name, column in records.columns.items()
+    }
+    weight = panel.weight[choice.candidates]
+    return CodedRecords(len(choice.candidates), columns, records.weight, weight)
+
+
+def _some(
+    column: CodedColumn, rows: Numbers, name: tuple[int, Hashable]
+) -> CodedColumn:
+    """Return some records of a column, under another name."""
+    codes = column.codes[rows]
+    missing = int(np.count_nonzero(codes == len(column.labels)))
+    return replace(column, name=name, codes=codes, missing=missing)
+
+
+def risks_of(
+    coded: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    missing: str,
+    method: Method,
+    progress: Lines,
+) -> WaveRisks:
+    """Return the risk of each person by the weights."""
+    if any_value(coded, missing):
+        return wave_matches(coded, panel, known, missing, method, progress)
+    return wave_risks(panel, known, method, progress)
+
+
+def any_value(coded: CodedRecords, missing: str) -> bool:
+    """Return whether there are missing keys that match any value."""
+    return missing in WILDCARDS and any(one.missing for one in coded.columns.values())
+
+
+class Matched(NamedTuple):
+    """The persons of a choice of waves, each of shape of ``persons``.
+
+    Attributes
+    ----------
+    persons : int64 ndarray
+        Those whose choice it is.
+    f, F : float64 ndarray
+        How many persons match each, and the sum of their weights.
+    risk : float64 ndarray
+    """
+
+    persons: Numbers
+    f: NDArray[np.float64]
+    F: NDArray[np.float64]
+    risk: Risks
+
+
+def each_matched(
+    records: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    missing: str,
+    method: Method,
+    progress: Lines,
+) -> Iterator[Matched]:
+    """Yield what persons match in each choice of waves."""
+    rows, need = rows_of(panel), needed_waves(panel, known)
+    for kind in choices_taken(panel, known):
+        choice = choice_of(panel, need, kind)
+        if choice is None:
+            continue
+        progress(f"matching persons in waves {listed(panel, choice.waves)}")
+        table = histories(records, panel, rows, choice)
+        cells = cells_of(table, list(table.columns), missing, 1.0)
+        f = cells.sample_frequency.astype(np.float64)
+        F = cells.population_frequency
+        cell = cells.inverse[choice.concerned]
+        its = choice.candidates[choice.concerned]
+        yield Matched(its, f[cell], F[cell], risk_of(method, f, F)[cell])
+
+
+def wave_matches(
+    records: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    missing: str,
+    method: Method,
+    progress: Lines,
+) -> WaveRisks:
+    """Return the risk of each person over all choices of their waves."""
+    persons = len(panel)
+    unique, least = np.zeros(persons, np.int64), persons
+    sums, largest = np.zeros(persons), np.zeros(persons)
+    for found in each_matched(records, panel, known, missing, method, progress):
+        its = found.persons
+        unique[its] += found.f == 1.0
+        sums[its] += found.risk
+        largest[its] = np.maximum(largest[its], found.risk)
+        least = min(least, int(found.f.min()))
+    choices = choices_of(panel, known)
+    average = np.minimum(sums / choices, 1.0)
+    return WaveRisks(choices, unique, average, largest, least)
+
+
+def listed(panel: Panel, waves: Sequence[int]) -> str:
+    """Return the names of waves."""
+    return ", ".join(str(panel.waves[w]) for w in waves)

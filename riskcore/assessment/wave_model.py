@@ -1,0 +1,266 @@
+"""The risk of the persons of a panel by a model of the cells of their histories.
+
+Of the histories of most persons over some waves there is only one in the sample, and
+the weights alone say too little of them. The model is fitted to the persons of each
+choice of waves. If there are many choices, a random part of them is fitted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.cell_risk import Mask, Risks, risk_of
+from riskcore.assessment.population import deviation_by, risk_by
+from riskcore.assessment.wave_choices import needed_waves
+from riskcore.assessment.wave_histories import history_of
+from riskcore.assessment.wave_matches import (
+    Choice,
+    choice_of,
+    choices_taken,
+    listed,
+    rows_of,
+)
+from riskcore.common.progress import Lines
+from riskcore.data.coded import CodedRecords
+from riskcore.data.panel import Panel
+from riskcore.data.sample_design import SampleDesign
+from riskcore.models.cell_table import CellTable
+from riskcore.models.latent_class import LatentClass
+
+# With more choices than this, so many are fitted, and those that other persons need.
+FITTED = 40
+_SEED = 0
+# A model of fewer persons says nothing: they are assessed by the weights.
+_FEWEST = 30
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelRisks:
+    """The risk of each person by the model, each of shape (P,).
+
+    Attributes
+    ----------
+    average, largest : float64 ndarray
+        The mean of the risk over the person's fitted choices, and the largest.
+    unique : float64 ndarray
+        The mean probability that the person is unique in the sample and the population.
+    fitted : int
+        The number of fitted choices.
+    by_weights : int
+        The number of other choices, whose few persons were assessed by the weights.
+    left_out : int
+        The number of choices that were not fitted because there are many.
+    """
+
+    average: Risks
+    largest: Risks
+    unique: Risks
+    fitted: int
+    by_weights: int
+    left_out: int
+
+
+class Fit(NamedTuple):
+    """The model of a choice of waves; None if its persons are too few."""
+
+    choice: Choice
+    table: CellTable
+    cell: NDArray[np.int32]  # of each candidate
+    model: LatentClass | None
+
+
+def model_risks(
+    coded: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    design: SampleDesign | None,
+    progress: Lines,
+    *,
+    every: bool = False,
+) -> ModelRisks:
+    """Return the risk of each person by a model of each choice of waves.
+
+    With ``every`` all choices are fitted, however many there are.
+    """
+    persons = len(panel)
+    sums, largest, unique = (np.zeros(persons) for _ in range(3))
+    number = np.zeros(persons, np.int64)
+    fitted = by_weights = 0
+    for fit in fits(coded, panel, known, design, progress, every=every):
+        risk, chance = _of_cells(fit)
+        its = fit.choice.candidates[fit.choice.concerned]
+        cell = fit.cell[fit.choice.concerned]
+        sums[its] += risk[cell]
+        unique[its] += chance[cell]
+        largest[its] = np.maximum(largest[its], risk[cell])
+        number[its] += 1
+        fitted += fit.model is not None
+        by_weights += fit.model is None
+    return ModelRisks(
+        np.minimum(sums / number, 1.0),
+        largest,
+        unique / number,
+        fitted,
+        by_weights,
+        _number_of_choices(panel, known) - fitted - by_weights,
+    )
+
+
+def fits(
+    coded: CodedRecords,
+    panel: Panel,
+    known: int | None,
+    design: SampleDesign | None,
+    progress: Lines,
+    *,
+    every: bool = False,
+) -> Iterator[Fit]:
+    """Yield the models of choices of waves: of all, or enough to have every person."""
+    rows = rows_of(panel)
+    first = np.zeros(len(panel), np.int64)
+    first[panel.person[::-1]] = np.arange(len(panel.person) - 1, -1, -1)
+    population = _population(coded, panel)
+    for choice in _chosen(panel, known, every=every):
+        progress(f"fitting the model to waves {listed(panel, choice.waves)}")
+        yield _fit(coded, panel, choice, rows, design, first, population)
+
+
+def _population(coded: CodedRecords, panel: Panel) -> float:
+    """Return the size of the population: the largest sum of weights of a wave."""
+    weights = panel.weight[panel.person] if coded.weights is None else coded.weights
+    waves = range(len(panel.waves))
+    return max(math.fsum(weights[panel.wave == w].tolist()) for w in waves)
+
+
+def _chosen(panel: Panel, known: int | None, *, every: bool) -> Iterator[Choice]:
+    """Yield the choices that are fitted, in a random order that is always the same."""
+    need, kinds = needed_waves(panel, known), choices_taken(panel, known)
+    if every or len(kinds) <= FITTED:
+        found = (choice_of(panel, need, kind) for kind in kinds)
+        yield from (choice for choice in found if choice is not None)
+        return
+    rng, seen, fitted = np.random.default_rng(_SEED), np.zeros(len(panel), np.bool_), 0
+    for at in rng.permutation(len(kinds)).tolist():
+        choice = choice_of(panel, need, kinds[at])
+        if choice is not None:
+            yield choice
+            seen[choice.candidates[choice.concerned]] = True
+            fitted += 1
+        if fitted == FITTED:
+            break
+    while not seen.all():
+        choice = choice_of(panel, need, _some_waves(panel, known, seen, rng))
+        assert choice is not None
+        yield choice
+        seen[choice.candidates[choice.concerned]] = True
+
+
+def _some_waves(
+    panel: Panel, known: int | None, seen: Mask, rng: np.random.Generator
+) -> int:
+    """Return a choice of waves, as bits, of somebody who was not seen yet."""
+    kind = int(panel.taken[~seen].min())
+    waves = [w for w in range(len(panel.waves)) if kind >> w & 1]
+    most = len(waves) if known is None else min(known, len(waves))
+    return sum(1 << w for w in rng.permutation(waves)[:most].tolist())
+
+
+def _number_of_choices(panel: Panel, known: int | None) -> int:
+    """Return the number of choices that at least one person has."""
+    kinds, first = np.unique(panel.taken, return_index=True)
+    need = needed_waves(panel, known)[first]
+    return sum(
+        bool(np.any(((kinds & np.uint64(kind)) == kind) & (need == kind.bit_count())))
+        for kind in choices_taken(panel, known)
+    )
+
+
+def _fit(
+    coded: CodedRecords,
+    panel: Panel,
+    choice: Choice,
+    rows: Numbers,
+    design: SampleDesign | None,
+    first: Numbers,
+    population: float,
+) -> Fit:
+    """Fit the model to the persons of a choice.
+
+    Who is not among them for lack of a record is taken to be like those who are: their
+    weights are raised to the size of the population.
+    """
+    people = choice.candidates
+    keys = list(coded.columns.values())
+    history = history_of(keys, [rows[wave, people] for wave in choice.waves])
+    table = CellTable.of(
+        history.codes, levels=history.levels, weight_sum=panel.weight[people]
+    )
+    assert table.rows is not None
+    cell = table.rows.cell
+    few = len(people) < _FEWEST or len(table) == 1
+    if not few:
+        table = table.scaled(population / math.fsum(panel.weight[people].tolist()))
+    if design is not None:
+        table = table.clustered(cell, design.some(first[people]))
+    if few:
+        return Fit(choice, table, cell, None)
+    model = LatentClass.fit(table)
+    if not model.converged:
+        raise ValueError(
+            f"population='latent-class': no estimate for waves "
+            f"{listed(panel, choice.waves)}, {model.reason}"
+        )
+    return Fit(choice, table, cell, model)
+
+
+def _of_cells(fit: Fit) -> tuple[Risks, Risks]:
+    """Return E[1/F] and P(F = 1 | f) of the cells of a choice."""
+    if fit.model is not None:
+        prior = fit.model.prior()
+        return risk_by(prior), prior.unique_probability()
+    f, F = fit.table.records.astype(np.float64), fit.table.weight_sum
+    chance = np.where(f == 1.0, 1.0 / np.maximum(F, 1.0), 0.0)
+    return risk_of("exact", f, F), chance
+
+
+class Intervals(NamedTuple):
+    """Ends of intervals of the sum of the risks and of tau, over these sums."""
+
+    risks: tuple[float, float]
+    uniques: tuple[float, float]
+
+
+def intervals(found: Iterable[Fit], level: float) -> Intervals:
+    """Return intervals of sums over persons of their mean over choices.
+
+    They are means of those of each choice, as if the errors of the choices were the
+    same: they are of the same persons, and this is the careful side.
+    """
+    ends = np.array([_ends(fit, level) for fit in found if fit.model is not None])
+    if not len(ends):
+        return Intervals((math.nan, math.nan), (math.nan, math.nan))
+    risks, low, high, uniques, least, most = ends.sum(axis=0).tolist()
+    return Intervals(
+        (low / risks, high / risks),
+        (least / uniques, most / uniques) if uniques else (1.0, 1.0),
+    )
+
+
+def _ends(fit: Fit, level: float) -> list[float]:
+    """Return the sum of the risks with its interval, and tau with its interval.
+
+    Of a choice that is not of all its candidates, in proportion.
+    """
+    assert fit.model is not None
+    total, low, high = fit.model.interval(None, risk_by, level, deviation=deviation_by)
+    tau, (least, most) = fit.model.tau(), fit.model.tau_interval(None, level)
+    share = np.count_nonzero(fit.choice.concerned) / len(fit.choice.candidates)
+    return [share * each for each in (total, low, high, tau, least, most)]

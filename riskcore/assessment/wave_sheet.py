@@ -1,0 +1,144 @@
+"""The figures of a panel as facts and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from riskcore.assessment.reported_figures import METHOD_NAMES
+from riskcore.common.sheet import Part, Sheet
+from riskcore.common.words import counted, on_one_line, printable
+
+_ADVICE = (
+    "many unique persons: the weights alone say too little; compare the population "
+    "model latent-class"
+)
+
+
+def sheet_of(figures: dict[str, Any]) -> Sheet:
+    """Return the figures of `WaveAssessment.to_dict` as facts and tables."""
+    unsafe = [
+        (f"{row['threshold']:.8g}", f"{row['persons']:,}")
+        for row in figures["unsafe_persons"]
+    ]
+    parts = [
+        Part("Persons at or above a risk", rows=unsafe, sides="<>", least=(12, 11))
+    ]
+    for name in ("for_rate", "for_unsafe"):
+        if name in figures:
+            parts.append(_target(figures[name]))
+    if figures.get("by_known_waves"):
+        parts.append(_by_waves(figures["by_known_waves"]))
+    return Sheet("Assessment of a panel", _facts(figures), parts)
+
+
+def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    unique = figures["persons_unique"]
+    names = [on_one_line(name) for name in figures["waves"]]
+    least, most = figures["choices_of_a_person"]
+    known = figures["known_waves"]
+    how = "a random choice" if figures["wave_choice"] == "average" else "the worst"
+    return [
+        ("records", f"{figures['records']:,}"),
+        ("persons", f"{figures['persons']:,}"),
+        ("keys", printable(", ".join(figures["keys"]))),
+        ("waves", f"{len(names)}: {names[0]} to {names[-1]}"),
+        (
+            "waves known to an intruder",
+            "all of a person" if known is None else f"{known} of a person, {how}",
+        ),
+        (
+            "choices of a person",
+            f"{most:,}" if least == most else f"{least:,} to {most:,}",
+        ),
+        (
+            "persons unique, in the average choice",
+            f"{unique['in_the_average_choice']:,.6g}",
+        ),
+        ("persons unique in all choices", f"{unique['in_all_choices']:,}"),
+        ("persons unique in no choice", f"{unique['in_no_choice']:,}"),
+        ("k-anonymity (smallest f)", f"{figures['k_anonymity']:,}"),
+        ("population", f"{figures['population']:,.8g}"),
+        ("individual risk", METHOD_NAMES[figures["method"]]),
+        ("re-identification rate", f"{100 * figures['reidentification_rate']:.6g} %"),
+        (
+            "expected re-identifications",
+            f"{figures['expected_reidentifications']:,.6g}",
+        ),
+        *_model_facts(figures),
+        *_facts_beside(figures),
+        ("maximum risk", f"{figures['max_risk']:.6g}"),
+    ]
+
+
+def _facts_beside(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a sheet says of a model beside the weights."""
+    if not figures.get("weights_tell_little"):
+        return []
+    found = figures.get("by_model")
+    if found is None:
+        return [("advice", _ADVICE)]
+    if found["failure"]:
+        said = f"neither: the model has no estimate ({found['failure']}), and the "
+        return [("  which to believe", f"{said}weights may say far too little")]
+    alone = figures["persons_unique"]["in_the_average_choice"] / figures["persons"]
+    return [
+        (
+            "  by the latent-class model",
+            f"{found['expected_reidentifications']:,.6g}",
+        ),
+        ("  population uniques by it", f"{found['population_uniques']:,.6g}"),
+        (
+            "  which to believe",
+            f"the model: {100 * alone:.3g} % of the persons are alone with their "
+            "keys, and weights cannot tell how rare they are",
+        ),
+    ]
+
+
+def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a sheet says of the model."""
+    if "population_model" not in figures:
+        return []
+    fitted = counted(figures["choices_fitted"], "choice")
+    if figures["choices_left_out"]:
+        every = sum(figures[f"choices_{which}"] for which in ("fitted", "left_out"))
+        fitted = f"{figures['choices_fitted']:,} of {every:,} choices, at random"
+    if figures["choices_by_weights"]:
+        fitted += f"; by the weights {figures['choices_by_weights']:,}, of few persons"
+    weights = figures["expected_reidentifications_by_weights"]
+    return [
+        ("  by the weights alone", f"{weights:,.6g}"),
+        ("expected population uniques", f"{figures['population_uniques']:,.6g}"),
+        ("population model", f"{figures['population_model']}, {fitted}"),
+    ]
+
+
+def _target(target: dict[str, Any]) -> Part:
+    """Return the threshold for a rate or a number of unsafe persons."""
+    goal = (
+        f"a re-identification rate of {100 * target['rate']:.6g} %"
+        if "rate" in target
+        else f"at most {counted(target['unsafe'], 'unsafe person')}"
+    )
+    found = "no threshold is reached"
+    if target["threshold"] is not None:
+        found = (
+            f"risk threshold {target['threshold']:.8g}; persons at or above it: "
+            f"{target['persons']:,}"
+        )
+    return Part(sentences=[f"For {goal}: {found}"], indents=(2, 2))
+
+
+def _by_waves(rows: Sequence[dict[str, Any]]) -> Part:
+    table = [["known waves", "persons unique", "expected re-identifications", "rate"]]
+    table += [
+        [
+            f"{row['known_waves']}",
+            f"{row['persons_unique']:,.6g}",
+            f"{row['expected_reidentifications']:,.6g}",
+            f"{100 * row['reidentification_rate']:.4g} %",
+        ]
+        for row in rows
+    ]
+    return Part("By the number of known waves", rows=table, sides=">")

@@ -1,0 +1,670 @@
+"""Panel files: the risk of persons of whom an intruder knows the keys in some waves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.beside import (
+    FEW_SAMPLED,
+    MANY_UNIQUES,
+    SHARE_OF_UNIQUES,
+)
+from riskcore.assessment.cell_risk import (
+    UNIQUE_COLUMN,
+    Mask,
+    Risks,
+)
+from riskcore.assessment.settings_table import LATENT_CLASS, WEIGHTS, Method
+from riskcore.assessment.wave_choices import (
+    WaveRisks,
+    refuse_too_many,
+)
+from riskcore.assessment.wave_matches import any_value, risks_of
+from riskcore.assessment.wave_sheet import sheet_of
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary
+from riskcore.common.sheet import OnASheet, Sheet
+from riskcore.common.words import counted
+from riskcore.core.risk.file_risk import as_threshold
+from riskcore.core.risk.threshold import RiskDistribution
+from riskcore.data.cells import with_results
+from riskcore.data.coded import CodedRecords
+from riskcore.data.panel import Panel
+from riskcore.data.sample_design import SampleDesign
+
+if TYPE_CHECKING:
+    from riskcore.assessment.wave_model import Intervals, ModelRisks
+
+RECORD_COLUMNS = ("individual_risk", "unique_share")
+THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+# With at most so many persons times sets of waves, a summary has a table by the number
+# of known waves.
+_TABLED = 1 << 24
+# With at most so many persons times fitted choices, a model is shown beside weights.
+_FITTED_AT_ONCE = 400_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WaveAssessment(OnASheet):
+    """The risk of the persons of a panel, over the waves that an intruder may know.
+
+    Made by `riskcore.assess` with ``person`` and ``wave``.
+
+    Attributes
+    ----------
+    data : frame or mapping
+        The records as given (from a path: the columns that were read).
+    keys : tuple of hashable
+        Names of the key variables.
+    coded : CodedRecords
+        The keys of the records as codes.
+    panel : Panel
+        The persons, and their cells in each wave.
+    risks : WaveRisks
+        The risk of each person, average and largest, and in how many choices of waves
+        the person is unique.
+    method : str
+        The method of the individual risk.
+    missing : str
+        The rule for missing key values.
+    known_waves : int or None
+        How many waves of a person the intruder knows; None for all.
+    wave_choice : str
+        Whether ``person_risk`` is of the "average" choice of waves, or of the "worst".
+    by_model : ModelRisks or None
+        The risk of each person by a model of the population; None if the weights alone
+        were used.
+    design : SampleDesign or None
+        The clusters of the records, for the model.
+    beside : bool
+        Whether figures of the model are shown beside those by the weights.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {
+    ...     "id": [1, 1, 2, 2, 3, 3],
+    ...     "year": [2020, 2021, 2020, 2021, 2020, 2021],
+    ...     "job": ["a", "a", "a", "b", "a", "b"],
+    ... }
+    >>> found = riskcore.assess(
+    ...     data, ["job"], person="id", wave="year", sampling_fraction=0.1
+    ... )
+    >>> found
+    <WaveAssessment: 3 persons in 2 waves, all known, ...>
+    >>> found.person_risk.round(4)
+    array([0.2558, 0.0827, 0.0827])
+    >>> found.unsafe(0.2), found.unsafe_count(0.2)
+    (array([ True,  True, False, False, False, False]), 1)
+    >>> [row["known_waves"] for row in found.by_known_waves()]
+    [1, 2]
+    >>> found.risk_threshold(unsafe=1) == found.max_risk
+    True
+    >>> found.to_dict(rate=0.1)["for_rate"]["persons"]
+    1
+    """
+
+    data: Any
+    keys: tuple[Hashable, ...]
+    coded: CodedRecords
+    panel: Panel
+    risks: WaveRisks
+    method: Method
+    missing: str
+    known_waves: int | None = None
+    wave_choice: str = "average"
+    by_model: ModelRisks | None = None
+    design: SampleDesign | None = None
+    beside: bool = False
+
+    @property
+    def persons(self) -> int:
+        """Number of persons."""
+        return len(self.panel)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.panel.person)
+
+    @property
+    def waves(self) -> NDArray[Any]:
+        """The waves, in sorted order."""
+        return self.panel.waves
+
+    @property
+    def _risk(self) -> Risks:
+        """Individual risk of each person of the panel."""
+        found = self.risks if self.by_model is None else self.by_model
+        return found.average if self.wave_choice == "average" else found.largest
+
+    @property
+    def person_risk(self) -> Risks:
+        """Individual risk of each person, shape (P,), in the order of first records."""
+        return self._risk[self._order]
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The persons of the panel in the order of their first records."""
+        first = np.unique(self.panel.person, return_index=True)[1]
+        return np.argsort(first)
+
+    @property
+    def individual_risk(self) -> Risks:
+        """Risk of the person of each record, in input order, shape (n,)."""
+        return self._risk[self.panel.person]
+
+    @property
+    def unique_share(self) -> Risks:
+        """Share of the choices of waves in which a person is unique, shape (n,)."""
+        return (self.risks.unique / self.risks.choices)[self.panel.person]
+
+    @cached_property
+    def distribution(self) -> RiskDistribution:
+        """The distribution of the individual risk over persons, for thresholds."""
+        return RiskDistribution(self.person_risk)
+
+    @property
+    def expected_reidentifications(self) -> float:
+        """The sum of the risks of the persons, correctly rounded."""
+        return self.distribution.expected_reidentifications
+
+    @property
+    def reidentification_rate(self) -> float:
+        """The mean risk of the persons."""
+        return self.distribution.reidentification_rate
+
+    @property
+    def max_risk(self) -> float:
+        """The largest risk of a person."""
+        return self.distribution.max_risk
+
+    @property
+    def k_anonymity(self) -> int:
+        """The smallest number of persons with equal keys, in any choice of waves."""
+        return self.risks.k
+
+    @property
+    def expected_uniques(self) -> float:
+        """The number of persons who are unique, in the mean over choices of waves."""
+        return math.fsum((self.risks.unique / self.risks.choices).tolist())
+
+    @property
+    def population_name(self) -> str:
+        """The source of the population frequencies: "weights" or "latent-class"."""
+        return WEIGHTS if self.by_model is None else LATENT_CLASS
+
+    @property
+    def population_unique_probability(self) -> Risks:
+        """P(F = 1) of the person of each record, in the mean over choices, shape (n,).
+
+        By the weights alone, the weight says it: 1/w where the person is unique.
+        """
+        return self._unique[self.panel.person]
+
+    @property
+    def _unique(self) -> Risks:
+        """P(F = 1) of each person of the panel, in the mean over choices."""
+        if self.by_model is not None:
+            return self.by_model.unique
+        share = self.risks.unique / self.risks.choices
+        return share / np.maximum(self.panel.weight, 1.0)
+
+    @property
+    def expected_population_uniques(self) -> float:
+        """Tau, the persons expected unique in the file and the population, on average.
+
+        The mean is over choices of waves, also where ``wave_choice`` is "worst".
+        """
+        return math.fsum(self._unique.tolist())
+
+    def expected_reidentifications_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the sum of 1/F over the persons, by the model.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            The models are fitted again, and without parts of the sample: it takes many
+            times as long as the assessment. See `riskcore.models.CellModel.interval`;
+            the errors of several choices of waves are taken as one.
+
+        Raises
+        ------
+        ValueError
+            If the level is not in (0, 1), the weights alone were used, or the choice of
+            waves is the worst.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {
+        ...     "id": [*range(200)] * 2,
+        ...     "year": [2020] * 200 + [2021] * 200,
+        ...     "age": [20 + i % 40 for i in range(200)] * 2,
+        ...     "job": [i % 3 for i in range(200)] + [i % 7 % 3 for i in range(200)],
+        ... }
+        >>> found = riskcore.assess(
+        ...     data, ["age", "job"], person="id", wave="year", sampling_fraction=0.2,
+        ...     population="latent-class",
+        ... )
+        >>> low, high = found.expected_reidentifications_interval()
+        >>> low < found.expected_reidentifications < high
+        True
+        """
+        low, high = self._intervals(level).risks
+        return (
+            low * self.expected_reidentifications,
+            high * self.expected_reidentifications,
+        )
+
+    def expected_population_uniques_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for tau, by the model.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            As for `expected_reidentifications_interval`.
+
+        Raises
+        ------
+        ValueError
+            As `expected_reidentifications_interval`.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {
+        ...     "id": [*range(200)] * 2,
+        ...     "year": [2020] * 200 + [2021] * 200,
+        ...     "age": [20 + i % 40 for i in range(200)] * 2,
+        ...     "job": [i % 3 for i in range(200)] + [i % 7 % 3 for i in range(200)],
+        ... }
+        >>> found = riskcore.assess(
+        ...     data, ["age", "job"], person="id", wave="year", sampling_fraction=0.2,
+        ...     population="latent-class",
+        ... )
+        >>> low, high = found.expected_population_uniques_interval()
+        >>> low <= found.expected_population_uniques <= high
+        True
+        """
+        low, high = self._intervals(level).uniques
+        return (
+            low * self.expected_population_uniques,
+            high * self.expected_population_uniques,
+        )
+
+    def _intervals(self, level: float) -> Intervals:
+        level = arguments.number_in("level", level, "(0, 1)")
+        if self.by_model is None:
+            raise ValueError(
+                "an interval needs a model: the weights alone say too little of the "
+                "persons of a panel; assess it with population='latent-class'"
+            )
+        if self.wave_choice != "average":
+            raise ValueError("wave_choice='worst' has no interval; use 'average'")
+        if level not in self._known_intervals:
+            from riskcore.assessment.wave_model import fits, intervals
+
+            known, design = self.known_waves, self.design
+            found = fits(self.coded, self.panel, known, design, silent)
+            self._known_intervals[level] = intervals(found, level)
+        return self._known_intervals[level]
+
+    @cached_property
+    def _known_intervals(self) -> dict[float, Intervals]:
+        return {}
+
+    def risk_threshold(
+        self, *, rate: float | None = None, unsafe: int | None = None
+    ) -> float:
+        """Return the risk threshold for a rate or a number of unsafe persons.
+
+        Parameters
+        ----------
+        rate : float
+            Re-identification rate to keep, a fraction.
+        unsafe : int
+            Number of persons that may be unsafe.
+
+        Returns
+        -------
+        float
+            See `Assessment.risk_threshold`.
+
+        Raises
+        ------
+        TypeError
+            If not exactly one target is given, or the number is not whole.
+        ValueError
+            If the rate is not in [0, 1], or the number not from 0 to that of persons.
+        """
+        if (rate is None) == (unsafe is None):
+            raise TypeError("give either rate= or unsafe=")
+        if rate is not None:
+            return self.distribution.threshold_for_rate(rate)
+        assert unsafe is not None
+        unsafe = arguments.whole_from("unsafe", unsafe, 0, self.persons)
+        return self.distribution.threshold_for_unsafe(unsafe)
+
+    def unsafe(self, threshold: float) -> Mask:
+        """Return a mask of the records of persons with a risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If the threshold is nan or negative.
+        """
+        return self.individual_risk >= as_threshold(threshold)
+
+    def unsafe_count(self, threshold: float) -> int:
+        """Return the number of persons with a risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        int
+        """
+        return self.distribution.unsafe_count(threshold)
+
+    @property
+    def records(self) -> Any:
+        """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
+
+        ``individual_risk`` is the risk of the record's person, ``unique_share`` the
+        share of choices of waves in which the person is unique. With a model,
+        ``population_unique_probability`` is added.
+
+        Raises
+        ------
+        ValueError
+            If the data already have a column of one of these names, ignoring case.
+        """
+        found = (self.individual_risk, self.unique_share)
+        columns = dict(zip(RECORD_COLUMNS, found, strict=True))
+        if self.by_model is not None:
+            columns[UNIQUE_COLUMN] = self.population_unique_probability
+        return with_results(self.data, columns)
+
+    def by_known_waves(self) -> list[dict[str, Any]]:
+        """Return the risk of the file for each number of known waves, by the weights.
+
+        Returns
+        -------
+        list of dict
+            ``known_waves`` from 1 to the number of waves, and then
+            ``expected_reidentifications``, ``reidentification_rate`` and
+            ``persons_unique`` in the mean over choices.
+
+        Raises
+        ------
+        ValueError
+            If a number of known waves has too many choices.
+        """
+        rows = []
+        for known in range(1, len(self.waves) + 1):
+            refuse_too_many(self.panel, known)
+            risks = risks_of(
+                self.coded, self.panel, known, self.missing, self.method, silent
+            )
+            average = self.wave_choice == "average"
+            total = math.fsum((risks.average if average else risks.largest).tolist())
+            rows.append(
+                {
+                    "known_waves": known,
+                    "expected_reidentifications": total,
+                    "reidentification_rate": total / self.persons,
+                    "persons_unique": math.fsum(
+                        (risks.unique / risks.choices).tolist()
+                    ),
+                }
+            )
+        return rows
+
+    def to_dict(
+        self,
+        *,
+        thresholds: Sequence[float] = (),
+        rate: float | None = None,
+        unsafe: int | None = None,
+    ) -> dict[str, Any]:
+        """Return the figures of the file as plain data for JSON.
+
+        Parameters
+        ----------
+        thresholds : sequence of float, optional
+            Risks at which to count the unsafe persons; by default 0.1 to 0.001.
+        rate : float, optional
+            Re-identification rate, a fraction, for which to give the risk threshold.
+        unsafe : int, optional
+            Number of unsafe persons for which to give the risk threshold.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        ValueError
+            If a threshold or the rate is invalid.
+        """
+        risks = self.risks
+        goals: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
+        found: dict[str, Any] = {
+            "records": self.n,
+            "persons": self.persons,
+            "keys": [str(key) for key in self.keys],
+            "waves": [str(wave) for wave in self.waves],
+            "known_waves": self.known_waves,
+            "wave_choice": self.wave_choice,
+            "choices_of_a_person": [int(risks.choices.min()), int(risks.choices.max())],
+            "missing": self.missing,
+            "method": self.method,
+            "population": math.fsum(self.panel.weight.tolist()),
+            "persons_unique": {
+                "in_the_average_choice": self.expected_uniques,
+                "in_all_choices": int(np.count_nonzero(risks.unique == risks.choices)),
+                "in_no_choice": int(np.count_nonzero(risks.unique == 0)),
+            },
+            "k_anonymity": self.k_anonymity,
+            "reidentification_rate": self.reidentification_rate,
+            "expected_reidentifications": self.expected_reidentifications,
+            "max_risk": self.max_risk,
+            "unsafe_persons": [
+                {"threshold": float(t), "persons": self.unsafe_count(t)}
+                for t in thresholds or THRESHOLDS
+            ],
+        }
+        for name, goal in goals.items():
+            if goal is not None:
+                threshold = self.risk_threshold(**{name: goal})
+                found[f"for_{name}"] = {
+                    name: goal,
+                    "threshold": threshold if math.isfinite(threshold) else None,
+                    "persons": self.unsafe_count(threshold),
+                }
+        if self.by_model is not None:
+            return found | self._model_figures(self.by_model)
+        if self.any_value:
+            return found
+        found["weights_tell_little"] = self.weights_tell_little
+        if self.beside and self.weights_tell_little and self._quickly_fitted:
+            found["by_model"] = self._beside_figures
+        if self.persons << len(self.waves) <= _TABLED:
+            found["by_known_waves"] = self.by_known_waves()
+        return found
+
+    @property
+    def _quickly_fitted(self) -> bool:
+        """Whether models of all choices that are fitted take less than a minute."""
+        from riskcore.assessment.wave_model import FITTED
+
+        choices = min(int(self.risks.choices.max()), FITTED)
+        return self.persons * choices <= _FITTED_AT_ONCE
+
+    @cached_property
+    def _beside_figures(self) -> dict[str, Any]:
+        """The figures of the model beside the weights."""
+        told: dict[str, Any] = {"model": LATENT_CLASS, "failure": ""}
+        try:
+            model = replace(self, by_model=self.fitted(silent))
+        except ValueError as error:
+            return told | {
+                "failure": str(error),
+                "expected_reidentifications": None,
+                "population_uniques": None,
+            }
+        return told | {
+            "expected_reidentifications": model.expected_reidentifications,
+            "population_uniques": model.expected_population_uniques,
+        }
+
+    def fitted(self, progress: Lines) -> ModelRisks:
+        """Return the risk of each person by a model, see `wave_model`.
+
+        Parameters
+        ----------
+        progress : callable
+            Called with a line of text at each step.
+
+        Returns
+        -------
+        ModelRisks
+
+        Raises
+        ------
+        ValueError
+            If missing keys match any value, or a model has no estimate.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"id": [1, 1, 2], "year": [1, 2, 1], "job": ["a", "a", "b"]}
+        >>> found = riskcore.assess(data, ["job"], person="id", wave="year")
+        >>> found.fitted(print).by_weights
+        fitting the model to waves 1, 2
+        fitting the model to waves 1
+        2
+        """
+        from riskcore.assessment.wave_model import model_risks
+
+        if self.any_value:
+            raise ValueError(
+                f"missing={self.missing!r}: a model needs each person in one cell; "
+                "give missing='category', or leave out records with missing keys"
+            )
+        return model_risks(
+            self.coded,
+            self.panel,
+            self.known_waves,
+            self.design,
+            progress,
+            every=self.wave_choice == "worst",
+        )
+
+    @property
+    def weights_tell_little(self) -> bool:
+        """Whether many persons are unique, and people are left outside the sample."""
+        population = math.fsum(self.panel.weight.tolist())
+        unique = self.expected_uniques
+        return bool(
+            population >= FEW_SAMPLED * self.persons
+            and unique >= MANY_UNIQUES
+            and unique >= SHARE_OF_UNIQUES * self.persons
+        )
+
+    def _model_figures(self, by_model: ModelRisks) -> dict[str, Any]:
+        """Return the figures that come from the model."""
+        average = self.wave_choice == "average"
+        by_weights = self.risks.average if average else self.risks.largest
+        return {
+            "population_model": LATENT_CLASS,
+            "choices_fitted": by_model.fitted,
+            "choices_by_weights": by_model.by_weights,
+            "choices_left_out": by_model.left_out,
+            "expected_reidentifications_by_weights": math.fsum(by_weights.tolist()),
+            "population_uniques": self.expected_population_uniques,
+        }
+
+    @property
+    def any_value(self) -> bool:
+        """Whether missing keys matched any value: then tables take long."""
+        return any_value(self.coded, self.missing)
+
+    def summary(
+        self,
+        *,
+        thresholds: Sequence[float] = (),
+        rate: float | None = None,
+        unsafe: int | None = None,
+    ) -> Summary:
+        """Return the summary that ``riskcore assess`` prints, for internal use.
+
+        Parameters
+        ----------
+        thresholds, rate, unsafe
+            As for `to_dict`.
+
+        Returns
+        -------
+        str
+            A string that a prompt shows line by line.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"id": [1, 1, 2], "year": [1, 2, 1], "job": ["a", "a", "b"]}
+        >>> found = riskcore.assess(data, ["job"], person="id", wave="year")
+        >>> print(found.summary().splitlines()[1])
+          records                                      3
+        """
+        figures = self.to_dict(thresholds=thresholds, rate=rate, unsafe=unsafe)
+        return Summary(sheet_of(figures).text("riskcore: a panel"))
+
+    def _sheet(self) -> Sheet:
+        """Return the figures as facts and tables."""
+        return sheet_of(self.to_dict())
+
+    def __repr__(self) -> str:
+        known = "all" if self.known_waves is None else f"{self.known_waves:,}"
+        return (
+            f"<WaveAssessment: {counted(self.persons, 'person')} in "
+            f"{counted(len(self.waves), 'wave')}, {known} known, "
+            f"re-identification rate {self.reidentification_rate:.6%}, "
+            f"{self.expected_reidentifications:.6g} expected re-identifications, "
+            f"maximum risk {self.max_risk:.6g}>"
+        )

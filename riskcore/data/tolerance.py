@@ -1,0 +1,167 @@
+"""Tolerance: how far from a known number the numbers that match it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.data.columns import CodedColumn, plain_value
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+_EXACT = 2.0**53  # smaller whole numbers are doubles
+_ROUNDING = 2.0**-40  # relative differences that come from decimals as doubles
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How precisely an intruder knows a number.
+
+    Attributes
+    ----------
+    amount : float
+        In the units of the key, or a share of the number that the intruder knows.
+    relative : bool
+        Whether it is a share.
+
+    Examples
+    --------
+    >>> Tolerance.of("age", 2), Tolerance.of("income", "5%")
+    (Tolerance(amount=2.0, relative=False), Tolerance(amount=0.05, relative=True))
+    >>> print(Tolerance.of("income", "5%"))
+    5%
+    >>> Tolerance.of("income", "5%").windows(np.array([1000.0, 1040.0, 1091.0, 1100.0]))
+    (array([0, 0, 1, 2]), array([1, 2, 3, 3]))
+    """
+
+    amount: float
+    relative: bool = False
+
+    @classmethod
+    def of(cls, key: Hashable, given: Any) -> Tolerance:
+        """Return the tolerance that a number or a text such as "5%" stands for.
+
+        Parameters
+        ----------
+        key : hashable
+            The name of the key, for messages.
+        given : float or str
+
+        Returns
+        -------
+        Tolerance
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is neither a number >= 0 nor a share from 0% to below 100%.
+        """
+        name = f"tolerance of {key!r}"
+        if not isinstance(given, str):
+            return cls(arguments.number_in(name, given, "[0, inf)"))
+        text = given.strip()
+        try:
+            share = Decimal(text.removesuffix("%").rstrip()) / 100
+        except InvalidOperation:
+            share = Decimal(-1)
+        if not text.endswith("%") or not 0 <= share < 1:
+            raise ValueError(
+                f"{name}: {arguments.shown(given)}: give a number >= 0 in the units of "
+                "the key, or a share of its value, '0%' to below '100%'"
+            )
+        return cls(float(share), relative=True)
+
+    def reach(self, values: Numbers) -> Numbers:
+        """Return how far from each number others match.
+
+        Parameters
+        ----------
+        values : float64 ndarray, shape (L,)
+
+        Returns
+        -------
+        float64 ndarray, shape (L,)
+        """
+        if self.relative:
+            return np.asarray(self.amount * np.abs(values))
+        return np.full(len(values), self.amount)
+
+    def windows(self, values: Numbers) -> tuple[Places, Places]:
+        """Return the first and the last of the values that match each of them.
+
+        Parameters
+        ----------
+        values : float64 ndarray, shape (L,)
+            Distinct and rising.
+
+        Returns
+        -------
+        low, high : int64 ndarray, shape (L,)
+            Positions in ``values``. A difference that exceeds the tolerance by a
+            rounding error is within it: 1.1 is within 0.1 of 1.
+        """
+        own = np.arange(len(values))
+        reach = self.reach(values)
+        reach = np.where(reach > 0.0, reach + _ROUNDING * (reach + abs(values)), 0.0)
+        low = np.searchsorted(values, values - reach)
+        high = np.searchsorted(values, values + reach, "right") - 1
+        return np.minimum(low, own), np.maximum(high, own)
+
+    def __str__(self) -> str:
+        return f"{100.0 * self.amount:.6g}%" if self.relative else f"{self.amount:g}"
+
+
+def tolerances(given: Any, keys: Iterable[Hashable]) -> dict[Hashable, Tolerance]:
+    """Return the tolerance of each key that has one."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "tolerance: give a mapping of keys to numbers or shares, such as "
+            f"{{'age': 2, 'income': '5%'}}, not {arguments.shown(given)}"
+        )
+    keys = list(keys)
+    for name in given:
+        if name not in keys:
+            raise ValueError(
+                f"tolerance: {name!r} is not one of the keys; add it to them, or leave "
+                "it out"
+            )
+    return {name: Tolerance.of(name, value) for name, value in given.items()}
+
+
+def values_of(column: CodedColumn) -> Numbers:
+    """Return the labels of a key of numbers as doubles."""
+    labels = column.labels
+    if not all(map(_is_number, labels[:1] if labels.dtype.kind in "iuf" else labels)):
+        raise TypeError(
+            f"tolerance: key {column.name!r} does not hold numbers but "
+            f"{_kind_of(labels)}; convert it, or leave out its tolerance"
+        )
+    values = labels.astype(np.float64)
+    if not np.abs(values).max(initial=0.0) < _EXACT:
+        raise ValueError(
+            f"tolerance: key {column.name!r} has numbers of 2^53 or more, or infinite "
+            "ones; give it in another unit, or set them to missing"
+        )
+    return values
+
+
+def _is_number(value: Any) -> bool:
+    value = plain_value(value)
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def _kind_of(labels: NDArray[Any]) -> str:
+    """Return what labels hold, in words."""
+    other = next(one for one in labels if not _is_number(one))
+    kind = type(plain_value(other)).__name__
+    return "text" if kind == "str" else f"values of type {kind}"

@@ -1,0 +1,340 @@
+"""Count the records that match each cell where numbers match within a tolerance.
+
+A window has the cells that are equal in the keys without a tolerance and within the
+tolerance in each of the others: a box around the cell. The categories of a key are in
+order, so that a window is a range of codes in each key. Cells are sorted by the other
+keys, then by one number. If it is the only number, its windows move along the cells,
+and sums over them are kept as two stacks of partial sums, which nothing is ever
+subtracted from. With more numbers the cells of that window are looked through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.core.special.double_double import dd_add_positive
+from riskcore.data.columns import CodedColumn
+from riskcore.data.count import THREADED, count
+from riskcore.data.tolerance import Tolerance, values_of
+from riskcore.data.unsigned import Codes
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """Which categories of each key match: ranges of codes.
+
+    A missing value matches only missing ones.
+    """
+
+    tolerance: Mapping[Hashable, Tolerance]  # by the name of the key
+    key: tuple[int, ...]  # positions of the keys that have a tolerance
+    low: tuple[Ints, ...]  # of each of them the first code that matches each code
+    high: tuple[Ints, ...]  # and the last one, each shape (levels,)
+    values: tuple[Floats, ...] = ()  # the numbers themselves, without missing ones
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[CodedColumn], tolerance: Mapping[Hashable, Tolerance]
+    ) -> Windows:
+        """Return the windows of coded columns."""
+        places, low, high, numbers = [], [], [], []
+        for place, column in enumerate(columns):
+            if column.name not in tolerance:
+                continue
+            numbers.append(values_of(column))
+            first, last = tolerance[column.name].windows(numbers[-1])
+            if column.missing:
+                first, last = (np.append(x, len(x)) for x in (first, last))
+            places.append(place)
+            low.append(first)
+            high.append(last)
+        ranges = tuple(places), tuple(low), tuple(high), tuple(numbers)
+        return cls(dict(tolerance), *ranges)
+
+    @property
+    def wide(self) -> bool:
+        """Whether a record may match others than those of its own cell."""
+        return any(one.amount > 0.0 for one in self.tolerance.values())
+
+    @property
+    def in_words(self) -> str:
+        """The tolerances in words: ``age 2, income 5%``."""
+        return ", ".join(f"{name} {one}" for name, one in self.tolerance.items())
+
+    def ranges(self, codes: Sequence[Codes]) -> list[tuple[Ints, Ints]]:
+        """Return, for each key with a tolerance, the range of codes of each cell."""
+        pairs = zip(self.key, self.low, self.high, strict=True)
+        return [(low[codes[key]], high[codes[key]]) for key, low, high in pairs]
+
+
+def count_windows(
+    codes: Sequence[Codes],
+    levels: Sequence[int],
+    windows: Windows,
+    frequency: Ints,
+    weight_sum: Floats,
+) -> tuple[Ints, Floats]:
+    """Return the records, and the sum of the weights, in the window of each cell."""
+    if not windows.wide:
+        return frequency, weight_sum
+    sorted_ = SortedCells.of(codes, levels, windows)
+    order = sorted_.order
+    f, F = np.empty(len(order), np.int64), np.empty(len(order))
+    sums = sorted_.sums(frequency[order], weight_sum[order])
+    f[order], F[order] = sums
+    return f, F
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedCells:
+    """Cells sorted by the keys without a tolerance, then by one of the numbers.
+
+    Attributes
+    ----------
+    order : int64 ndarray, shape (K,)
+        The cell at each place.
+    group : int64 ndarray, shape (K,)
+        Equal for cells that are equal in the keys without a tolerance, rising.
+    code, low, high : int32 ndarray, shape (K, numbers)
+        The code of each number, and the first and last one of the window. The first
+        number is the one by which the cells are sorted.
+    """
+
+    order: Ints
+    group: Ints
+    code: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls,
+        codes: Sequence[Codes],
+        levels: Sequence[int],
+        windows: Windows,
+    ) -> SortedCells:
+        """Sort cells by the number whose windows have the fewest cells."""
+        found = {key: place for place, key in enumerate(windows.key)}
+        others = [key for key in range(len(codes)) if key not in found]
+        widths = [_cells_met(codes, levels, windows, key) for key in windows.key]
+        by = sorted(windows.key, key=lambda key: widths[found[key]])
+        keys = [*others, *by]
+        inverse = count([codes[k] for k in keys], [levels[k] for k in keys]).inverse
+        order = np.empty(len(inverse), np.int64)
+        order[inverse] = np.arange(len(inverse))
+        group = np.zeros(len(order), np.int64)
+        if others:
+            some = [codes[k] for k in others], [levels[k] for k in others]
+            group = count(*some).inverse[order].astype(np.int64)
+        code = np.stack([codes[k][order] for k in by], axis=1).astype(np.int32)
+        pairs = [
+            (windows.low[found[k]], windows.high[found[k]], code[:, j])
+            for j, k in enumerate(by)
+        ]
+        low = np.stack([first[c] for first, _, c in pairs], axis=1)
+        high = np.stack([last[c] for _, last, c in pairs], axis=1)
+        return cls(order, group, code, low.astype(np.int32), high.astype(np.int32))
+
+    def sums(self, frequency: Ints, weight_sum: Floats) -> tuple[Ints, Floats]:
+        """Return the sums of two numbers of the sorted cells over their windows."""
+        K, numbers = self.code.shape
+        f, F = np.empty(K, np.int64), np.empty(K)
+        arrays = self.group, self.code, self.low, self.high, frequency, weight_sum
+        if numbers == 1:
+            slide(*arrays, K, np.empty((K, 2)), f, F)
+            return f, F
+        threads = 1 if K < THREADED // 10 else usual_threads()
+
+        def scan(start: int, stop: int) -> None:
+            scan_windows(*arrays, K, numbers, start, stop, f, F)
+
+        in_parts(threads, scan, parts_of(K, 8 * threads))
+        return f, F
+
+    def distinct(self, begin: Ints, items: Ints, size: int, cells: Ints) -> Ints:
+        """Return the number of distinct items in the windows of some cells.
+
+        The items of cell k, from 0 to before ``size``, are ``items[begin[k]]`` to
+        before ``items[begin[k + 1]]``.
+        """
+        K, numbers = self.code.shape
+        place = np.empty(K, np.int64)
+        place[self.order] = np.arange(K)
+        found = np.empty(len(cells), np.int64)
+        arrays = self.group, self.code, self.low, self.high, self.order
+        at = place[cells]
+        seen = np.full(size, -1, np.int64)
+        count_distinct(*arrays, K, numbers, at, len(cells), begin, items, seen, found)
+        return found
+
+
+def _cells_met(
+    codes: Sequence[Codes], levels: Sequence[int], windows: Windows, key: int
+) -> int:
+    """Return how many pairs of cells are within the tolerance of one number."""
+    place = windows.key.index(key)
+    cells = np.bincount(codes[key], minlength=levels[key])
+    upto = np.append(0, np.cumsum(cells))
+    met = upto[windows.high[place] + 1] - upto[windows.low[place]]
+    return int((cells * met).sum())
+
+
+@native(
+    "int64*, int32*, int32*, int32*, int64*, float64*, int64, float64*, int64*, "
+    "float64*"
+)
+def slide(
+    group: Any,
+    code: Any,
+    low: Any,
+    high: Any,
+    frequency: Any,
+    weight: Any,
+    cells: int,
+    stack: Any,
+    f: Any,
+    F: Any,
+) -> None:
+    """Sum over the windows of one number, which move on from cell to cell.
+
+    ``stack`` has the sums of weights from each cell on to the cell before ``middle``;
+    the sum from ``middle`` to before ``last`` is kept apart.
+    """
+    first, middle, last = 0, 0, 0
+    records, top, rest = 0, 0.0, 0.0
+    for i in range(cells):
+        while last < cells and group[last] == group[i] and code[last] <= high[i]:
+            top, rest = dd_add_positive(top, rest, weight[last], 0.0)
+            records += frequency[last]
+            last += 1
+        while group[first] != group[i] or code[first] < low[i]:
+            records -= frequency[first]
+            first += 1
+        if first > middle:
+            top, rest = 0.0, 0.0
+            for k in range(last - 1, first - 1, -1):
+                top, rest = dd_add_positive(top, rest, weight[k], 0.0)
+                stack[2 * k], stack[2 * k + 1] = top, rest
+            middle = last
+            top, rest = 0.0, 0.0
+        f[i] = records
+        F[i] = top
+        if first < middle:
+            at = 2 * first
+            F[i], _ = dd_add_positive(stack[at], stack[at + 1], top, rest)
+
+
+@kernel
+def _first(i: int, group: Any, code: Any, low: Any, numbers: int) -> int:
+    """Return the first cell of the window of the first number around a cell.
+
+    Steps that double look for it, then halves of the last one.
+    """
+    step, start = 1, i
+    while (
+        start - step >= 0
+        and group[start - step] == group[i]
+        and (code[(start - step) * numbers] >= low[i * numbers])
+    ):
+        start -= step
+        step *= 2
+    while step > 0:
+        before = start - step
+        if (
+            before >= 0
+            and group[before] == group[i]
+            and (code[before * numbers] >= low[i * numbers])
+        ):
+            start = before
+        step //= 2
+    return start
+
+
+@kernel
+def _inside(k: int, i: int, code: Any, low: Any, high: Any, numbers: int) -> bool:
+    """Return whether a cell is within the other numbers of the window of another."""
+    for j in range(1, numbers):
+        other = code[k * numbers + j]
+        if other < low[i * numbers + j] or other > high[i * numbers + j]:
+            return False
+    return True
+
+
+@native(
+    "int64*, int32*, int32*, int32*, int64*, float64*, int64, int64, int64, int64, "
+    "int64*, float64*"
+)
+def scan_windows(
+    group: Any,
+    code: Any,
+    low: Any,
+    high: Any,
+    frequency: Any,
+    weight: Any,
+    cells: int,
+    numbers: int,
+    start: int,
+    stop: int,
+    f: Any,
+    F: Any,
+) -> None:
+    """Sum over windows of several numbers, looking through those of the first."""
+    for i in range(start, stop):
+        own = i * numbers
+        records, top, rest = 0, 0.0, 0.0
+        k = _first(i, group, code, low, numbers)
+        while k < cells and group[k] == group[i] and code[k * numbers] <= high[own]:
+            if _inside(k, i, code, low, high, numbers):
+                records += frequency[k]
+                top, rest = dd_add_positive(top, rest, weight[k], 0.0)
+            k += 1
+        f[i] = records
+        F[i] = top
+
+
+@native(
+    "int64*, int32*, int32*, int32*, int64*, int64, int64, int64*, int64, int64*, "
+    "int64*, int64*, int64*"
+)
+def count_distinct(
+    group: Any,
+    code: Any,
+    low: Any,
+    high: Any,
+    order: Any,
+    cells: int,
+    numbers: int,
+    at: Any,
+    asked: int,
+    begin: Any,
+    items: Any,
+    seen: Any,
+    found: Any,
+) -> None:
+    """Count the distinct items in some windows; ``seen`` has the last one with each."""
+    for number in range(asked):
+        i = at[number]
+        distinct = 0
+        k = _first(i, group, code, low, numbers)
+        while (
+            k < cells
+            and group[k] == group[i]
+            and (code[k * numbers] <= high[i * numbers])
+        ):
+            if _inside(k, i, code, low, high, numbers):
+                for item in range(begin[order[k]], begin[order[k] + 1]):
+                    if seen[items[item]] != number:
+                        seen[items[item]] = number
+                        distinct += 1
+            k += 1
+        found[number] = distinct

@@ -1,0 +1,275 @@
+"""Protect a panel: a key of a person is blanked in all waves, or in none.
+
+A value of another wave would give a blanked one back. So the unit is a person, and a
+key of a person is the history of its values. The file must be safe in every choice of
+waves that an intruder may know: in each choice the persons are planned as records of
+their histories. Blanks are kept from choice to choice; missing matches anything, so
+that a person who is safe in one choice stays safe while others are planned.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.result import Assessment
+from riskcore.assessment.settings_table import WEIGHTS
+from riskcore.assessment.wave_choices import needed_waves, refuse_too_many
+from riskcore.assessment.wave_matches import (
+    Choice,
+    choice_of,
+    choices_taken,
+    each_matched,
+    listed,
+    rows_of,
+)
+from riskcore.common.progress import Lines, silent
+from riskcore.data.cells import Cells
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.count import count
+from riskcore.data.files.labels import code_text
+from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.panel import Panel
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.by_household import Units
+from riskcore.protection.suppression.key_sets import coded_records
+from riskcore.protection.suppression.plan_record import Draw
+from riskcore.protection.suppression.rounds import (
+    Aim,
+    Mask,
+    Masks,
+    Risks,
+    costs_of_sets,
+    suppress,
+)
+
+Numbers = NDArray[np.int64]
+_ABSENT = "\N{MIDDLE DOT}"  # in the label of a history: no record in a wave
+
+
+@dataclass(frozen=True, slots=True)
+class Persons(Units):
+    """The persons of a panel, one row for each."""
+
+    panel: Panel
+
+    @classmethod
+    def of_panel(cls, data: Any, coded: CodedRecords, settings: Settings) -> Persons:
+        """Return the persons of a file; refuse a file that is not a panel."""
+        panel = Panel.of(data, coded, settings.person, settings.wave)
+        refuse_too_many(panel, settings.known_waves)
+        first = np.unique(panel.person, return_index=True)[1]
+        return cls(first.astype(np.int64), panel.person.astype(np.int64), panel)
+
+
+def assess_persons(
+    coded: CodedRecords, persons: Persons, settings: Settings, say: Lines = silent
+) -> list[Assessment]:
+    """Return the worst risks of persons over choices of waves, by each set of keys."""
+    return [
+        _worst(replace(coded, columns={k: coded.columns[k] for k in keys}), persons,
+               settings, say)
+        for keys in settings.keys
+    ]  # fmt: skip
+
+
+def _worst(
+    coded: CodedRecords, persons: Persons, settings: Settings, say: Lines
+) -> Assessment:
+    """Return an assessment with a row for each person, of the worst choice of waves.
+
+    f is the smallest, with its F, and the risk is the largest. Persons with the same
+    histories in the same waves are a cell.
+    """
+    panel = persons.panel
+    f, F, risk = np.full(len(panel), np.inf), np.zeros(len(panel)), np.zeros(len(panel))
+    found = each_matched(
+        coded, panel, settings.known_waves, settings.missing, settings.method, say
+    )
+    for one in found:
+        its = one.persons
+        less = one.f < f[its]
+        f[its] = np.minimum(f[its], one.f)
+        F[its[less]] = one.F[less]
+        risk[its] = np.maximum(risk[its], one.risk)
+    cells, first = _cells(coded, persons, settings, (f, F))
+    return Assessment({settings.person: panel.person[persons.first]}, cells,
+                      risk[first], settings.method)  # fmt: skip
+
+
+def _cells(
+    coded: CodedRecords,
+    persons: Persons,
+    settings: Settings,
+    frequencies: tuple[Risks, Risks],
+) -> tuple[Cells, Numbers]:
+    """Return the cells of whole histories, and the first person of each."""
+    panel, rows = persons.panel, rows_of(persons.panel)
+    columns = [_history(one, rows) for one in coded.columns.values()]
+    pattern = np.unique(panel.taken, return_inverse=True)[1].astype(np.uint32)
+    counts = count(
+        [*(one.codes for one in columns), pattern],
+        [*(one.levels for one in columns), int(pattern.max()) + 1],
+        panel.weight,
+    )
+    first = np.zeros(len(counts.frequency), np.int64)
+    first[counts.inverse[::-1]] = np.arange(len(panel) - 1, -1, -1)
+    f, F = (each[first] for each in frequencies)
+    cells = Cells(
+        keys=tuple(coded.columns),
+        categories=tuple(map(_categories, columns)),
+        codes=list(counts.codes)[:-1],
+        sample_frequency=f.astype(np.int64),
+        population_frequency=F,
+        records=counts.frequency,
+        weight_sum=counts.weight_sum,
+        rows=counts.inverse,
+        weighted=coded.weight is not None,
+        missing=settings.missing,
+        alpha=settings.alpha,
+        missing_values=tuple(one.missing for one in columns),
+        record_weights=panel.weight,
+    )
+    return cells, first
+
+
+def _categories(column: CodedColumn) -> NDArray[Any]:
+    """Return the labels, followed by None if histories are missing."""
+    if not column.missing:
+        return column.labels
+    return np.fromiter([*column.labels, None], object, len(column.labels) + 1)
+
+
+def _history(
+    column: CodedColumn, rows: Numbers, hidden: Mask | None = None
+) -> CodedColumn:
+    """Return the histories of a key, with a label for each that occurs.
+
+    ``rows`` has the records of persons in each wave, -1 without one. A history is
+    missing if all its values are, or if it is hidden.
+    """
+    levels = len(column.labels)
+    codes = [
+        np.where(each < 0, levels + 1, column.codes[each]).astype(np.uint32)
+        for each in rows
+    ]
+    counts = count(codes, [levels + 2] * len(codes))
+    kinds = np.stack([np.asarray(one) for one in counts.codes])
+    nothing: Mask = np.all(kinds >= levels, axis=0)
+    empty = nothing[counts.inverse]
+    if hidden is not None:
+        empty |= hidden
+    kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
+    texts = [*(code_text(plain_value(label)) for label in column.labels), "", _ABSENT]
+    labels = [", ".join(texts[code] for code in kinds[:, each]) for each in kept]
+    of_persons = np.full(len(empty), len(kept), np.uint32)
+    of_persons[~empty] = place
+    return CodedColumn(
+        column.name,
+        of_persons,
+        np.fromiter(labels, object, len(labels)),
+        int(np.count_nonzero(empty)),
+    )
+
+
+# --- suppression -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _OfChoice(Aim):
+    """What makes persons safe in a choice of waves; it may not be a choice of all."""
+
+    concerned: Any = None
+
+    def limit(self, assessment: Assessment) -> Risks:
+        """Return for each person the risk that makes them unsafe."""
+        limit: Risks = np.where(self.concerned, Aim.limit(self, assessment), np.inf)
+        return limit
+
+    def unsafe(self, assessment: Assessment) -> Mask:
+        """Return the mask of the unsafe persons."""
+        unsafe: Mask = Aim.unsafe(self, assessment) & self.concerned
+        return unsafe
+
+
+def suppress_persons(
+    coded: CodedRecords,
+    persons: Persons,
+    aims: Sequence[Aim],
+    masks: Masks,
+    settings: Settings,
+    say: Lines,
+    draw: Draw | None,
+) -> Masks:
+    """Return what to blank of persons so that they are safe in every choice of waves.
+
+    ``masks`` are the values of persons that are blanked already.
+    """
+    panel = persons.panel
+    rows, need = rows_of(panel), needed_waves(panel, settings.known_waves)
+    now = {name: mask.copy() for name, mask in masks.items()}
+    for kind in choices_taken(panel, settings.known_waves):
+        choice = choice_of(panel, need, kind)
+        if choice is None:
+            continue
+        say(f"suppressing for waves {listed(panel, choice.waves)}")
+        table = _table(coded, panel, rows, choice, now)
+        of_choice = [
+            _OfChoice(**_fields(aim), concerned=choice.concerned) for aim in aims
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DoubtfulCodes)  # histories are no codes
+            sets = _assessed(table, settings)
+            costs = costs_of_sets(sets, settings)
+            new, _ = suppress(sets, of_choice, costs, settings, silent, draw)
+        for name, mask in new.items():
+            now[name][choice.candidates] |= mask
+    return now
+
+
+def _fields(aim: Aim) -> dict[str, Any]:
+    return {each.name: getattr(aim, each.name) for each in fields(aim)}
+
+
+def _table(
+    coded: CodedRecords, panel: Panel, rows: Numbers, choice: Choice, masks: Masks
+) -> CodedRecords:
+    """Return the persons of a choice as records of their histories."""
+    people = choice.candidates
+    of_waves = rows[np.array(choice.waves)[:, np.newaxis], people]
+    columns: dict[Hashable, CodedColumn] = {
+        name: _history(column, of_waves, masks[name][people])
+        for name, column in coded.columns.items()
+    }
+    return CodedRecords(len(people), columns, coded.weight, panel.weight[people])
+
+
+def _assessed(table: CodedRecords, settings: Settings) -> list[Assessment]:
+    """Return the assessments of histories by each set of keys."""
+    return [
+        assess_coded(
+            None,
+            table,
+            keys,
+            population=WEIGHTS,
+            method=settings.method,
+            missing=settings.missing,
+            alpha=settings.alpha,
+        )
+        for keys in settings.keys
+    ]
+
+
+def assess_panel_again(columns: Mapping[Any, Any], settings: Settings) -> list[Any]:
+    """Assess the persons of a file that was read back."""
+    inner = replace(settings, household=None, person=None, wave=None, known_waves=None)
+    coded = coded_records(columns, inner)
+    persons = Persons.of_panel(columns, coded, settings)
+    return assess_persons(coded, persons, settings)
