@@ -51,12 +51,13 @@ class Margin(NamedTuple):
 def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
     """Return the margin of rising numbers, each with ``n`` records.
 
-    A window has the numbers within ``reach`` of its own.
+    A window has the numbers within ``reach`` of its own. A number may have no record
+    left; it does not count then.
     """
     step = float(np.diff(values).min(initial=np.inf))
     half = reach + (step / 2.0 if np.isfinite(step) else 0.5)
     line = _Line(values, np.append(0, np.cumsum(n)).astype(np.float64), half)
-    inside = line.records(values - half, values + half) - 1.0
+    inside = np.maximum(line.records(values - half, values + half) - 1.0, 0.0)
     some = _some(len(values))
     best, height = None, -np.inf
     for ring, share in line.rings(_RINGS):
