@@ -58,6 +58,15 @@ def rounded_census():
 
 
 @cache
+def exact_census():
+    """Return the census with incomes to the cent, which nobody rounded."""
+    people, rng = dict(rounded_census()), np.random.default_rng(3)
+    noise = np.exp(0.05 * rng.standard_normal(len(people["AGE"])))
+    income = np.round(np.maximum(people["INCOME"], 1000.0) * noise, 2)
+    return people | {"INCOME": income}
+
+
+@cache
 def adult():
     """Return the persons of 1994."""
     with ADULT.open() as lines:
@@ -93,6 +102,16 @@ KINDS = {
     "heaps, age 2, income 5 %, strata and noise": (
         rounded_census, CENSUS, {"AGE": 2, "INCOME": "5%"}, NOISE
     ),
+    "heaps, income 1 %, three categories": (
+        rounded_census, CENSUS[1:], {"INCOME": "1%"}, "simple"
+    ),
+    "cents, income 1 %, three categories": (
+        exact_census, CENSUS[1:], {"INCOME": "1%"}, "simple"
+    ),
+    "cents, income 0, three categories": (
+        exact_census, CENSUS[1:], {"INCOME": 0}, "simple"
+    ),
+    "cents, income 1 %, sex": (exact_census, ["SEX"], {"INCOME": "1%"}, "simple"),
     "persons, age without order": (adult, [*PERSONS, "age"], None, "simple"),
     "persons, age 0": (adult, PERSONS, {"age": 0}, "simple"),
     "persons, age 2": (adult, PERSONS, {"age": 2}, "simple"),

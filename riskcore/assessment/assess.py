@@ -243,24 +243,14 @@ def assess(
     engine = engine_of(data)
     if engine is not None and numeric:
         raise engine.refuse_single("numeric")
+    how = Counting(population, method, missing, alpha, intake, say, tolerance)
     counted_there = None
     if engine is not None and household is None and cluster is None:
         say(f"counting cells on {engine.name}")
         counted_there = engine.count(keys, weight)
-        auto = _named(population, AUTO)
-        by_weights = (
-            (auto or _is_weights(population))
-            and not tolerance
-            and (fraction is None or weight is not None)
-        )
-        if by_weights and stays_there(counted_there, missing, alpha):
-            held = HeldAssessment.of(data, counted_there, method, missing)
-            if not (auto and weights_tell_little(held.cells)):
-                return replace(
-                    held,
-                    **_about_weights(held, weight, counted_there, fraction),
-                    beside=_beside(population, held.cells, None, method),
-                )
+        held = _held(data, counted_there, how, weight, fraction)
+        if held is not None:
+            return held
     if household is not None:
         say("finding households")
     coded = (
@@ -268,7 +258,6 @@ def assess(
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
-    how = Counting(population, method, missing, alpha, intake, say, tolerance)
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
@@ -305,6 +294,30 @@ class Counting(NamedTuple):
     intake: Intake | None = None
     progress: Lines = silent
     tolerance: Mapping[Hashable, Tolerance] | None = None
+
+
+def _held(
+    data: Any,
+    counted_there: Counted,
+    how: Counting,
+    weight: Hashable | None,
+    fraction: float | None,
+) -> HeldAssessment | None:
+    """Return the assessment of cells that stay on their engine; None if they cannot."""
+    auto = _named(how.population, AUTO)
+    by_weights = auto or _is_weights(how.population)
+    if not by_weights or how.tolerance or (fraction is not None and weight is None):
+        return None
+    if not stays_there(counted_there, how.missing, how.alpha):
+        return None
+    held = HeldAssessment.of(data, counted_there, how.method, how.missing)
+    if auto and weights_tell_little(held.cells):
+        return None
+    return replace(
+        held,
+        **_about_weights(held, weight, counted_there, fraction),
+        beside=_beside(how.population, held.cells, None, how.method),
+    )
 
 
 def stays_there(counted: Counted, missing: str, alpha: float) -> bool:

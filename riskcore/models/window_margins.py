@@ -4,7 +4,8 @@ The records of a sample that fall into a narrow window are few, and whether ther
 any more besides the one in its middle is chance. Rings around the window tell what to
 expect if numbers are spread evenly; the records inside tell of heaps, such as round
 incomes. Given the ring, the expected number is a gamma number whose shape the whole key
-tells: large where numbers are spread evenly, small where they heap. So the estimate
+tells: large where numbers are spread evenly, small where they heap; the largest that is
+likely is taken. So the estimate
 goes from the ring to the records inside as far as the data say (empirical Bayes,
 Robbins 1956). How wide the rings are, by the records that they hold, is chosen by the
 likelihood, too.
@@ -27,6 +28,7 @@ _RINGS = (8.0, 16.0, 32.0, 64.0, 128.0)  # least records of a ring
 _SHAPES = 2.0 ** np.arange(-6.0, 13.0)
 _DOUBLINGS = 40  # of the width of a ring
 _LEVELS = 20_000  # numbers that tell the shape
+_LIKELY = 2.0  # how much lower the log-likelihood of an evener law may be
 _EMPTY = 0.5  # records that a ring counts besides its own
 
 
@@ -51,23 +53,24 @@ class Margin(NamedTuple):
 def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
     """Return the margin of rising numbers, each with ``n`` records.
 
-    A window has the numbers within ``reach`` of its own.
+    A window has the numbers within ``reach`` of its own. A number may have no record
+    left; it does not count then.
     """
     step = float(np.diff(values).min(initial=np.inf))
     half = reach + (step / 2.0 if np.isfinite(step) else 0.5)
     line = _Line(values, np.append(0, np.cumsum(n)).astype(np.float64), half)
-    inside = line.records(values - half, values + half) - 1.0
+    inside = np.maximum(line.records(values - half, values + half) - 1.0, 0.0)
     some = _some(len(values))
-    best, height = None, -np.inf
+    tried = []
     for ring, share in line.rings(_RINGS):
         mean = ring * share
         mean *= (n * inside).sum() / (n * mean).sum() if inside.any() else 1.0
-        heights = [_height(inside[some], mean[some], s, n[some]) for s in _SHAPES]
-        if max(heights) > height:
-            shape, height = _SHAPES[int(np.argmax(heights))], max(heights)
-            best = ring, mean, shape
-    assert best is not None
-    ring, mean, shape = best
+        for shape in _SHAPES.tolist():
+            height = _height(inside[some], mean[some], shape, n[some])
+            tried.append((height, shape, mean, ring))
+    highest = max(height for height, *_ in tried)
+    likely = [one for one in tried if one[0] >= highest - _LIKELY]
+    _, shape, mean, ring = max(likely, key=lambda one: (one[1], one[0]))
     own = mean / (mean + shape)
     others = (inside + shape) * own
     error = own / (others + 0.5 * own) + (1.0 - own) ** 2 / ring

@@ -263,6 +263,16 @@ def test_intervals_need_cells_that_share_nothing():
             call()
     low, high = narrow.tau_interval()
     assert low <= narrow.tau() <= high
+    # Fits without a group lack numbers.
+    table = CellTable.of(
+        {**data, "w": np.full(600, 5.0)},
+        ["sex", "income"],
+        weight="w",
+        tolerance={"income": 0},
+    )
+    sparse = LatentClass.fit(table, classes=2)
+    low, high = sparse.tau_interval()
+    assert 0 < low < sparse.tau() < high
     low, high = narrow.correctness_interval(1000)
     assert 0.0 < low < narrow.correctness(1000) < high
     assert low > 0.5 * narrow.correctness(1000)
