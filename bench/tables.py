@@ -132,7 +132,9 @@ SECTIONS = (
     Section("calibration_weights", "notes/cell_models.md", "calibration_weights"),
     # It has rows of a file that is not part of the project.
     Section(
-        "calibration_numeric", "notes/cell_models.md", "calibration_numeric",
+        "calibration_numeric",
+        "notes/cell_models.md",
+        "calibration_numeric",
         measured=True,
     ),
     Section("calibration_waves", "notes/howto/waves.md", "calibration_waves"),

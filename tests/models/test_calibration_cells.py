@@ -185,7 +185,7 @@ def test_the_page():
     results = {("census", 0.2): [outcome(4, 4.0), outcome(4, 8.0)]}
     text = page.text(results, 2)
     assert "| census | 1.50 ± 0.71 | 100 |" in text
-    assert "riskutility is left out" in text
+    assert f"Left out: {riskutility.lacking()}" in text
     peers = dict.fromkeys(page.PEERS, calibration.Score(9.0))
     with_peer = {("census", 0.2): [outcome(4, 4.0, **peers)]}
     assert "| census | 1.00 | 1.00 | 2.25 | 2.25 | 2.25 |" in page.text(with_peer, 1)
