@@ -43,6 +43,9 @@ from riskcore.models.solve import EXACT, root
 Floats = NDArray[np.float64]
 
 GROUPS = 20  # of records or clusters; each group is left out once
+# Standard deviations of sums and of tau because no model is right, as shares of them,
+# in populations of known truth (notes/calibration_of_cells.md).
+MODEL_ERROR, MODEL_ERROR_OF_TAU = 0.02, 0.04
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
@@ -433,7 +436,9 @@ class CellModel(ABC):
         run; the model is fitted without each group, and tau of the same cells computed.
         In a sample of clusters, the groups are of whole clusters, with equally many
         clusters of each stratum. Where no overdispersion was found, the ends also allow
-        for the overdispersion that the sample could hide.
+        for the overdispersion that the sample could hide. And no model is right: 4 % of
+        tau, times the share of the population outside the sample, are added as a
+        standard deviation.
 
         Parameters
         ----------
@@ -465,7 +470,9 @@ class CellModel(ABC):
         if not groups:
             return low, high
         tau = self.tau(table)
-        below, above = self._error(lambda model: model.tau(table), level, groups)
+        below, above = self._error(
+            lambda model: model.tau(table), level, groups, MODEL_ERROR_OF_TAU
+        )
         return (
             max(math.floor(tau - math.hypot(tau - low, below)), 0),
             min(
@@ -523,7 +530,9 @@ class CellModel(ABC):
             return math.fsum((table.records * function(model.prior(table))).tolist())
 
         found = total(self)
-        below, above = self._error(total, level, groups) if groups else (0.0, 0.0)
+        below = above = 0.0
+        if groups:
+            below, above = self._error(total, level, groups, MODEL_ERROR)
         if deviation is not None:
             each = table.records * deviation(self.prior(table))
             spread = math.sqrt(math.fsum((each * each).tolist()))
@@ -604,11 +613,17 @@ class CellModel(ABC):
         return max(share - below, 0.0), min(share + above, 1.0)
 
     def _error(
-        self, figure: Callable[[CellModel], float], level: float, groups: int
+        self,
+        figure: Callable[[CellModel], float],
+        level: float,
+        groups: int,
+        wrong: float = 0.0,
     ) -> tuple[float, float]:
         """Return how far an interval of a figure reaches, for the error of the fit.
 
-        Student's law is used, as the spread is known from few groups.
+        Student's law is used, as the spread is known from few groups. ``wrong`` is the
+        standard deviation, as a share of the figure, that comes from a wrong model; it
+        counts for the people outside the sample.
         """
         models = self._replicates(groups)
         found = in_threads(usual_threads(), figure, [(model,) for model in models])
@@ -619,6 +634,11 @@ class CellModel(ABC):
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
         if rule != 0.0:
             error = math.hypot(error, z * rule)
+        if wrong:
+            people = math.fsum(self.sample.weight_sum.tolist())
+            error = math.hypot(
+                error, z * wrong * figure(self) * max(1.0 - self.n / people, 0.0)
+            )
         below, above = self._border_errors(figure)
         return math.hypot(error, z * below), math.hypot(error, z * above)
 
