@@ -43,9 +43,6 @@ from riskcore.models.solve import EXACT, root
 Floats = NDArray[np.float64]
 
 GROUPS = 20  # of records or clusters; each group is left out once
-# Standard deviations of sums and of tau because no model is right, as shares of them,
-# in populations of known truth (notes/calibration_of_cells.md).
-MODEL_ERROR, MODEL_ERROR_OF_TAU = 0.02, 0.04
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
@@ -168,6 +165,11 @@ class CellModel(ABC):
 
     label: ClassVar[str] = "a model of cells"
     """What reports call the model."""
+
+    # Standard deviations of sums and of tau because no model is right, as shares of
+    # them, in populations of known truth (notes/calibration_of_cells.md).
+    _wrong: ClassVar[float] = 0.02
+    _wrong_tau: ClassVar[float] = 0.04
 
     sample: CellTable = field(repr=False)
     overdispersion: Overdispersion = field(default_factory=Overdispersion)
@@ -471,7 +473,7 @@ class CellModel(ABC):
             return low, high
         tau = self.tau(table)
         below, above = self._error(
-            lambda model: model.tau(table), level, groups, MODEL_ERROR_OF_TAU
+            lambda model: model.tau(table), level, groups, self._wrong_tau
         )
         return (
             max(math.floor(tau - math.hypot(tau - low, below)), 0),
@@ -532,7 +534,7 @@ class CellModel(ABC):
         found = total(self)
         below = above = 0.0
         if groups:
-            below, above = self._error(total, level, groups, MODEL_ERROR)
+            below, above = self._error(total, level, groups, self._wrong)
         if deviation is not None:
             each = table.records * deviation(self.prior(table))
             spread = math.sqrt(math.fsum((each * each).tolist()))

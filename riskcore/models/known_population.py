@@ -66,6 +66,7 @@ class KnownPopulation(CellModel):
     """
 
     label: ClassVar[str] = "known-population"
+    _wrong = _wrong_tau = 0.0
 
     lacking: str | CellModel = "refuse"
 

@@ -26,7 +26,7 @@ NO_PATHS = {
 NO_FILES = {
     "C", "COLUMN", "COST", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
     "[COLUMN=]CODE", "SEED", "COLUMN=ROLE", "COLUMN=REASON",
-    "COLUMN=RULE", "FORMULA", "KEY", "'COLUMN x COLUMN'",
+    "COLUMN=RULE", "KEY=AMOUNT", "FORMULA", "KEY", "'COLUMN x COLUMN'",
 }  # fmt: skip
 # Commands that read no file.
 READ_NOTHING = {"demo", "error-table", "reproduce", "simulate"}
