@@ -76,9 +76,12 @@ def model_of(
         rule = "category" if cells.missing == "category" else "refuse"
         return KnownPopulation(population, keys, COUNT, missing=rule)
     say(f"fitting the {population} model to {counted(len(cells), 'cell')}")
-    table = CellTable.of(cells)
-    if design is not None:
-        table = table.clustered(cells.inverse, design)
+    if cells.windows is None and cells.shared:
+        table = CellTable.of_complete(cells, design)
+    else:
+        table = CellTable.of(cells)
+        if design is not None:
+            table = table.clustered(cells.inverse, design)
     model: CellModel = FITTED[population].fit(table)
     if not model.converged:
         raise ValueError(f"population={population!r}: no estimate, {model.reason}")

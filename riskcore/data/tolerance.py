@@ -72,7 +72,7 @@ class Tolerance:
             share = Decimal(text.removesuffix("%").rstrip()) / 100
         except InvalidOperation:
             share = Decimal(-1)
-        if not text.endswith("%") or not 0 <= share < 1:
+        if not text.endswith("%") or share.is_nan() or not 0 <= share < 1:
             raise ValueError(
                 f"{name}: {arguments.shown(given)}: give a number >= 0 in the units of "
                 "the key, or a share of its value, '0%' to below '100%'"

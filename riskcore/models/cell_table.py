@@ -268,6 +268,44 @@ class CellTable:
         return replace(table, rows=rows, matching=matching)
 
     @classmethod
+    def of_complete(cls, cells: Cells, design: SampleDesign | None = None) -> CellTable:
+        """Return the cells of the records that have all keys, counted by themselves.
+
+        Parameters
+        ----------
+        cells : Cells
+            A tabulation in which missing keys match any value.
+        design : SampleDesign, optional
+            The clusters and strata of all records.
+
+        Returns
+        -------
+        CellTable
+
+        Raises
+        ------
+        ValueError
+            If no record has all keys.
+        """
+        table = cls.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
+        whole = np.logical_and.reduce([column != ANY for column in table.codes])
+        if not whole.any():
+            raise ValueError("no record has all keys")
+        place = np.full(len(cells), -1)
+        place[whole] = np.arange(np.count_nonzero(whole))
+        found = table.some(whole)
+        if cells.counted is not None:
+            return found
+        of = place[cells.inverse]
+        complete = np.flatnonzero(of >= 0)
+        if cells.record_weights is not None:
+            rows = Rows(of[complete], cells.record_weights[complete])
+            found = replace(found, rows=rows)
+        if design is None:
+            return found
+        return found.clustered(of[complete], design.some(complete))
+
+    @classmethod
     def of_margins(
         cls,
         cells: Cells,

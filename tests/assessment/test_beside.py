@@ -159,3 +159,38 @@ def test_blanks_of_their_own_category_have_no_model(survey):
     found = protected(survey, missing="category")
     assert found.sets[0].unsafe_by_model == 0
     assert found.sets[0].original.beside is None
+
+
+# Missing keys
+
+
+@pytest.mark.parametrize("missing", ["wildcard", "argus"])
+def test_records_with_missing_keys_do_not_switch_the_model_off(survey, missing):
+    some = {name: survey[name] for name in [*KEYS, "WEIGHT"]}
+    some["MARSTAT"] = some["MARSTAT"].astype(object)
+    some["MARSTAT"][::20] = None
+    found = both(some, missing=missing)
+    complete = {name: np.delete(column, np.s_[::20]) for name, column in some.items()}
+    model = both(complete).by_model.model
+    assert found.by_model.model.n == model.n == len(complete["WEIGHT"])
+    assert found.by_model.model.log_likelihood == pytest.approx(model.log_likelihood)
+    assert found.figures["by_model"]["population_uniques_interval"] is None
+    expected = found.figures["by_model"]["expected_reidentifications"]
+    assert expected == pytest.approx(
+        both(survey).by_model.expected_reidentifications, rel=0.15
+    )
+    assert both(some, missing=missing, population="auto").model.n == model.n
+
+
+def test_a_warning_in_spite_of_a_missing_key(survey):
+    some = {name: survey[name] for name in [*KEYS, "WEIGHT"]}
+    some["AGE"] = some["AGE"].astype(object)
+    some["AGE"][0] = None
+    with pytest.warns(ModelDisagrees):
+        protected(some)
+
+
+def test_no_record_with_all_keys(survey):
+    some = {"a": [None, 1] * 50, "b": [1, None] * 50, "w": [9.0] * 100}
+    with pytest.raises(ValueError, match="no record has all keys"):
+        riskcore.assess(some, ["a", "b"], "w", population="latent-class")
