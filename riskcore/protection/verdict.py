@@ -67,8 +67,13 @@ def _by_model(result: ProtectedRecords) -> Iterator[str]:
             of = f", with the keys {' x '.join(map(str, one.keys))}"
             yield (
                 f"But by the latent-class model {counted(left, 'more record')} "
-                f"{'is' if left == 1 else 'are'} at or above "
-                f"{one.aim.threshold:.6g}{of if len(result.sets) > 1 else ''}."
+                f"{'is' if left == 1 else 'are'} at or above the threshold"
+                f"{of if len(result.sets) > 1 else ''}."
+            )
+        elif why := one.unknown_by_model:
+            yield (
+                "But the weights tell little here, and the latent-class model has no "
+                f"estimate ({why})."
             )
 
 

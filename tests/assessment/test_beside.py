@@ -8,7 +8,7 @@ import pytest
 
 import riskcore
 from riskcore import simulate
-from riskcore.assessment.beside import weights_tell_little
+from riskcore.assessment.beside import Beside, weights_tell_little
 from riskcore.protection.suppression.key_sets import ModelDisagrees
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
@@ -135,6 +135,21 @@ def test_a_warning_where_the_two_disagree(survey):
     assert found.suppressed == alone.suppressed
     assert alone.sets[0].unsafe_by_model == 0
     assert "latent-class" not in alone.verdict
+
+
+def test_a_threshold_of_households_alone(survey):
+    goals = {"threshold": None, "household_threshold": 0.6, "household": "HOUSEHOLD"}
+    with pytest.warns(ModelDisagrees, match="at or above the threshold by the model"):
+        found = protected(survey, **goals)
+    (one,) = found.sets
+    unsafe = one.protected.by_model.unsafe_households(0.6)
+    # Of an unsafe household those members count whose own risk is large enough.
+    assert 0.9 * np.count_nonzero(unsafe) < one.unsafe_by_model <= unsafe.sum()
+
+
+def test_without_an_estimate_the_verdict_says_so(survey, monkeypatch):
+    monkeypatch.setattr(Beside, "_found", (None, "no luck"))
+    assert "has no estimate (no luck)" in protected(survey).verdict
 
 
 def test_the_model_stays_when_it_protects(survey):

@@ -145,10 +145,10 @@ class KeySet:
         """Return how many records the model beside the weights calls unsafe."""
         # The model is fitted to the recoded file.
         fitted = stage is not self.original or self.recoded is self.original
-        found = stage.by_model if fitted and self.aim.threshold < np.inf else None
+        found = stage.by_model if fitted and self.aim.has_threshold else None
         if found is None:
             return {}
-        return {"unsafe_by_model": found.unsafe_count(self.aim.threshold)}
+        return {"unsafe_by_model": stage.cells.count_of(self.aim.unsafe(found))}
 
     @property
     def unsafe_by_model(self) -> int:
@@ -156,12 +156,16 @@ class KeySet:
 
         The model is the one beside the weights; 0 if there is none.
         """
-        found = self.protected.by_model if self.aim.threshold < np.inf else None
+        found = self.protected.by_model if self.aim.has_threshold else None
         if found is None:
             return 0
-        cells = self.protected.cells
-        reached = (found.cell_risk >= self.aim.threshold)[cells.rows]
-        return cells.count_of(reached & ~self.unsafe)
+        return self.protected.cells.count_of(self.aim.unsafe(found) & ~self.unsafe)
+
+    @property
+    def unknown_by_model(self) -> str:
+        """Why there is no model although the weights tell little; else empty."""
+        beside = self.protected.beside if self.aim.has_threshold else None
+        return "" if beside is None else beside.failure
 
     def comparison(self) -> dict[str, dict[str, Any]]:
         """Return the figures of each stage by name, before and after protection."""
@@ -200,8 +204,8 @@ def warn_of_model(sets: Sequence[KeySet]) -> None:
         warn(
             f"with the keys {' x '.join(map(str, one.keys))} the weights and the "
             "latent-class model disagree about what is safe: "
-            f"{counted(left, 'record')} of the protected file {has} a risk of "
-            f"{one.aim.threshold:.6g} or more by the model but not by the weights "
+            f"{counted(left, 'record')} of the protected file {has} a risk at or above "
+            "the threshold by the model but not by the weights "
             f"(before suppression {before['unsafe_by_model']:,} records were unsafe by "
             f"the model and {before['unsafe_records']:,} by the weights). Many "
             "records are alone in their cell, where the model is the one to believe: "
