@@ -143,9 +143,7 @@ def assess_waves(
     )
     design = None if cluster is None else SampleDesign.of(data, cluster, strata)
     found = replace(found, design=design, beside=population == BOTH)
-    if population == LATENT_CLASS or (
-        population == AUTO and found.weights_tell_little and not found.any_value
-    ):
+    if population == LATENT_CLASS or (population == AUTO and found.weights_tell_little):
         return replace(found, by_model=found.fitted(progress))
     return found
 

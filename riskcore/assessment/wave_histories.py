@@ -54,11 +54,14 @@ def _change(
     """Return the change of a key, in the coding that has the smaller entropy."""
     old, new = (column.codes[rows].astype(np.int64) for rows in (before, after))
     by_category: Codes = np.where(old == new, 0, new + 1)
-    numbers = whole_numbers(column.labels)
-    absent = len(column.labels)
-    if numbers is None or bool((old == absent).any() | (new == absent).any()):
+    numbers, whole = whole_numbers(column.labels)
+    both = whole[old] & whole[new]
+    if not both.any():
         return by_category
-    difference = numbers[new] - numbers[old]
+    difference = np.where(both, numbers[new] - numbers[old], 0)
+    # Other categories, and missing, follow all differences.
+    other = int(difference.max()) + 1 + new
+    difference = np.where(both | (old == new), difference, other)
     return difference if _bits(difference) < _bits(by_category) else by_category
 
 
@@ -66,18 +69,25 @@ def _bits(codes: Codes) -> float:
     return entropy(np.unique(codes, return_counts=True)[1])
 
 
-def whole_numbers(labels: NDArray[Any]) -> Codes | None:
-    """Return labels as whole numbers, None if they are not.
+def whole_numbers(labels: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
+    """Return labels, and then missing, as whole numbers, and which of them are.
 
-    Text of whole numbers is taken for them: the keys of a text file are text.
+    Text of whole numbers is taken for them: the keys of a text file are text. If two
+    labels are one number, such as 1 and 01, none is.
     """
+    found = [_whole(label) for label in labels.tolist()] + [None]
+    whole = np.array([value is not None for value in found])
+    numbers = np.array([value or 0 for value in found], np.int64)
+    if len(np.unique(numbers[whole])) < np.count_nonzero(whole):
+        whole[:] = False
+    return numbers, whole
+
+
+def _whole(label: Any) -> int | None:
+    """Return a label as a whole number; None if it is not one, or a large one."""
     try:
-        values = [int(label) for label in labels.tolist()]
-        whole = all(
-            value == label or str(value) == label
-            for value, label in zip(values, labels.tolist(), strict=True)
-        )
+        value = int(label)
     except (TypeError, ValueError, OverflowError):
         return None
-    small = all(abs(value) < 2**53 for value in values)
-    return np.array(values, np.int64) if whole and small else None
+    same = isinstance(label, str) or value == label
+    return value if same and abs(value) < 2**53 else None

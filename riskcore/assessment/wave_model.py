@@ -125,8 +125,7 @@ def fits(
 ) -> Iterator[Fit]:
     """Yield the models of choices of waves: of all, or enough to have every person."""
     rows = rows_of(panel)
-    first = np.zeros(len(panel), np.int64)
-    first[panel.person[::-1]] = np.arange(len(panel.person) - 1, -1, -1)
+    first = rows[np.argmax(rows >= 0, axis=0), np.arange(len(panel))]
     population = _population(coded, panel)
     for choice in _chosen(panel, known, every=every):
         progress(f"fitting the model to waves {listed(panel, choice.waves)}")

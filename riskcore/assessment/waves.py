@@ -519,12 +519,11 @@ class WaveAssessment(OnASheet):
                 }
         if self.by_model is not None:
             return found | self._model_figures(self.by_model)
-        if self.any_value:
-            return found
         found["weights_tell_little"] = self.weights_tell_little
-        if self.beside and self.weights_tell_little and self._quickly_fitted:
+        at_once = self.any_value or self._quickly_fitted  # or it has no estimate
+        if self.beside and self.weights_tell_little and at_once:
             found["by_model"] = self._beside_figures
-        if self.persons << len(self.waves) <= _TABLED:
+        if not self.any_value and self.persons << len(self.waves) <= _TABLED:
             found["by_known_waves"] = self.by_known_waves()
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -117,7 +117,19 @@ def _waves(records: Records, name: Hashable) -> CodedColumn:
             f"wave {name!r}: {len(when.labels):,} waves; at most {MOST_WAVES} can be "
             "assessed. Is it the column of waves?"
         )
-    return when
+    return _in_order(when)
+
+
+def _in_order(when: CodedColumn) -> CodedColumn:
+    """Return waves whose labels are text of whole numbers in the order of these."""
+    try:
+        order = np.argsort([int(str(label)) for label in when.labels], kind="stable")
+    except ValueError:
+        return when
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return replace(when, codes=place.astype(when.codes.dtype)[when.codes],
+                   labels=when.labels[order])  # fmt: skip
 
 
 def _refuse_twice(

@@ -234,20 +234,54 @@ def test_histories_have_the_cells_of_the_keys():
 @pytest.mark.parametrize(
     ("labels", "numbers"),
     [
-        ([1, 5], [1, 5]),
-        ([1.0, 5.0], [1, 5]),
-        (["7", "10"], [7, 10]),
-        (["07", "10"], None),
-        (["a"], None),
-        ([1.5], None),
-        ([nan], None),
-        ([1e300], None),
+        ([1, 5], [1, 5]), ([1.0, 5.0], [1, 5]), (["7", "10"], [7, 10]),
+        (["07", "10"], [7, 10]), (["7", "07"], [None, None]), (["a", "3"], [None, 3]),
+        ([1.5], [None]), ([nan], [None]), ([1e300], [None]),
+        (["69", "70+"], [69, None]),
     ],
-)
+)  # fmt: skip
 def test_whole_numbers(labels, numbers):
-    found = whole_numbers(np.array(labels, object))
-    assert (found is None) == (numbers is None)
-    assert numbers is None or found.tolist() == numbers
+    found, whole = whole_numbers(np.array(labels, object))
+    assert [int(x) if yes else None for x, yes in zip(found, whole, strict=True)] == [
+        *numbers,
+        None,
+    ]
+
+
+def test_ages_keep_their_differences_beside_other_labels():
+    """A top code, leading zeros or a missing age cost only their own records."""
+    rng = np.random.default_rng(3)
+    age = rng.integers(20, 72, 800)
+    region = rng.integers(0, 6, 800)
+    person, wave = np.repeat(np.arange(800), 3), np.tile([1, 2, 3], 800)
+    years = np.repeat(age, 3) + wave
+    rest = {"id": person, "wave": wave, "region": np.repeat(region, 3)}
+    rest["w"] = np.full(2400, 20.0)
+
+    def expected(ages):
+        found = riskcore.assess(
+            {**rest, "age": ages}, ["age", "region"], "w", person="id", wave="wave",
+            population="latent-class", missing="category",
+        )  # fmt: skip
+        return found.expected_reidentifications
+
+    plain = expected(years)
+    zeros = expected([f"{year:03d}" for year in years])
+    assert zeros == pytest.approx(plain, rel=0.02)
+    # A person with another label is alone; the others are as they were.
+    missing = [None if i == 0 else int(x) for i, x in enumerate(years)]
+    assert plain < expected(missing) < plain + 1.5
+
+
+def test_waves_of_a_text_file_are_in_the_order_of_their_numbers(tmp_path):
+    lines = [
+        "id,wave,a,w",
+        *(f"{i},{t},{i % 3},5" for i in range(4) for t in (9, 10, 11)),
+    ]
+    path = tmp_path / "p.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = riskcore.assess(path, ["a"], "w", person="id", wave="wave")
+    assert "3: 9 to 11" in found.summary()
 
 
 @pytest.mark.parametrize(
