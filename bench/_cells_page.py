@@ -504,8 +504,8 @@ Why:
 - A chain of keys is no mixture of 30 classes: there the pairs fit.
 - Lowest tenths at 500 and 1,000 records: the error of the estimated probabilities, most
   of all where areas are few.
-- 20 %: intervals are about 1 % wide to each side, which is less than the error of the
-  model itself in some kinds.
+- 20 %: the intervals allow for an error of every model, of 2 % of sums and 4 % of tau
+  (a standard deviation, for the people outside the sample). In some kinds it is larger.
 - A kind that holds the truth in 90 % of all samples falls below 80 % by chance, too: in
   one of {one_in} of such kinds."""
 
