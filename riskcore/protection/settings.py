@@ -480,6 +480,7 @@ class Settings:
                 self.population_name not in BY_WEIGHTS
             ),
             f"plan={self.plan!r}: use 'record'": self.plan != "record",
+            "cluster: no model is fitted; leave it out": self.cluster is not None,
             "a threshold or rate of households: give threshold, rate or k": (
                 self.household_threshold is not None or self.household_rate is not None
             ),

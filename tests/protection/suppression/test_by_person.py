@@ -195,6 +195,7 @@ def test_limits_and_ties():
         ({"missing": "category"}, "missing='category'"),
         ({"alpha": 0.5}, "combined with alpha"),
         ({"plan": "restore"}, "plan='restore'"),
+        ({"cluster": "area"}, "cluster: no model is fitted"),
         ({"suppression": "argus"}, "suppression='argus'"),
         ({"population": "latent-class"}, "population='latent-class'"),
         ({"protect_shares": True}, "protect_shares"),
