@@ -22,7 +22,12 @@ def sheet_of(figures: dict[str, Any]) -> Sheet:
         for row in figures["unsafe_persons"]
     ]
     parts = [
-        Part("Persons at or above a risk", rows=unsafe, sides="<>", least=(12, 11))
+        Part(
+            "Persons at or above a risk",
+            rows=[["risk", "persons"], *unsafe],
+            sides="<>",
+            least=(12, 11),
+        )
     ]
     for name in ("for_rate", "for_unsafe"):
         if name in figures:
