@@ -286,6 +286,12 @@ class CellTable:
         ------
         ValueError
             If no record has all keys.
+
+        Examples
+        --------
+        >>> cells = tabulate({"a": [1, 1, None], "b": [2, 2, 2]}, ["a", "b"])
+        >>> CellTable.of_complete(cells).records
+        array([2])
         """
         table = cls.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
         whole = np.logical_and.reduce([column != ANY for column in table.codes])
