@@ -501,7 +501,7 @@ Why:
   leaving out half of the own area takes too much.
 - Whole employers: a small sample has some twenty, and three keys are the same for all
   employees of one.
-- A chain of keys is no mixture of 30 classes: there the pairs fit.
+- A chain of keys is not a mixture of 30 classes: there the pairs fit.
 - Lowest tenths at 500 and 1,000 records: the error of the estimated probabilities, most
   of all where areas are few.
 - 20 %: the intervals allow for an error of every model, of 2 % of sums and 4 % of tau

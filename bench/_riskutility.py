@@ -1,7 +1,7 @@
 """The population uniques of the R package riskutility, run from its own source.
 
 The environment variable RISKCORE_RISKUTILITY names a folder with its file
-``R/population_uniqueness.R``: a peer, nothing of which is part of the project.
+``R/population_uniqueness.R``: a peer. The project has no part of it.
 """
 
 import csv

@@ -43,7 +43,7 @@ class Waves(NamedTuple):
 
 
 def waves_of(asked: Mapping[str, Any], household: Hashable | None) -> Waves | None:
-    """Return the settings of a panel, None if there are none; refuse what lacks."""
+    """Return the settings of a panel, or None; refuse what lacks the other part."""
     person, wave = asked["person"], asked["wave"]
     for name, value in (("person", person), ("wave", wave)):
         arguments.column_name(name, value)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars
 import pytest
 
 import riskcore
@@ -101,7 +102,6 @@ def test_files_and_the_command(tmp_path, run):
 
 
 def test_an_engine_counts_the_cells():
-    polars = pytest.importorskip("polars")
     lazy = polars.LazyFrame(DATA)
     found = riskcore.assess(lazy, KEYS, "w", tolerance=TOLERANCE)
     one, other = found.cells, assess().cells

@@ -344,7 +344,7 @@ def test_too_many_choices_are_refused_before_they_are_walked():
 
 
 def test_persons_of_few_waves_in_a_long_rotating_panel():
-    """With 64 waves of which each person has four, few choices are walked."""
+    """With 64 waves, and four for each person, few choices are walked."""
     persons, waves = 60, 64
     rng = np.random.default_rng(8)
     start = rng.integers(0, waves - 3, persons)

@@ -154,7 +154,7 @@ class KeySet:
     def unsafe_by_model(self) -> int:
         """Number of records of the protected file that only the model calls unsafe.
 
-        The model is the one beside the weights; 0 if there is none.
+        The model is the one beside the weights; without it, 0.
         """
         found = self.protected.by_model if self.aim.has_threshold else None
         if found is None:
