@@ -2,10 +2,10 @@
 
     python -m riskcore.core.compile_ahead build/objects [--platforms linux-x86_64 ...]
 
-makes a folder for each platform and in it a file for each kind of processor. A wheel of
-the platform contains them, so a first result needs no compiler. LLVM makes the code of
+makes a folder for each platform and in it a shared library for each kind of processor.
+A wheel of the platform contains them, so it needs no compiler. LLVM makes the code of
 all platforms here; Numba optimizes once for each kind of processor, in a process of its
-own.
+own. Code for x86-64 must be made on x86-64.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from riskcore.core.compiled.jit import Native
 
 if TYPE_CHECKING:
     from riskcore.core.compiled.compiler import Code
+
+PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-x86_64", "macos-arm64") + (
+    "windows-x86_64",
+)
 
 
 def entries() -> dict[str, Native]:
@@ -56,61 +60,65 @@ def _of_ufuncs() -> Iterator[Native]:
 def compile_for(
     processor: str, platforms: Iterable[str], folder: Path, names: Iterable[str] = ()
 ) -> None:
-    """Write the files of one kind of processor; works once in a process."""
-    machines = jit.machines_for(processor, {p: shipped.TRIPLES[p] for p in platforms})
-    pieces: dict[str, dict[str, shipped.Piece]] = {each: {} for each in machines}
-    known = entries()
+    """Write the libraries of one kind of processor; works once in a process."""
+    from riskcore.core.compiled.linker import TRIPLES, LibraryMaker
 
-    def add(name: str, modules: frozenset[str], code: Code) -> None:
-        sources = jit.sources_digest(modules)
-        for platform, machine in machines.items():
-            piece = shipped.Piece(sources, jit.machine_code(code, machine))
-            pieces[platform][name] = piece
+    machines = jit.machines_for(processor, {each: TRIPLES[each] for each in platforms})
+    makers = [LibraryMaker(each, processor, machines[each]) for each in machines]
+    known, done = entries(), set()
+
+    def add(name: str, sources: str | None, code: Code) -> None:
+        for maker in makers:
+            maker.add(name, sources, jit.module_for(code, maker.machine))
         for symbol in code.shared:
-            if symbol not in pieces[platform]:
-                its = jit.shared_kernel(symbol)
-                add(symbol, its.modules, its.code())
+            if symbol not in done:
+                done.add(symbol)
+                add(symbol, None, jit.shared_kernel(symbol).code())
 
     for name in names or known:
-        add(name, known[name].modules, known[name].code())
-    for platform, content in pieces.items():
-        path = shipped.write(folder / platform, platform, processor, content)
+        entry = known[name]
+        sources = jit.sources_digest(entry.modules)
+        add(name, sources, entry.code())
+        if entry.signature == ufunc_maker.LOOP:
+            add(f"{name}.arrays", sources, ufunc_maker.code_on_arrays(name))
+    for maker in makers:
+        path = maker.write(folder)
         size = path.stat().st_size / 1e6
-        print(f"{path}: {len(content)} pieces, {size:.2f} MB", flush=True)
+        print(f"{path}: {len(maker.sources)} entries, {size:.2f} MB", flush=True)
 
 
 def check(folder: Path) -> int:
-    """Return 1 if a file is missing, stale or lacks an entry point; else 0."""
+    """Return 1 if a library is missing, stale or lacks an entry point; else 0."""
     wanted = {
         name: jit.sources_digest(entry.modules) for name, entry in entries().items()
     }
-    platforms = [each for each in shipped.TRIPLES if (folder / each).is_dir()]
+    platforms = [each for each in PLATFORMS if (folder / each).is_dir()]
     current = bool(platforms)
     for platform in platforms:
-        for processor in shipped.PROCESSORS[platform.partition("-")[2]]:
-            path = folder / platform / f"{processor}.objects"
-            places = shipped.index(path, shipped.TRIPLES[platform], processor)
-            found = {name: place.sources for name, place in places.items()}
-            if not wanted.items() <= found.items():
+        system, _, kind = platform.partition("-")
+        for processor in shipped.PROCESSORS[kind]:
+            path = folder / platform / f"{processor}{shipped.SUFFIXES[system]}"
+            index = path.read_bytes() if path.is_file() else b""
+            if not wanted.items() <= shipped.sources_in(index, processor).items():
                 print(f"{path}: missing or stale: run nox -s objects")
                 current = False
     return 0 if current else 1
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the files of all platforms, or of those given."""
+    """Write the libraries of all platforms, or of those given."""
     parser = argparse.ArgumentParser(prog="python -m riskcore.core.compile_ahead")
     parser.add_argument("folder", type=Path, help="parent of the platforms' folders")
-    parser.add_argument("--platforms", nargs="+", choices=shipped.TRIPLES, metavar="P")
+    parser.add_argument("--platforms", nargs="+", choices=PLATFORMS, metavar="P")
     parser.add_argument("--processors", nargs="+", metavar="P")
     parser.add_argument("--entries", nargs="+", default=[], metavar="NAME")
     parser.add_argument(
-        "--check", action="store_true", help="only check that the files are current"
+        "--check", action="store_true", help="only check that they are current"
     )
     chosen = parser.parse_args(arguments)
     if chosen.check:
         return check(chosen.folder)
-    jobs = list(_jobs(chosen.platforms or shipped.TRIPLES, chosen.processors))
+    jobs = list(_jobs(chosen.platforms or PLATFORMS, chosen.processors))
     if len(jobs) == 1:
         compile_for(*jobs[0], chosen.folder, chosen.entries)
         return 0

@@ -232,7 +232,7 @@ def _make_arrays(ufunc: np.ufunc) -> CFunction:
     kind = ctypes.CFUNCTYPE(None, *[_DOUBLES] * count, ctypes.c_int64)
     return _pointer(
         kind,
-        loop_on_arrays(loop.address(whole=True), count),
+        loop_on_arrays(loop, count),
         f"void {ufunc.__name__}({arguments}, int64_t n);",
     )
 

@@ -4,13 +4,13 @@ Kernels are plain Python functions over floats, integers and pointers. ``kernel`
 one as callable from other kernels, ``primitive`` a function that the compiler replaces
 by an instruction or two, ``native`` an entry point that Python calls with arrays.
 
-Machine code of an entry point may come with the package (``shipped``). Otherwise Numba
-compiles it on its first use ever, and the user's cache keeps it. LLVM alone loads
-either, so such a start needs no Numba. Both are named by a hash of the source files
-that an entry point is compiled from (its module and its imports from this package,
-recursively) and by the processor, the cache also by the versions of the compilers: an
-edited or updated package never meets an old number. (Numba's own cache of a user's
-function that calls a kernel knows nothing of this.)
+Machine code of an entry point may come with the package (``shipped``); then neither
+Numba nor LLVM is needed. Otherwise Numba compiles it on its first use ever, the user's
+cache keeps it, and LLVM alone loads it later. Both are named by a hash of the source
+files that an entry point is compiled from (its module and its imports from this
+package, recursively) and by the processor, the cache also by the versions of the
+compilers: an edited or updated package never meets an old number. (Numba's own cache of
+a user's function that calls a kernel knows nothing of this.)
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from riskcore.common.interrupts import uninterrupted
-from riskcore.common.needs import need
 from riskcore.core.compiled import code_cache, shipped
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def shared(signature: str, returns: str = "void") -> Callable[[Function], Functi
     """
 
     def mark(function: Function) -> Function:
-        symbol = f"{function.__module__}.{function.__name__}".replace(".", "_")
+        symbol = shipped.symbol_of(f"{function.__module__}.{function.__name__}")
         _shared[symbol] = Shared(function, symbol, _split(signature), _split(returns))
         _new_shared.append(symbol)
         return function
@@ -223,6 +223,8 @@ class Native:
         self.signature = signature
         self.returns = returns
         self.identity = identity or f"{function.__module__}.{function.__name__}"
+        if not _can_compile() and not shipped.has(self.identity):
+            raise _no_code("for this platform")
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.modules = frozenset(_modules(function))
@@ -239,6 +241,8 @@ class Native:
         """
         with _lock:  # once: LLVM must not load again what another thread is running
             if self._address is None:
+                self._address = _shipped(self.identity, self.modules)
+            if self._address is None:
                 content = _content(self.identity, self.modules, self.code)
                 self._address, self._shared = _loaded(content), _symbols(content)[1:]
             if whole:
@@ -251,7 +255,7 @@ class Native:
         _register()
         from riskcore.core.compiled import compiler
 
-        symbol = self.identity.replace(".", "_")
+        symbol = shipped.symbol_of(self.identity)
         return compiler.compiled(self.function, symbol, self._types, self.returns)
 
     def __call__(self, *args: Any) -> Any:
@@ -325,13 +329,27 @@ def _argument(kind: str, value: Any) -> Any:
 
 
 @cache
+def _can_compile() -> bool:
+    """Return whether machine code can be compiled and loaded here."""
+    return all(find_spec(each) is not None for each in ("llvmlite", "numba"))
+
+
+def _no_code(where: str) -> ImportError:
+    """Return the error of an installation without a compiler."""
+    return ImportError(
+        f"riskcore has no machine code {where}: pip install 'riskcore[jit]'"
+    )
+
+
+@cache
 def _host() -> tuple[str, str, dict[str, bool]]:
     """Return the platform, the processor and its features, in LLVM's names.
 
     Tests set ``RISKCORE_CPU`` to check that other processors give the same bits. Then
     the features are those of the name, and not listed here.
     """
-    need("llvmlite", "the functions of riskcore")
+    if not _can_compile():
+        raise _no_code("for sources that were edited")
     import llvmlite.binding as llvm
 
     chosen = os.environ.get("RISKCORE_CPU")
@@ -350,20 +368,15 @@ def _machine() -> tuple[Any, Any, str]:
     signs = {True: "+", False: "-"}
     features = ",".join(f"{signs[known[each]]}{each}" for each in sorted(known))
     target = llvm.Target.from_default_triple()
-    machine = target_machine(target, processor, features)
+    machine = target.create_target_machine(
+        cpu=processor, features=features, opt=3, jit=True
+    )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     return machine, engine, f"{processor} {features}"
 
 
-def target_machine(target: Any, processor: str, features: str = "") -> Any:
-    """Make an LLVM target machine, with the options of all our machine code."""
-    return target.create_target_machine(
-        cpu=processor, features=features, opt=3, jit=True
-    )
-
-
 def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
-    """Return target machines by name; Numba optimizes for the first from now on.
+    """Return target machines for libraries; Numba optimizes for the first from now on.
 
     ``triples`` are LLVM's names of platforms, which must have processors of one kind.
     """
@@ -374,51 +387,42 @@ def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machines = {
-        name: target_machine(llvm.Target.from_triple(triple), processor)
+        name: llvm.Target.from_triple(triple).create_target_machine(
+            cpu=processor, opt=3, reloc="pic", codemodel="small"
+        )
         for name, triple in triples.items()
     }
     compiler.optimize_for(next(iter(machines.values())))
     return machines
 
 
-def loop_on_arrays(loop: int, count: int) -> int:
+def loop_on_arrays(loop: Native, count: int) -> int:
     """Return the address of C code that runs a ufunc's loop on contiguous arrays.
 
     The code is a ``void (double *, ..., int64_t n)`` with ``count`` pointers, the
-    arguments and results; ``loop`` is the address of the loop.
+    arguments and results.
     """
-    import llvmlite.binding as llvm
-    from llvmlite import ir
-
-    word, array = ir.IntType(64), ir.DoubleType().as_pointer()
-    words = word.as_pointer()
-    kind = ir.FunctionType(ir.VoidType(), [array.as_pointer(), words, words, words])
-    module = ir.Module()
-    entry = ir.Function(
-        module, ir.FunctionType(ir.VoidType(), [array] * count + [word]), f"on_{loop:x}"
-    )
-    build = ir.IRBuilder(entry.append_basic_block())
-    arrays, steps = build.alloca(array, count), build.alloca(word, count)
-    size = build.alloca(word)
-    for i, given in enumerate(entry.args[:-1]):
-        build.store(given, build.gep(arrays, [word(i)]))
-        build.store(word(8), build.gep(steps, [word(i)]))
-    build.store(entry.args[-1], size)
-    code = build.inttoptr(word(loop), kind.as_pointer())
-    build.call(code, [arrays, size, steps, words(None)])
-    build.ret_void()
+    address = _shipped(f"{loop.identity}.arrays", loop.modules)
+    if address is not None:
+        return address
+    address = loop.address(whole=True)
+    name = f"on_{address:x}"
     with _lock:
         engine = _machine()[1]
-        engine.add_module(llvm.parse_assembly(str(module)))
+        import llvmlite.binding as llvm
+
+        from riskcore.core.compiled.on_arrays import on_arrays
+
+        engine.add_module(llvm.parse_assembly(on_arrays(name, address, count)))
         engine.finalize_object()
-        address: int = engine.get_function_address(entry.name)
-    return address
+        found: int = engine.get_function_address(name)
+    return found
 
 
 def _content(
     identity: str, modules: frozenset[str], compiled: Callable[[], Code]
 ) -> bytes:
-    """Return machine code: shipped, from the cache, or newly compiled."""
+    """Return machine code from the cache, or newly compiled."""
     content = _kept(identity, modules)
     if content is None:
         with code_cache.locked(_build(modules), f"{identity}.o"):
@@ -434,19 +438,14 @@ def _content(
 
 def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
     """Return the machine code of an entry point or a shared kernel, or None."""
-    content = _shipped(identity, modules)
-    if content is None:
-        content = code_cache.read(_build(modules), f"{identity}.o")
+    content = code_cache.read(_build(modules), f"{identity}.o")
     known = content and all(symbol in _shared for symbol in _symbols(content)[1:])
     return content if known else None
 
 
-def _shipped(identity: str, modules: frozenset[str]) -> bytes | None:
-    """Return shipped machine code if it fits its source and this machine."""
-    if shipped.refused():
-        return None
-    triple, processor, features = _host()
-    return shipped.read(identity, sources_digest(modules), triple, processor, features)
+def _shipped(identity: str, modules: frozenset[str]) -> int | None:
+    """Return the address of shipped machine code if it fits its source, or None."""
+    return shipped.address(identity, lambda: sources_digest(modules))
 
 
 def machine_code(code: Code, machine: Any) -> bytes:
@@ -455,6 +454,12 @@ def machine_code(code: Code, machine: Any) -> bytes:
     A line with the symbols of the function and of the shared kernels that it calls,
     then an object file.
     """
+    symbols = " ".join([code.symbol, *code.shared])
+    return symbols.encode() + b"\n" + bytes(machine.emit_object(module_for(code, machine)))
+
+
+def module_for(code: Code, machine: Any) -> Any:
+    """Return LLVM's module of some code, for one of its target machines."""
     import llvmlite.binding as llvm
 
     from riskcore.core.compiled.float_mode import guard
@@ -464,8 +469,7 @@ def machine_code(code: Code, machine: Any) -> bytes:
     module.data_layout = str(machine.target_data)
     if code.types:
         guard(module, code.symbol, code.types)
-    symbols = " ".join([code.symbol, *code.shared])
-    return symbols.encode() + b"\n" + bytes(machine.emit_object(module))
+    return module
 
 
 def _symbols(content: bytes) -> list[str]:
@@ -630,10 +634,9 @@ def _build(modules: frozenset[str]) -> str:
     from importlib.metadata import version
 
     digest = hashlib.sha256(sources_digest(modules).encode())
-    for tool in ("numba", "llvmlite", "numpy"):
-        need(tool, "functions that are compiled on this machine")
-        digest.update(f"{tool} {version(tool)}".encode())
     digest.update(f"{sys.version} {_machine()[2]}".encode())
+    for tool in ("numba", "llvmlite", "numpy"):
+        digest.update(f"{tool} {version(tool)}".encode())
     for setting in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
         digest.update(f"{setting} {os.environ.get(setting)}".encode())
     return digest.hexdigest()[:24]

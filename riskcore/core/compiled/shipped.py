@@ -1,34 +1,27 @@
-"""Machine code shipped with the package: one file for each kind of processor.
+"""Machine code shipped with the package: a shared library for each kind of processor.
 
-``python -m riskcore.core.compile_ahead`` makes the files, and wheels of a platform
-contain them. A piece is loaded only if it fits: platform, processor, digest of its
-sources, and its own digest. Otherwise the code is compiled.
+``python -m riskcore.core.compile_ahead`` makes the libraries, and wheels of a platform
+contain them. The system loads them, so neither Numba nor llvmlite is needed. A library
+tells what it is: ``riskcore_index`` names its entry points with the digests of their
+sources, and ``riskcore_cpuid`` and ``riskcore_registers`` ask an x86-64 processor what
+it can run. An entry point whose sources were edited is not used.
 
-Whoever can change these files can change the package, which is run as well, so owners
+Whoever can change a library can change the package, which is run as well, so owners
 and modes are not checked.
 """
 
 from __future__ import annotations
 
-import hashlib
+import ctypes
 import logging
 import os
-import zlib
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-FOLDER = Path(__file__).with_name("objects")
-
-# On Windows LLVM loads ELF alone, and llvmlite asks for it by the end of the triple.
-TRIPLES = {
-    "linux-x86_64": "x86_64-unknown-linux-gnu",
-    "linux-arm64": "aarch64-unknown-linux-gnu",
-    "macos-x86_64": "x86_64-apple-darwin",
-    "macos-arm64": "arm64-apple-darwin",
-    "windows-x86_64": "x86_64-pc-windows-msvc-elf",
-}
+FOLDER = Path(__file__).with_name("libraries")
+SUFFIXES = {"linux": ".so", "macos": ".dylib", "windows": ".dll"}
 
 # Features that a processor needs to run the code, in LLVM's names: the levels of the
 # x86-64 psABI, each with those below it. The best first.
@@ -40,25 +33,45 @@ PROCESSORS: dict[str, dict[str, set[str]]] = {
     "arm64": {"generic": set()},
 }
 
-_FIRST_LINE = "riskcore machine code 1, {triple}, {processor}"
+# Where CPUID tells of a feature: its leaf, the number of the register, and the bit.
+_EBX, _ECX = 1, 2
+_BITS = {
+    (0x1, _ECX): {
+        "sse3": 0, "ssse3": 9, "fma": 12, "cx16": 13, "sse4.1": 19, "sse4.2": 20,
+        "movbe": 22, "popcnt": 23, "xsave": 27, "avx": 28, "f16c": 29,
+    },
+    (0x7, _EBX): {
+        "bmi": 3, "avx2": 5, "bmi2": 8, "avx512f": 16, "avx512dq": 17,
+        "avx512cd": 28, "avx512bw": 30, "avx512vl": 31,
+    },
+    (0x80000001, _ECX): {"sahf": 0, "lzcnt": 5},
+}  # fmt: skip
+# Registers that the system must keep for each thread (bits of XCR0): those of SSE and
+# AVX, and with AVX-512 three more.
+_AVX_KEPT, _AVX512_KEPT = 0x06, 0xE6
+
+FIRST_LINE = "riskcore machine code 2, {processor}"
 
 _log = logging.getLogger("riskcore")
 
 
-class Piece(NamedTuple):
-    """One entry of a file."""
+class Library(NamedTuple):
+    """A loaded library."""
 
-    sources: str  # digest of the sources
-    content: bytes
+    sources: dict[str, str]  # digests of the sources of the entry points, by name
+    code: ctypes.CDLL
+
+    def address(self, name: str) -> int:
+        """Return the address of an entry point."""
+        function = getattr(self.code, symbol_of(name))
+        found = ctypes.cast(function, ctypes.c_void_p).value
+        assert found is not None
+        return found
 
 
-class Place(NamedTuple):
-    """Where in a file an entry is."""
-
-    sources: str  # digest of the sources
-    digest: str  # of the content
-    start: int  # from the end of the file
-    size: int  # compressed
+def symbol_of(name: str) -> str:
+    """Return the symbol of an entry point."""
+    return name.replace(".", "_")
 
 
 def refused() -> bool:
@@ -68,111 +81,89 @@ def refused() -> bool:
     return any(os.environ.get(name) for name in names)
 
 
-def read(
-    name: str, sources: str, triple: str, processor: str, features: Mapping[str, bool]
-) -> bytes | None:
-    """Return the machine code of a name that fits, or None.
-
-    ``sources`` is the digest of its sources; ``triple`` and ``processor`` are LLVM's
-    names. ``features`` matter for a processor whose name is not in `PROCESSORS`.
-    """
-    platform = platform_of(triple)
-    if platform is None:
+def address(name: str, sources: Callable[[], str]) -> int | None:
+    """Return the address of an entry point whose sources have a digest, or None."""
+    found = library()
+    if found is None or name not in found.sources:
         return None
-    for each in fitting(platform, processor, features):
-        path = FOLDER / f"{each}.objects"
-        place = index(path, TRIPLES[platform], each).get(name)
-        if place is None:
-            continue
-        if place.sources != sources:
-            _log.debug("%s of %s is of other sources", name, path)
-            continue
-        content = content_at(path, place)
-        if content is not None:
-            return content
-        _log.debug("%s of %s is damaged", name, path)
-    return None
-
-
-def platform_of(triple: str) -> str | None:
-    """Return the platform in `TRIPLES` of an LLVM triple, or None."""
-    kind, _, system = triple.partition("-")
-    kind = {"aarch64": "arm64"}.get(kind, kind)
-    if system.endswith("x32"):  # pointers of 32 bits
+    if found.sources[name] != sources():
+        _log.debug("the shipped code of %s is of other sources", name)
         return None
-    for name, mark in (("linux", "linux"), ("macos", "darwin"), ("windows", "windows")):
-        if mark in system and f"{name}-{kind}" in TRIPLES:
-            return f"{name}-{kind}"
-    return None
+    return found.address(name)
 
 
-def fitting(platform: str, processor: str, features: Mapping[str, bool]) -> list[str]:
-    """Return the kinds of processors whose code runs on one, the best first."""
-    known = PROCESSORS[platform.partition("-")[2]]
-    if processor in known:
-        return [processor]
-    return [
-        name
-        for name, needed in known.items()
-        if features and all(features.get(each) for each in needed)
-    ]
+def has(name: str) -> bool:
+    """Return whether there is an entry point of a name, of whatever sources."""
+    found = library()
+    return found is not None and name in found.sources
+
+
+def library() -> Library | None:
+    """Return the best library that this machine runs, unless the user refuses any."""
+    return None if refused() else _best(os.environ.get("RISKCORE_CPU"))
 
 
 @cache
-def index(path: Path, triple: str, processor: str) -> dict[str, Place]:
-    """Return the places of the pieces in a file, by name; none of a strange file."""
-    found = {}
-    try:
-        with path.open("rb") as file:
-            first = file.readline().decode().rstrip("\n")
-            if first != _FIRST_LINE.format(triple=triple, processor=processor):
-                _log.debug("%s is for another platform, or of another version", path)
-                return {}
-            while line := file.readline().decode().split():
-                name, sources, digest, start, size = line
-                found[name] = Place(sources, digest, int(start), int(size))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        _log.debug("%s cannot be read: %s", path, error)
-        return {}
-    return found
+def _best(chosen: str | None) -> Library | None:
+    """Return the library of a chosen kind of processor, or the best that runs here."""
+    for known in PROCESSORS.values():
+        for processor, needed in known.items():
+            if chosen in (None, processor):
+                for suffix in SUFFIXES.values():
+                    found = load(FOLDER / f"{processor}{suffix}", processor)
+                    if found and (chosen or needed <= features(found.code)):
+                        return found
+    return None
 
 
-def content_at(path: Path, place: Place) -> bytes | None:
-    """Return a piece if it is undamaged, else None."""
-    try:
-        with path.open("rb") as file:
-            file.seek(-place.start, os.SEEK_END)
-            content = zlib.decompress(file.read(place.size))
-    except (OSError, ValueError, zlib.error):
+def load(path: Path, processor: str) -> Library | None:
+    """Load a library; None if there is none, or a strange one. It runs no code."""
+    if not path.is_file():
         return None
-    return content if _digest(content) == place.digest else None
+    try:
+        code = ctypes.CDLL(str(path))
+        text = ctypes.c_char.in_dll(code, "riskcore_index")
+    except (OSError, ValueError) as error:
+        _log.debug("%s cannot be loaded: %s", path, error)
+        return None
+    index = ctypes.string_at(ctypes.addressof(text))
+    sources = sources_in(index, processor)
+    if not sources:
+        _log.debug("%s is for another processor, or of another version", path)
+        return None
+    return Library(sources, code)
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def index_of(sources: dict[str, str], processor: str) -> bytes:
+    """Return the index of a library: a line for each entry point, and a last one."""
+    lines = [f"{name} {sources[name]}" for name in sorted(sources)]
+    first = FIRST_LINE.format(processor=processor)
+    return "\n".join([first, *lines, ""]).encode() + b"\0"
 
 
-def write(
-    folder: Path, platform: str, processor: str, pieces: Mapping[str, Piece]
-) -> Path:
-    """Write the file of a kind of processor, and return its path.
+def sources_in(index: bytes, processor: str) -> dict[str, str]:
+    """Return what an index says, also of a library not loaded; {} of a strange one."""
+    first = FIRST_LINE.format(processor=processor).encode() + b"\n"
+    _, found, rest = index.partition(first)
+    if not found:
+        return {}
+    lines = rest.partition(b"\0")[0].decode().splitlines()
+    return {name: digest for name, digest in map(str.split, lines)}
 
-    A first line that says what it is for, a line for each piece, an empty line, and the
-    compressed pieces. Their positions count from the end.
-    """
-    bodies = {
-        name: zlib.compress(pieces[name].content, level=9) for name in sorted(pieces)
-    }
-    left = sum(map(len, bodies.values()))
-    lines = [_FIRST_LINE.format(triple=TRIPLES[platform], processor=processor)]
-    for name, body in bodies.items():
-        sources, content = pieces[name]
-        lines.append(f"{name} {sources} {_digest(content)} {left} {len(body)}")
-        left -= len(body)
-    head = "\n".join([*lines, "", ""]).encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{processor}.objects"
-    path.write_bytes(head + b"".join(bodies.values()))
-    return path
+
+def features(code: Any) -> set[str]:
+    """Return the features that a processor of x86-64 and the system have."""
+    try:
+        cpuid, registers = code.riskcore_cpuid, code.riskcore_registers
+    except AttributeError:  # for any processor
+        return set()
+    cpuid.argtypes, cpuid.restype = [ctypes.c_uint32] * 2, ctypes.c_uint32
+    found = set()
+    for (leaf, register), bits in _BITS.items():
+        if cpuid(leaf & 0x80000000, 0) >= leaf:  # the highest leaf of its kind
+            word = cpuid(leaf, register)
+            found |= {name for name, bit in bits.items() if word >> bit & 1}
+    kept = registers() if "xsave" in found else 0
+    if kept & _AVX_KEPT != _AVX_KEPT:
+        return found & _V2
+    return found if kept & _AVX512_KEPT == _AVX512_KEPT else found & _V3

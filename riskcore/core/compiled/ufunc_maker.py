@@ -12,10 +12,11 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import cleandoc, signature
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from riskcore.core.compiled import shipped
 from riskcore.core.compiled.jit import (
     Native,
     callable_by_users,
@@ -25,8 +26,14 @@ from riskcore.core.compiled.jit import (
     primitive,
 )
 
+if TYPE_CHECKING:
+    from riskcore.core.compiled.compiler import Code
+
 Scalar = Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+LOOP = "float64**, int64*, int64*, int64*"
+"""The signature of a ufunc's loop: arguments and results, sizes, steps, data."""
 
 _FLOAT64 = np.dtype(np.float64).num
 # Position of PyUFunc_FromFuncAndData in NumPy's ufunc C API, part of its stable ABI.
@@ -105,7 +112,18 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
 
 def code_of_loop(identity: str, source: UfuncSource) -> Native:
     """Return the entry point that is a ufunc's loop."""
-    return Native(source.loop, "float64**, int64*, int64*, int64*", identity)
+    return Native(source.loop, LOOP, identity)
+
+
+def code_on_arrays(identity: str) -> Code:
+    """Return LLVM's code that runs a ufunc's loop on contiguous arrays."""
+    from riskcore.core.compiled.compiler import Code
+    from riskcore.core.compiled.on_arrays import on_arrays
+
+    source = offered()[identity]
+    count = len(signature(source.scalar).parameters) + source.outputs
+    symbol = shipped.symbol_of(f"{identity}.arrays")
+    return Code(symbol, on_arrays(symbol, shipped.symbol_of(identity), count), ())
 
 
 def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
