@@ -7,8 +7,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # The folders that riskcore.core.compile_ahead makes, and the oldest systems that NumPy
-# and Numba have wheels for. The code itself asks for none: it calls fma,
-# feclearexcept and mem*.
+# has wheels for. The code itself asks for none: it calls fma, feclearexcept and mem*.
 TAGS = {
     "linux-x86_64": "manylinux_2_17_x86_64",
     "linux-arm64": "manylinux_2_17_aarch64",
@@ -27,11 +26,11 @@ class Objects(BuildHookInterface):  # type: ignore[type-arg]
         if not given or self.target_name != "wheel" or version == "editable":
             return
         folder = Path(self.root, given)
-        if folder.name not in TAGS or not any(folder.glob("*.objects")):
+        if folder.name not in TAGS or not any(folder.glob("*")):
             raise FileNotFoundError(
                 f"RISKCORE_OBJECTS={given!r}: need a folder named as one of "
                 f"{', '.join(TAGS)}, made by python -m riskcore.core.compile_ahead"
             )
         build_data["tag"] = f"py3-none-{TAGS[folder.name]}"
         build_data["pure_python"] = False
-        build_data["force_include"][str(folder)] = "riskcore/core/compiled/objects"
+        build_data["force_include"][str(folder)] = "riskcore/core/compiled/libraries"

@@ -27,9 +27,13 @@ from riskcore.core.compiled.jit import Native
 if TYPE_CHECKING:
     from riskcore.core.compiled.compiler import Code
 
-PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-x86_64", "macos-arm64") + (
-    "windows-x86_64",
-)
+TRIPLES = {
+    "linux-x86_64": "x86_64-unknown-linux-gnu",
+    "linux-arm64": "aarch64-unknown-linux-gnu",
+    "macos-x86_64": "x86_64-apple-macosx10.12.0",
+    "macos-arm64": "arm64-apple-macosx11.0.0",
+    "windows-x86_64": "x86_64-pc-windows-msvc",
+}
 
 
 def entries() -> dict[str, Native]:
@@ -61,7 +65,7 @@ def compile_for(
     processor: str, platforms: Iterable[str], folder: Path, names: Iterable[str] = ()
 ) -> None:
     """Write the libraries of one kind of processor; works once in a process."""
-    from riskcore.core.compiled.linker import TRIPLES, LibraryMaker
+    from riskcore.core.compiled.linker import LibraryMaker
 
     machines = jit.machines_for(processor, {each: TRIPLES[each] for each in platforms})
     makers = [LibraryMaker(each, processor, machines[each]) for each in machines]
@@ -92,14 +96,13 @@ def check(folder: Path) -> int:
     wanted = {
         name: jit.sources_digest(entry.modules) for name, entry in entries().items()
     }
-    platforms = [each for each in PLATFORMS if (folder / each).is_dir()]
+    platforms = [each for each in TRIPLES if (folder / each).is_dir()]
     current = bool(platforms)
     for platform in platforms:
         system, _, kind = platform.partition("-")
         for processor in shipped.PROCESSORS[kind]:
             path = folder / platform / f"{processor}{shipped.SUFFIXES[system]}"
-            index = path.read_bytes() if path.is_file() else b""
-            if not wanted.items() <= shipped.sources_in(index, processor).items():
+            if not wanted.items() <= shipped.sources_of(path, processor).items():
                 print(f"{path}: missing or stale: run nox -s objects")
                 current = False
     return 0 if current else 1
@@ -109,7 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the libraries of all platforms, or of those given."""
     parser = argparse.ArgumentParser(prog="python -m riskcore.core.compile_ahead")
     parser.add_argument("folder", type=Path, help="parent of the platforms' folders")
-    parser.add_argument("--platforms", nargs="+", choices=PLATFORMS, metavar="P")
+    parser.add_argument("--platforms", nargs="+", choices=TRIPLES, metavar="P")
     parser.add_argument("--processors", nargs="+", metavar="P")
     parser.add_argument("--entries", nargs="+", default=[], metavar="NAME")
     parser.add_argument(
@@ -118,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.check:
         return check(chosen.folder)
-    jobs = list(_jobs(chosen.platforms or PLATFORMS, chosen.processors))
+    jobs = list(_jobs(chosen.platforms or TRIPLES, chosen.processors))
     if len(jobs) == 1:
         compile_for(*jobs[0], chosen.folder, chosen.entries)
         return 0

@@ -151,7 +151,7 @@ def shared_kernel(symbol: str) -> Shared:
 def _callable(how: str, *what: Any) -> None:
     with _registering:
         _calls.append((how, what))
-        if "numba" in sys.modules:
+        if sys.modules.get("numba"):  # not None, as where it is forbidden
             _register()
 
 
@@ -455,7 +455,9 @@ def machine_code(code: Code, machine: Any) -> bytes:
     then an object file.
     """
     symbols = " ".join([code.symbol, *code.shared])
-    return symbols.encode() + b"\n" + bytes(machine.emit_object(module_for(code, machine)))
+    return (
+        symbols.encode() + b"\n" + bytes(machine.emit_object(module_for(code, machine)))
+    )
 
 
 def module_for(code: Code, machine: Any) -> Any:

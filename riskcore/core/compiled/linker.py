@@ -20,14 +20,6 @@ import llvmlite.binding as llvm
 
 from riskcore.core.compiled import shipped
 
-TRIPLES = {
-    "linux-x86_64": "x86_64-unknown-linux-gnu",
-    "linux-arm64": "aarch64-unknown-linux-gnu",
-    "macos-x86_64": "x86_64-apple-macosx10.12.0",
-    "macos-arm64": "arm64-apple-macosx11.0.0",
-    "windows-x86_64": "x86_64-pc-windows-msvc",
-}
-
 # What the code may call, by the library that has it.
 _IN_MEMORY = ("memcpy", "memmove", "memset")
 _OF_NUMBERS = ("feclearexcept", "fma")
@@ -115,6 +107,9 @@ class LibraryMaker:
         return f'@riskcore_index = {export}constant {kind} c"{text}"'
 
 
+_ARM = {"arm64": "aarch64"}  # LLVM's name on Linux
+
+
 def link(code: bytes, platform: str, path: Path) -> None:
     """Link an object file to a library."""
     system, _, kind = platform.partition("-")
@@ -129,7 +124,9 @@ def _link_elf(kind: str, place: Path) -> list[str]:
     linker, general = _linker("gnu", kind), ["-shared", "-s", "-z", "noexecstack"]
     stand_ins = []
     for name, symbols in SYSTEM["linux"].items():
-        Path(place, f"{name}.o").write_bytes(_object(symbols, TRIPLES[f"linux-{kind}"]))
+        Path(place, f"{name}.o").write_bytes(
+            _stand_in(symbols, f"{_ARM.get(kind, kind)}-linux")
+        )
         made = [*linker, *general, "-soname", name, "-o", name, f"{name}.o"]
         subprocess.run(made, check=True, cwd=place)
         stand_ins.append(name)
@@ -137,7 +134,7 @@ def _link_elf(kind: str, place: Path) -> list[str]:
     return [*linker, *general, *options, *stand_ins, "-o", "linked"]
 
 
-def _object(symbols: Iterable[str], triple: str) -> bytes:
+def _stand_in(symbols: Iterable[str], triple: str) -> bytes:
     """Return an object file that defines functions, which do nothing."""
     machine = llvm.Target.from_triple(triple).create_target_machine(reloc="pic")
     texts = [f"define void @{each}() {{\n  ret void\n}}" for each in symbols]
@@ -147,7 +144,6 @@ def _object(symbols: Iterable[str], triple: str) -> bytes:
 
 
 def _link_macho(kind: str, place: Path) -> list[str]:
-    kind = {"x86_64": "x86_64", "arm64": "arm64"}[kind]
     oldest = {"x86_64": "10.12", "arm64": "11.0"}[kind]
     stand_ins = []
     for i, (name, symbols) in enumerate(SYSTEM["macos"].items()):
@@ -168,7 +164,7 @@ def _link_coff(kind: str, place: Path) -> list[str]:
     general = [*_linker("link", kind), *options]
     stand_ins = []
     for name, symbols in SYSTEM["windows"].items():
-        Path(place, f"{name}.o").write_bytes(_object(symbols, TRIPLES["windows-x86_64"]))
+        Path(place, f"{name}.o").write_bytes(_stand_in(symbols, "x86_64-windows-msvc"))
         exports = [f"/export:{each}" for each in symbols]
         made = [*general, *exports, f"/implib:{name}.lib", f"/out:{name}", f"{name}.o"]
         subprocess.run(made, check=True, cwd=place)

@@ -50,7 +50,7 @@ _BITS = {
 # AVX, and with AVX-512 three more.
 _AVX_KEPT, _AVX512_KEPT = 0x06, 0xE6
 
-FIRST_LINE = "riskcore machine code 2, {processor}"
+_FIRST_LINE = "riskcore machine code 2, {processor}"
 
 _log = logging.getLogger("riskcore")
 
@@ -100,7 +100,7 @@ def has(name: str) -> bool:
 
 def library() -> Library | None:
     """Return the best library that this machine runs, unless the user refuses any."""
-    return None if refused() else _best(os.environ.get("RISKCORE_CPU"))
+    return None if refused() else _best(os.environ.get("RISKCORE_CPU") or None)
 
 
 @cache
@@ -127,7 +127,7 @@ def load(path: Path, processor: str) -> Library | None:
         _log.debug("%s cannot be loaded: %s", path, error)
         return None
     index = ctypes.string_at(ctypes.addressof(text))
-    sources = sources_in(index, processor)
+    sources = _sources_in(index, processor)
     if not sources:
         _log.debug("%s is for another processor, or of another version", path)
         return None
@@ -137,13 +137,17 @@ def load(path: Path, processor: str) -> Library | None:
 def index_of(sources: dict[str, str], processor: str) -> bytes:
     """Return the index of a library: a line for each entry point, and a last one."""
     lines = [f"{name} {sources[name]}" for name in sorted(sources)]
-    first = FIRST_LINE.format(processor=processor)
+    first = _FIRST_LINE.format(processor=processor)
     return "\n".join([first, *lines, ""]).encode() + b"\0"
 
 
-def sources_in(index: bytes, processor: str) -> dict[str, str]:
-    """Return what an index says, also of a library not loaded; {} of a strange one."""
-    first = FIRST_LINE.format(processor=processor).encode() + b"\n"
+def sources_of(path: Path, processor: str) -> dict[str, str]:
+    """Return what the index of any platform's library says; {} of a strange one."""
+    return _sources_in(path.read_bytes(), processor) if path.is_file() else {}
+
+
+def _sources_in(index: bytes, processor: str) -> dict[str, str]:
+    first = _FIRST_LINE.format(processor=processor).encode() + b"\n"
     _, found, rest = index.partition(first)
     if not found:
         return {}

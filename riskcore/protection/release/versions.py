@@ -7,8 +7,8 @@ from importlib.metadata import version
 
 from riskcore.common.version import __version__
 
-# The libraries that may change a bit of the result.
-_LIBRARIES = ("numpy", "numba", "narwhals")
+# The libraries that compute. The compiler is none: its results are the same bits.
+_LIBRARIES = ("numpy", "narwhals")
 
 
 def versions() -> dict[str, str]:
