@@ -455,9 +455,8 @@ def machine_code(code: Code, machine: Any) -> bytes:
     then an object file.
     """
     symbols = " ".join([code.symbol, *code.shared])
-    return (
-        symbols.encode() + b"\n" + bytes(machine.emit_object(module_for(code, machine)))
-    )
+    content = bytes(machine.emit_object(module_for(code, machine)))
+    return symbols.encode() + b"\n" + content
 
 
 def module_for(code: Code, machine: Any) -> Any:

@@ -23,7 +23,7 @@ from riskcore.core.compiled import shipped
 # What the code may call, by the library that has it.
 _IN_MEMORY = ("memcpy", "memmove", "memset")
 _OF_NUMBERS = ("feclearexcept", "fma")
-SYSTEM = {
+SYSTEM: dict[str, dict[str, tuple[str, ...]]] = {
     "linux": {"libc.so.6": _IN_MEMORY, "libm.so.6": _OF_NUMBERS},
     "macos": {"/usr/lib/libSystem.B.dylib": _IN_MEMORY + _OF_NUMBERS},
     "windows": {"ucrtbase.dll": _IN_MEMORY + _OF_NUMBERS, "ntdll.dll": ("__chkstk",)},
@@ -62,13 +62,13 @@ class LibraryMaker:
         self.platform, self.processor, self.machine = platform, processor, machine
         self.system, _, self.kind = platform.partition("-")
         self.sources: dict[str, str] = {}
-        self.module = self._parsed("")
+        self.module = _parsed("", machine)
         if self.kind == "x86_64":
             llvm.initialize_native_asmparser()
-            self.module.link_in(self._parsed(_ASK))
+            self.module.link_in(_parsed(_ASK, machine))
             self._export("riskcore_cpuid", "riskcore_registers")
         if self.system == "windows":
-            self.module.link_in(self._parsed(_MARK))
+            self.module.link_in(_parsed(_MARK, machine))
 
     def add(self, name: str, sources: str | None, module: Any) -> None:
         """Add the module of an entry point; of a shared kernel without ``sources``."""
@@ -81,19 +81,18 @@ class LibraryMaker:
 
     def write(self, folder: Path) -> Path:
         """Link the library, and return its path."""
-        self.module.link_in(self._parsed(self._index()))
+        self.module.link_in(_parsed(self._index(), self.machine))
         self.module.verify()
         suffix = shipped.SUFFIXES[self.system]
         path = folder / self.platform / f"{self.processor}{suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        link(bytes(self.machine.emit_object(self.module)), self.platform, path)
+        with tempfile.TemporaryDirectory() as place:
+            code = bytes(self.machine.emit_object(self.module))
+            Path(place, "code.o").write_bytes(code)
+            command = _LINK[self.system](self.kind, self.machine, Path(place))
+            subprocess.run([*command, "code.o"], check=True, cwd=place)
+            shutil.move(Path(place, "linked"), path)
         return path
-
-    def _parsed(self, assembly: str) -> Any:
-        module = llvm.parse_assembly(assembly)
-        module.triple = self.machine.triple
-        module.data_layout = str(self.machine.target_data)
-        return module
 
     def _export(self, *symbols: str) -> None:
         for symbol in symbols if self.system == "windows" else ():
@@ -107,26 +106,18 @@ class LibraryMaker:
         return f'@riskcore_index = {export}constant {kind} c"{text}"'
 
 
-_ARM = {"arm64": "aarch64"}  # LLVM's name on Linux
+def _parsed(assembly: str, machine: Any) -> Any:
+    """Return a module for a machine."""
+    module = llvm.parse_assembly(assembly)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    return module
 
 
-def link(code: bytes, platform: str, path: Path) -> None:
-    """Link an object file to a library."""
-    system, _, kind = platform.partition("-")
-    with tempfile.TemporaryDirectory() as place:
-        Path(place, "code.o").write_bytes(code)
-        command = _LINK[system](kind, Path(place))
-        subprocess.run([*command, "code.o"], check=True, cwd=place)
-        shutil.move(Path(place, "linked"), path)
-
-
-def _link_elf(kind: str, place: Path) -> list[str]:
+def _link_elf(kind: str, machine: Any, place: Path) -> list[str]:
     linker, general = _linker("gnu", kind), ["-shared", "-s", "-z", "noexecstack"]
     stand_ins = []
     for name, symbols in SYSTEM["linux"].items():
-        Path(place, f"{name}.o").write_bytes(
-            _stand_in(symbols, f"{_ARM.get(kind, kind)}-linux")
-        )
+        Path(place, f"{name}.o").write_bytes(_stand_in(symbols, machine))
         made = [*linker, *general, "-soname", name, "-o", name, f"{name}.o"]
         subprocess.run(made, check=True, cwd=place)
         stand_ins.append(name)
@@ -134,16 +125,13 @@ def _link_elf(kind: str, place: Path) -> list[str]:
     return [*linker, *general, *options, *stand_ins, "-o", "linked"]
 
 
-def _stand_in(symbols: Iterable[str], triple: str) -> bytes:
+def _stand_in(symbols: Iterable[str], machine: Any) -> bytes:
     """Return an object file that defines functions, which do nothing."""
-    machine = llvm.Target.from_triple(triple).create_target_machine(reloc="pic")
     texts = [f"define void @{each}() {{\n  ret void\n}}" for each in symbols]
-    module = llvm.parse_assembly("\n".join(texts))
-    module.triple, module.data_layout = triple, str(machine.target_data)
-    return bytes(machine.emit_object(module))
+    return bytes(machine.emit_object(_parsed("\n".join(texts), machine)))
 
 
-def _link_macho(kind: str, place: Path) -> list[str]:
+def _link_macho(kind: str, machine: Any, place: Path) -> list[str]:
     oldest = {"x86_64": "10.12", "arm64": "11.0"}[kind]
     stand_ins = []
     for i, (name, symbols) in enumerate(SYSTEM["macos"].items()):
@@ -159,12 +147,12 @@ def _link_macho(kind: str, place: Path) -> list[str]:
     return [*_linker("darwin", kind), *options, *stand_ins, "-o", "linked"]
 
 
-def _link_coff(kind: str, place: Path) -> list[str]:
+def _link_coff(kind: str, machine: Any, place: Path) -> list[str]:
     options = ["/dll", "/noentry", "/nodefaultlib", "/machine:x64", "/Brepro"]
     general = [*_linker("link", kind), *options]
     stand_ins = []
     for name, symbols in SYSTEM["windows"].items():
-        Path(place, f"{name}.o").write_bytes(_stand_in(symbols, "x86_64-windows-msvc"))
+        Path(place, f"{name}.o").write_bytes(_stand_in(symbols, machine))
         exports = [f"/export:{each}" for each in symbols]
         made = [*general, *exports, f"/implib:{name}.lib", f"/out:{name}", f"{name}.o"]
         subprocess.run(made, check=True, cwd=place)

@@ -6,10 +6,10 @@ from llvmlite import ir
 
 
 def on_arrays(name: str, loop: str | int, count: int) -> str:
-    """Return the assembly of a ``void (double *, ..., int64_t n)`` with ``count`` arrays.
+    """Return the assembly of a ``void (double *, ..., int64_t n)``.
 
-    They are the arguments and results of the ufunc; ``loop`` is the symbol or the
-    address of its loop.
+    The ``count`` pointers are the arguments and results of the ufunc; ``loop`` is the
+    symbol or the address of its loop.
     """
     word, array = ir.IntType(64), ir.DoubleType().as_pointer()
     words = word.as_pointer()

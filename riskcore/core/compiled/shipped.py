@@ -152,7 +152,7 @@ def _sources_in(index: bytes, processor: str) -> dict[str, str]:
     if not found:
         return {}
     lines = rest.partition(b"\0")[0].decode().splitlines()
-    return {name: digest for name, digest in map(str.split, lines)}
+    return dict(line.split() for line in lines)
 
 
 def features(code: Any) -> set[str]:
