@@ -93,9 +93,9 @@ def mutate(session):
 def objects(session):
     """Make the machine code that wheels bring, for all platforms; a quarter of an hour.
 
-    What stands after `--` is passed on: `-- --platforms linux-x86_64`.
+    It needs LLVM's linker, lld. What stands after `--` is passed on: `-- --platforms linux-x86_64`.
     """
-    install(session, "-e", ".[files]")
+    install(session, "-e", ".[jit,files]")
     run(session, "riskcore.core.compile_ahead", OBJECTS, *session.posargs)
 
 
@@ -104,9 +104,10 @@ def dist(session):
     """Build the distributions, install each by itself, and try it.
 
     Beside the wheel for all platforms there is one for each that `nox -s objects` made
-    machine code for; that of another platform is built, but not tried.
+    machine code for, which is tried without a compiler; that of another platform is
+    built, but not tried.
     """
-    install(session, "-e", ".[files]", "build>=1.2", "packaging")
+    install(session, "-e", ".[jit,files]", "build>=1.2", "packaging")
     folder = Path("dist").absolute()
     for old in folder.glob("riskcore-*"):
         old.unlink()
@@ -126,7 +127,9 @@ def dist(session):
         with tempfile.TemporaryDirectory() as place:
             python = Path(place, "env", "bin", "python")
             run(session, "venv", str(python.parents[1]))
-            pip = [python, "-m", "pip", "install", "-q", f"{built}[files]"]
+            light = built.suffix == ".whl" and not built.stem.endswith("-any")
+            extras = "files" if light else "jit,files"
+            pip = [python, "-m", "pip", "install", "-q", f"{built}[{extras}]"]
             for command in (pip, [sys.executable, ".ci/smoke", python]):
                 session.run(*map(str, command), external=True)
 
