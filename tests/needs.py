@@ -7,6 +7,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -32,6 +33,18 @@ compiler = pytest.mark.skipif(
 qemu = pytest.mark.skipif(
     not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-gcc"),
     reason="needs qemu-aarch64 and aarch64-linux-gnu-gcc, to run code for arm64",
+)
+linker = pytest.mark.skipif(
+    not sys.platform.startswith("linux")
+    or not (shutil.which("lld") or shutil.which("ld")),
+    reason="needs Linux and a linker, lld or ld",
+)
+lld = pytest.mark.skipif(
+    not shutil.which("lld"), reason="needs LLVM's linker lld, for all platforms"
+)
+wine = pytest.mark.skipif(
+    not shutil.which("wine64-stable") and not Path("/usr/lib/wine/wine64").exists(),
+    reason="needs Wine, to run code for Windows",
 )
 x86 = pytest.mark.skipif(
     platform.machine() not in {"x86_64", "AMD64"}, reason="needs a processor of x86-64"
@@ -71,7 +84,7 @@ def runnable(processors):
         pytest.param(
             name,
             marks=pytest.mark.skipif(
-                kind not in _KINDS.get(platform.machine(), "")
+                kind not in KINDS.get(platform.machine(), "")
                 or not all(features.get(each) for each in needed),
                 reason=f"needs a processor that runs code for {name}",
             ),
@@ -81,4 +94,4 @@ def runnable(processors):
     ]
 
 
-_KINDS = {"x86_64": "x86_64", "AMD64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+KINDS = {"x86_64": "x86_64", "AMD64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}

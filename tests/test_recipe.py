@@ -52,7 +52,9 @@ def test_the_version(recipe):
 
 def test_the_libraries(recipe):
     floor = PROJECT["project"]["requires-python"]
-    run = in_words_of_conda({*PROJECT["project"]["dependencies"], *extra("jit", "files")})
+    run = in_words_of_conda(
+        {*PROJECT["project"]["dependencies"], *extra("jit", "files")}
+    )
     assert set(recipe["requirements"]["run"]) == {f"python {floor}", *run}
     optional = in_words_of_conda(extra("plot", "completion", "labelled", "excel"))
     assert set(recipe["requirements"]["run_constraints"]) == optional

@@ -62,13 +62,13 @@ class LibraryMaker:
         self.platform, self.processor, self.machine = platform, processor, machine
         self.system, _, self.kind = platform.partition("-")
         self.sources: dict[str, str] = {}
-        self.module = _parsed("", machine)
+        self.module = parsed("", machine)
         if self.kind == "x86_64":
             llvm.initialize_native_asmparser()
-            self.module.link_in(_parsed(_ASK, machine))
+            self.module.link_in(parsed(_ASK, machine))
             self._export("riskcore_cpuid", "riskcore_registers")
         if self.system == "windows":
-            self.module.link_in(_parsed(_MARK, machine))
+            self.module.link_in(parsed(_MARK, machine))
 
     def add(self, name: str, sources: str | None, module: Any) -> None:
         """Add the module of an entry point; of a shared kernel without ``sources``."""
@@ -81,7 +81,7 @@ class LibraryMaker:
 
     def write(self, folder: Path) -> Path:
         """Link the library, and return its path."""
-        self.module.link_in(_parsed(self._index(), self.machine))
+        self.module.link_in(parsed(self._index(), self.machine))
         self.module.verify()
         suffix = shipped.SUFFIXES[self.system]
         path = folder / self.platform / f"{self.processor}{suffix}"
@@ -106,7 +106,7 @@ class LibraryMaker:
         return f'@riskcore_index = {export}constant {kind} c"{text}"'
 
 
-def _parsed(assembly: str, machine: Any) -> Any:
+def parsed(assembly: str, machine: Any) -> Any:
     """Return a module for a machine."""
     module = llvm.parse_assembly(assembly)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -128,7 +128,7 @@ def _link_elf(kind: str, machine: Any, place: Path) -> list[str]:
 def _stand_in(symbols: Iterable[str], machine: Any) -> bytes:
     """Return an object file that defines functions, which do nothing."""
     texts = [f"define void @{each}() {{\n  ret void\n}}" for each in symbols]
-    return bytes(machine.emit_object(_parsed("\n".join(texts), machine)))
+    return bytes(machine.emit_object(parsed("\n".join(texts), machine)))
 
 
 def _link_macho(kind: str, machine: Any, place: Path) -> list[str]:

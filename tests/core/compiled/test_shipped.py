@@ -1,176 +1,222 @@
-"""Machine code that came with the package: what fits is read, all else is not there."""
+"""Machine code that came with the package: what fits is used, all else is not there."""
 
+import ctypes
 import logging
+import platform
 
+import llvmlite.binding as llvm
 import pytest
 
-from riskcore.core.compiled import shipped
-from riskcore.core.compiled.shipped import Piece
+from riskcore.core.compiled import linker, shipped
+from tests import needs
 
-PLATFORM = "linux-x86_64"
-TRIPLE = shipped.TRIPLES[PLATFORM]
 LEVELS = ["x86-64-v4", "x86-64-v3", "x86-64-v2"]
 KNOWN = shipped.PROCESSORS["x86_64"]
-SOURCES, OTHERS = "5" * 64, "7" * 64
-PIECES = {
-    "riskcore.forms.one": Piece(SOURCES, b"one\n" + bytes(range(256)) * 9),
-    "riskcore.forms.two": Piece(SOURCES, b"two\n"),
-}
+HERE = needs.KINDS.get(platform.machine(), "")
+OLDEST = [*shipped.PROCESSORS.get(HERE, [""])][-1]
+ONE, TWO = "riskcore.forms.one", "riskcore.forms.two"
+SOURCES = {ONE: "5" * 64, TWO: "6" * 64}
+VALUES = {ONE: 1.5, TWO: 2.5}
+
+pytestmark = needs.linker
 
 
-def having(*features):
-    """Return features of a processor as LLVM reports them."""
-    every = {each for needed in KNOWN.values() for each in needed}
-    return {each: each in features for each in sorted(every)} | {"sse2": True}
+def write(folder, processor=OLDEST, sources=SOURCES, shift=0.0):
+    """Link a library of functions that return a number; return its path."""
+    triple = llvm.get_process_triple()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(triple)
+    machine = target.create_target_machine(reloc="pic", codemodel="small")
+    maker = linker.LibraryMaker(f"linux-{HERE}", processor, machine)
+    for name, digest in sources.items():
+        symbol = shipped.symbol_of(name)
+        value = VALUES[name] + shift
+        text = f"define double @{symbol}() {{\n ret double {value}\n}}"
+        maker.add(name, digest, linker.parsed(text, machine))
+    path = maker.write(folder)
+    return path.rename(folder / path.name)
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Return the folder of the package's machine code, with nothing remembered."""
-    folder = tmp_path / "objects"
-    monkeypatch.setattr(shipped, "FOLDER", folder)
-    shipped.index.cache_clear()
-    yield folder
-    shipped.index.cache_clear()
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    monkeypatch.delenv("RISKCORE_CPU", raising=False)
+    shipped._best.cache_clear()
+    yield tmp_path
+    shipped._best.cache_clear()
 
 
-def read(name="riskcore.forms.one", sources=SOURCES, triple=TRIPLE, processor="v"):
-    return shipped.read(name, sources, triple, processor, having(*KNOWN["x86-64-v3"]))
+def value(name=ONE, sources=None):
+    """Return what the shipped code of a name returns, or None."""
+    address = shipped.address(name, lambda: sources or SOURCES[name])
+    return None if address is None else ctypes.CFUNCTYPE(ctypes.c_double)(address)()
 
 
-def test_what_is_written_is_read(folder):
-    path = shipped.write(folder, PLATFORM, "x86-64-v3", PIECES)
-    assert path == folder / "x86-64-v3.objects"
-    for name, piece in PIECES.items():
-        assert read(name) == piece.content
-    assert read("riskcore.forms.three") is None
+def test_what_is_linked_is_called(folder):
+    write(folder)
+    assert {name: value(name) for name in VALUES} == VALUES
+    assert value("riskcore.forms.three", "5" * 64) is None
 
 
-def test_the_file_does_not_depend_on_the_order_of_pieces(folder, tmp_path):
-    turned = dict(reversed(PIECES.items()))
+def test_the_library_does_not_depend_on_the_order_of_names(tmp_path):
+    turned = dict(reversed(SOURCES.items()))
     paths = [
-        shipped.write(tmp_path / str(i), PLATFORM, "x86-64-v3", pieces)
-        for i, pieces in enumerate((PIECES, turned))
+        write(tmp_path / str(i), sources=s) for i, s in enumerate((SOURCES, turned))
     ]
-    assert paths[0].read_bytes() == paths[1].read_bytes()
+    indexes = [shipped.sources_of(path, OLDEST) for path in paths]
+    assert indexes[0] == indexes[1] == SOURCES
 
 
-def test_without_files_there_is_nothing(folder):
-    assert read() is None
+def test_without_a_library_there_is_nothing(folder):
+    assert value() is None
+    assert not shipped.has(ONE)
 
 
-def test_code_of_other_sources_is_not_read(folder, caplog):
-    shipped.write(folder, PLATFORM, "x86-64-v3", PIECES)
+def test_code_of_other_sources_is_not_used(folder, caplog):
+    write(folder)
     with caplog.at_level(logging.DEBUG, "riskcore"):
-        assert read(sources=OTHERS) is None
+        assert value(sources="7" * 64) is None
     assert "of other sources" in caplog.text
     assert {each.levelno for each in caplog.records} == {logging.DEBUG}
+    assert shipped.has(ONE)  # without a look at the sources
 
 
-@pytest.mark.parametrize(
-    "triple", ["aarch64-unknown-linux-gnu", "x86_64-apple-darwin", "i686-pc-linux-gnu"]
-)
-def test_code_for_another_platform_is_not_read(folder, triple):
-    shipped.write(folder, PLATFORM, "x86-64-v3", PIECES)
-    (folder / "x86-64-v3.objects").rename(folder / "generic.objects")
-    shipped.write(folder, PLATFORM, "x86-64-v3", PIECES)
-    assert read(triple=triple) is None
-
-
-def test_a_file_under_the_name_of_another_processor_is_not_read(folder):
-    path = shipped.write(folder, PLATFORM, "x86-64-v4", PIECES)
-    path.rename(folder / "x86-64-v3.objects")
-    assert read() is None
+def test_a_library_under_the_name_of_another_processor_is_not_used(folder):
+    path = write(folder, processor="another")
+    path.rename(folder / f"{OLDEST}.so")
+    assert value() is None
 
 
 def damages():
     return {
         "empty": lambda whole: b"",
-        "no line": lambda whole: b"\xff" * 100,
-        "another version": lambda whole: whole.replace(b"code 1,", b"code 2,"),
-        "half of the index": lambda whole: whole[:100],
-        "a number that is none": lambda whole: whole.replace(b"\nriskcore", b"\nx "),
-        "cut": lambda whole: whole[:-1],
-        "longer": lambda whole: whole + b"x",
-        "other bytes": lambda whole: whole[:-30] + bytes(30),
+        "text": lambda whole: b"no library\n" * 100,
+        "a header": lambda whole: whole[:64],
+        "another version": lambda whole: whole.replace(b"code 2,", b"code 3,"),
+        "no index": lambda whole: whole.replace(b"riskcore_index", b"riskcore_indes"),
+        "another machine": lambda whole: whole[:18] + b"\x00\x01" + whole[20:],
     }
 
 
 @pytest.mark.parametrize("damage", damages())
-def test_damage_is_as_if_nothing_were_there(folder, damage):
-    path = shipped.write(folder, PLATFORM, "x86-64-v3", PIECES)
-    path.write_bytes(damages()[damage](path.read_bytes()))
-    assert [read(name) for name in PIECES] != [each.content for each in PIECES.values()]
-    for name, piece in PIECES.items():
-        assert read(name) in (None, piece.content)
-
-
-def test_every_flipped_byte_is_noticed(folder):
-    path = shipped.write(folder, PLATFORM, "x86-64-v3", PIECES)
+def test_a_strange_library_is_as_if_nothing_were_there(folder, damage):
+    path = write(folder)
     whole = path.read_bytes()
-    for i in range(len(whole)):
-        path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-        shipped.index.cache_clear()
-        for name, piece in PIECES.items():
-            assert read(name) in (None, piece.content), i
+    assert damages()[damage](whole) != whole
+    path.write_bytes(damages()[damage](whole))
+    assert value() is None
 
 
-def test_a_file_that_cannot_be_read(folder):
-    (folder / "x86-64-v3.objects").mkdir(parents=True)
-    assert read() is None
+def test_a_folder_is_no_library(folder):
+    (folder / f"{OLDEST}.so").mkdir()
+    assert value() is None
 
 
-def test_the_best_code_that_runs_is_read(folder):
-    for level in LEVELS:
-        piece = Piece(SOURCES, level.encode())
-        shipped.write(folder, PLATFORM, level, {"riskcore.forms.one": piece})
-    assert read() == b"x86-64-v3"
-    assert read(processor="x86-64-v2") == b"x86-64-v2"
-    shipped.write(
-        folder, PLATFORM, "x86-64-v3", {"other": PIECES["riskcore.forms.two"]}
-    )
-    shipped.index.cache_clear()
-    assert read() == b"x86-64-v2"
+def test_the_index_of_a_library_for_another_platform_can_be_read(tmp_path):
+    index = shipped.index_of(SOURCES, "generic")
+    path = tmp_path / "generic.dylib"
+    path.write_bytes(b"\xfe" * 99 + index + b"\xfe" * 99)
+    assert shipped.sources_of(path, "generic") == SOURCES
+    assert shipped.sources_of(path, "x86-64-v2") == {}
+    assert shipped.sources_of(tmp_path / "none.dylib", "generic") == {}
 
 
 # --- what runs where ------------------------------------------------------------------
 
 
+class Processor:
+    """A library's code that says what it is told of a processor."""
+
+    def __init__(self, features, kept=0xE7, highest=0x7):
+        self.features, self.kept, self.highest = features, kept, highest
+
+    def riskcore_cpuid(self, leaf, register):
+        """Return a register after CPUID, as processors do."""
+        if register == 0:
+            return self.highest | (leaf & 0x80000000)
+        bits = shipped._BITS[leaf, register]
+        return sum(1 << bit for name, bit in bits.items() if name in self.features)
+
+    def riskcore_registers(self):
+        """Return the registers that the system keeps, XCR0."""
+        assert "xsave" in self.features  # without it the instruction is illegal
+        return self.kept
+
+
+def code(features, *rest):
+    processor = Processor(features, *rest)
+    result = type("Code", (), {})()
+    result.riskcore_cpuid = lambda *args: processor.riskcore_cpuid(*args)
+    result.riskcore_registers = lambda: processor.riskcore_registers()
+    return result
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_features_are_found(level):
+    assert shipped.features(code(KNOWN[level])) == KNOWN[level]
+
+
+def test_every_feature_has_a_place():
+    places = [name for bits in shipped._BITS.values() for name in bits]
+    assert sorted(places) == sorted(KNOWN["x86-64-v4"])
+
+
 @pytest.mark.parametrize(
-    ("triple", "platform"),
-    [
-        ("x86_64-unknown-linux-gnu", "linux-x86_64"),
-        ("x86_64-unknown-linux-musl", "linux-x86_64"),
-        ("x86_64-pc-linux-gnu", "linux-x86_64"),
-        ("aarch64-unknown-linux-gnu", "linux-arm64"),
-        ("arm64-apple-darwin23.1.0", "macos-arm64"),
-        ("x86_64-apple-darwin20.6.0", "macos-x86_64"),
-        ("x86_64-pc-windows-msvc", "windows-x86_64"),
-        ("aarch64-pc-windows-msvc", None),
-        ("i686-unknown-linux-gnu", None),
-        ("x86_64-unknown-linux-gnux32", None),
-        ("x86_64-unknown-freebsd14", None),
-        ("riscv64-unknown-linux-gnu", None),
-        ("", None),
-    ],
+    ("kept", "level"),
+    [(0xE7, 0), (0xA7, 1), (0x07, 1), (0x03, 2), (0x00, 2)],
 )
-def test_platforms(triple, platform):
-    assert shipped.platform_of(triple) == platform
+def test_registers_that_the_system_does_not_keep_are_not_used(kept, level):
+    # A system without AVX-512, or without AVX, on a processor that has both.
+    found = shipped.features(code(KNOWN["x86-64-v4"], kept))
+    assert [name for name in LEVELS if KNOWN[name] <= found] == LEVELS[level:]
 
 
-@pytest.mark.parametrize("kind", range(4))
-def test_levels_of_x86(kind):
-    # Each level has what the ones below it need.
-    levels = LEVELS[kind:]
-    features = having(*(KNOWN[levels[0]] if levels else ()))
-    assert shipped.fitting(PLATFORM, "znver4", features) == levels
+def test_a_system_that_keeps_no_registers_is_not_asked():
+    found = shipped.features(code(KNOWN["x86-64-v4"] - {"xsave"}))
+    assert found == KNOWN["x86-64-v2"]
+
+
+def test_a_processor_without_a_leaf_is_not_asked_for_it():
+    assert not shipped.features(code(KNOWN["x86-64-v4"], 0xE7, 0x1)) & {"avx2", "bmi"}
+
+
+def test_code_for_any_processor_asks_nothing():
+    assert shipped.features(object()) == set()
+
+
+@needs.x86
+def test_features_are_those_that_llvm_finds(folder):
+    path = write(folder)
+    found = shipped.features(ctypes.CDLL(str(path)))
+    theirs = llvm.get_host_cpu_features()
+    assert found == {name for name in KNOWN["x86-64-v4"] if theirs.get(name)}
+
+
+@needs.x86
+def test_the_best_code_that_runs_is_used(folder, monkeypatch):
+    for i, level in enumerate(LEVELS):
+        write(folder, processor=level, shift=float(i))
+    having = KNOWN["x86-64-v3"]
+    monkeypatch.setattr(shipped, "features", lambda code: having)
+    assert value() == VALUES[ONE] + 1
+    (folder / "x86-64-v3.so").unlink()
+    shipped._best.cache_clear()
+    assert value() == VALUES[ONE] + 2
+    having = set()
+    shipped._best.cache_clear()
+    assert value() is None
+    monkeypatch.setenv("RISKCORE_CPU", "x86-64-v2")  # is believed
+    assert value() == VALUES[ONE] + 2
+    monkeypatch.setenv("RISKCORE_CPU", "znver4")
+    assert value() is None
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_one_feature_less_is_a_level_less(level):
     for lost in KNOWN[level]:
-        features = having(*(KNOWN[level] - {lost}))
-        assert level not in shipped.fitting(PLATFORM, "skylake", features)
+        assert not KNOWN[level] <= shipped.features(code(KNOWN[level] - {lost}))
 
 
 def test_the_levels_are_those_of_the_psabi():
@@ -179,22 +225,15 @@ def test_the_levels_are_those_of_the_psabi():
     assert KNOWN["x86-64-v2"] < KNOWN["x86-64-v3"] < KNOWN["x86-64-v4"]
 
 
-def test_any_arm_processor_runs_what_is_for_arm():
-    assert shipped.fitting("linux-arm64", "neoverse-n1", {"neon": True}) == ["generic"]
-
-
-def test_a_processor_of_which_nothing_is_known_runs_nothing():
-    assert shipped.fitting(PLATFORM, "znver9", {}) == []
-
-
 @pytest.mark.parametrize(
     "name", ["RISKCORE_COMPILE", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"]
 )
-def test_it_can_be_refused(monkeypatch, name):
+def test_it_can_be_refused(folder, monkeypatch, name):
+    write(folder)
     for each in ("RISKCORE_COMPILE", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
         monkeypatch.delenv(each, raising=False)
-    assert not shipped.refused()
     monkeypatch.setenv(name, "")
-    assert not shipped.refused()
+    assert value() == VALUES[ONE]
     monkeypatch.setenv(name, "1")
-    assert shipped.refused()
+    assert value() is None
+    assert not shipped.has(ONE)
