@@ -342,8 +342,8 @@ def _no_code(where: str) -> ImportError:
 
 
 @cache
-def _host() -> tuple[str, str, dict[str, bool]]:
-    """Return the platform, the processor and its features, in LLVM's names.
+def _machine() -> tuple[Any, Any, str]:
+    """Return LLVM's target machine, execution engine and the processor's name.
 
     Tests set ``RISKCORE_CPU`` to check that other processors give the same bits. Then
     the features are those of the name, and not listed here.
@@ -352,19 +352,11 @@ def _host() -> tuple[str, str, dict[str, bool]]:
         raise _no_code("for sources that were edited")
     import llvmlite.binding as llvm
 
-    chosen = os.environ.get("RISKCORE_CPU")
-    features = {} if chosen else dict(llvm.get_host_cpu_features())
-    return llvm.get_process_triple(), chosen or llvm.get_host_cpu_name(), features
-
-
-@cache
-def _machine() -> tuple[Any, Any, str]:
-    """Return LLVM's target machine, execution engine and the processor's name."""
-    import llvmlite.binding as llvm
-
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    _, processor, known = _host()
+    chosen = os.environ.get("RISKCORE_CPU")
+    processor = chosen or llvm.get_host_cpu_name()
+    known = {} if chosen else dict(llvm.get_host_cpu_features())
     signs = {True: "+", False: "-"}
     features = ",".join(f"{signs[known[each]]}{each}" for each in sorted(known))
     target = llvm.Target.from_default_triple()
