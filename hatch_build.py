@@ -1,6 +1,12 @@
 """What wheels bring besides the source: machine code for their platform."""
 
 import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +21,67 @@ TAGS = {
     "macos-arm64": "macosx_11_0_arm64",
     "windows-x86_64": "win_amd64",
 }
+# Where the package looks for libraries, and the name of one for any processor.
+LIBRARIES = "riskcore/core/compiled/libraries"
+COMPILED = f"generic{'.dylib' if sys.platform == 'darwin' else '.so'}"
 
 
 class Objects(BuildHookInterface):  # type: ignore[type-arg]
-    """Put the folder that RISKCORE_OBJECTS names into a wheel of its platform."""
+    """Put machine code into a wheel.
+
+    RISKCORE_OBJECTS names the folder of a platform; "none" stands for no machine code.
+    Without it a C compiler, where there is one, makes the functions of bindings/c.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add to what is built; hatchling calls this."""
-        given = os.environ.get("RISKCORE_OBJECTS")
-        if not given or self.target_name != "wheel" or version == "editable":
+        if self.target_name != "wheel" or version == "editable":
             return
-        folder = Path(self.root, given)
-        if folder.name not in TAGS or not any(folder.glob("*")):
-            raise FileNotFoundError(
-                f"RISKCORE_OBJECTS={given!r}: need a folder named as one of "
-                f"{', '.join(TAGS)}, made by python -m riskcore.core.compile_ahead"
-            )
-        build_data["tag"] = f"py3-none-{TAGS[folder.name]}"
+        given = os.environ.get("RISKCORE_OBJECTS")
+        if given == "none":
+            return
+        if given:
+            folder = Path(self.root, given)
+            if folder.name not in TAGS or not any(folder.glob("*")):
+                raise FileNotFoundError(
+                    f"RISKCORE_OBJECTS={given!r}: need a folder named as one of "
+                    f"{', '.join(TAGS)}, made by python -m riskcore.core.compile_ahead"
+                )
+            build_data["tag"] = f"py3-none-{TAGS[folder.name]}"
+            build_data["force_include"][str(folder)] = LIBRARIES
+        else:
+            self.place = tempfile.mkdtemp()
+            library = compile_c(Path(self.root, "bindings", "c"), Path(self.place))
+            if library is None:
+                return
+            build_data["tag"] = f"py3-none-{this_platform()}"
+            build_data["force_include"][str(library)] = f"{LIBRARIES}/{COMPILED}"
         build_data["pure_python"] = False
-        build_data["force_include"][str(folder)] = "riskcore/core/compiled/libraries"
+
+    def finalize(self, version: str, build_data: dict[str, Any], path: str) -> None:
+        """Remove what is not needed any more; hatchling calls this."""
+        if hasattr(self, "place"):
+            shutil.rmtree(self.place)
+
+
+def compile_c(folder: Path, place: Path) -> Path | None:
+    """Compile the functions in C; return the library, or None if that fails."""
+    if sys.platform == "win32":  # not tried
+        return None
+    library = place / COMPILED
+    known = [shlex.split(sysconfig.get_config_var("CC") or "cc"), ["cc"], ["clang"]]
+    options = ["-O2", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden"]
+    for compiler in known:
+        command = [*compiler, *options, "-o", str(library), "entries.c", "-lm"]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return library
+    return None
+
+
+def this_platform() -> str:
+    """Return the tag of wheels for this system alone."""
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")

@@ -1,0 +1,127 @@
+"""Write the entry points in C that riskcore itself can load, from riskcore.c.
+
+    python bindings/write_entries.py            # bindings/c/entries.c
+    python bindings/write_entries.py --check    # only tell whether it is current
+
+An installation from the source compiles them with the C compiler that it finds
+(hatch_build.py). They have the names and the index of the libraries that
+riskcore.core.compile_ahead makes, with the digests of the sources as they are now: of
+sources that were edited later nothing is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from inspect import signature
+from pathlib import Path
+
+from bindings.write_c import NAMES
+from riskcore.core.compile_ahead import entries
+from riskcore.core.compiled import jit, shipped, ufunc_maker
+
+PATH = Path(__file__).parent / "c" / "entries.c"
+PROCESSOR = "generic"  # riskcore.c itself asks what the processor can
+
+HEAD = """\
+/* The entry points of riskcore.c that the Python package loads. BSD-3-Clause, see LICENSE.
+
+   Written by bindings/write_entries.py; never edit it. */
+
+#include "riskcore.c"
+
+#include <fenv.h>
+
+#if defined(_WIN32)
+#define ENTRY __declspec(dllexport)
+#elif defined(__GNUC__)
+#define ENTRY __attribute__((visibility("default")))
+#else
+#define ENTRY
+#endif
+
+/* NumPy's inner loop: arguments and results, sizes, steps. It would make warnings of flags. */
+#define LOOP(symbol, body) \\
+    ENTRY void symbol(double **args, int64_t *sizes, int64_t *steps, void *data) \\
+    { \\
+        const Mode mode = read_mode(); \\
+        (void)data; \\
+        if (!is_usual(mode)) \\
+            write_mode(usual(mode)); \\
+        body(args, sizes, steps); \\
+        if (!is_usual(mode)) \\
+            write_mode(mode); \\
+        feclearexcept(FE_ALL_EXCEPT); \\
+    }
+"""
+
+
+def names() -> Iterator[str]:
+    """Yield the identities of the ufuncs in riskcore.c."""
+    for module, known in NAMES.items():
+        yield from (f"{module.__name__}.{name}" for name in known)
+
+
+def functions(identity: str) -> Iterator[tuple[str, str]]:
+    """Yield the entry points of a ufunc with their definitions in C."""
+    name, symbol = identity.rpartition(".")[2], shipped.symbol_of(identity)
+    source = ufunc_maker.offered()[identity]
+    inputs = [*signature(source.scalar).parameters]
+    yield identity, f"LOOP({symbol}, {name}_arrays_in_mode)"
+    results = [f"out{k}" for k in range(source.outputs)]
+    given = [f"const double *{each}" for each in inputs]
+    given += [f"double *{each}" for each in results]
+    passed = ", ".join([*inputs, *results, "n"])
+    yield (
+        f"{identity}.arrays",
+        f"ENTRY void {symbol}_arrays({', '.join(given)}, int64_t n)\n"
+        f"{{\n    riskcore_{name}_array({passed});\n}}",
+    )
+    if source.outputs > 1:
+        return
+    given = ", ".join(f"double {each}" for each in inputs)
+    yield (
+        f"{identity}.scalar",
+        f"ENTRY double {symbol}_scalar({given})\n"
+        f"{{\n    return riskcore_{name}({', '.join(inputs)});\n}}",
+    )
+    if len(inputs) == 2:
+        yield (
+            f"{identity}.integrand",
+            f"ENTRY double {symbol}_integrand(int n, double *x)\n"
+            f"{{\n    (void)n;\n    return riskcore_{name}(x[1], x[0]);\n}}",
+        )
+
+
+def text() -> str:
+    """Return the file."""
+    known, sources, parts = entries(), {}, [HEAD]
+    for identity in names():
+        for name, definition in functions(identity):
+            entry = known[identity if name.endswith(".arrays") else name]
+            sources[name] = jit.sources_digest(entry.modules)
+            parts.append(definition + "\n")
+    index = shipped.index_of(sources, PROCESSOR).decode().rstrip("\0")
+    lines = "\n".join(f'    "{line}\\n"' for line in index.splitlines())
+    return "\n".join([*parts, f"ENTRY const char riskcore_index[] =\n{lines};\n"])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the file, or compare it with what would be written."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="only compare")
+    options = parser.parse_args(arguments)
+    new = text()
+    if PATH.exists() and PATH.read_text() == new:
+        return 0
+    if options.check:
+        print(f"{PATH} is not current: run nox -s c")
+        return 1
+    PATH.write_text(new)
+    print(f"{PATH}: {len(new.splitlines())} lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
