@@ -37,7 +37,10 @@ RUN = {"python", "pycon", "console", "sh"}
 # Directives of the site, programs in files, and input of other tools.
 NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r"}
 # Pages with programs that are tested elsewhere.
-ELSEWHERE = {"notes/embedding.md": "tests/core/test_embed.py"}
+ELSEWHERE = {
+    "notes/embedding.md": "tests/core/test_embed.py",
+    "notes/howto/other_languages.md": "tests/bindings/test_other_languages.py",
+}
 # Commands that not every machine has.
 NEEDED = {"cc": needs.compiler, "Rscript": needs.rscript}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

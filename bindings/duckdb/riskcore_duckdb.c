@@ -3,6 +3,7 @@
    A NULL argument gives NULL. Outside the domain the value is nan, which DuckDB sorts
    above all numbers: WHERE individual_risk(f, p) >= 0.01 selects such a row. */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "riskcore.h"

@@ -2,6 +2,8 @@
 
    A NULL argument gives NULL. Outside the domain the value is nan, which SQLite turns
    into NULL. An argument that is text or a blob is an error. */
+#include <stddef.h>
+
 #include <sqlite3ext.h>
 
 #include "riskcore.h"

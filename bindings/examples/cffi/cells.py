@@ -20,5 +20,4 @@ riskcore.riskcore_individual_risk_array(
     ffi.from_buffer("double[]", out),
     len(f),
 )
-for risk in out:
-    print(risk)
+print(*out, sep="\n")
