@@ -1,5 +1,6 @@
 """The commands of other_languages.md, and the same bits in every language."""
 
+import os
 import re
 import shutil
 import sqlite3
@@ -23,7 +24,7 @@ PAGE = ROOT / "notes" / "howto" / "other_languages.md"
 sys.path.append(str(ROOT))
 same_bits = import_module("bench.same_bits")
 
-pytestmark = needs.compiler
+pytestmark = [needs.compiler, needs.posix]
 
 
 class Commands(Folder):
@@ -50,12 +51,19 @@ def run(title):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """Return a folder with what the section on C compiles."""
-    folder = tmp_path_factory.mktemp("library")
-    (folder / "bindings").symlink_to(ROOT / "bindings")
-    with pytest.MonkeyPatch.context() as patch:
+    """Return a folder with what the section on C compiles, once for all workers."""
+    import fcntl
+
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    folder = folder / "library"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         patch.chdir(folder)
-        run("C")
+        if not Path("libriskcore.so").exists():
+            Path("bindings").symlink_to(ROOT / "bindings")
+            run("C")
     return folder
 
 
