@@ -208,8 +208,8 @@ def test_duckdb_arguments(database):
 
     risks = "individual_risk(2, 1), individual_risk(2.0, 1), individual_risk(NULL, 1)"
     assert database.execute(f"SELECT {risks}").fetchall() == [(0.5, 0.5, None)]
-    query = "SELECT isnan(individual_risk(-1, 1))"
-    assert database.execute(query).fetchall() == [(True,)]
+    outside = "isnan(individual_risk(-1, 1)), individual_risk(-1, 1) >= 0.01"
+    assert database.execute(f"SELECT {outside}").fetchall() == [(True, True)]
     with pytest.raises(duckdb.BinderException, match="individual_risk"):
         database.execute("SELECT individual_risk(2)")
     with pytest.raises(duckdb.IOException, match="unsigned"):
