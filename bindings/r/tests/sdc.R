@@ -104,6 +104,7 @@ stopifnot(
 removeClass("sdcMicroObj")
 if (requireNamespace("sdcMicro", quietly = TRUE)) {
   data("testdata2", package = "sdcMicro")
+  print <- getExportedValue("sdcMicro", "print")
   keys <- c("urbrur", "roof", "walls", "relat", "sex")
   for (alpha in c(1, 0.3)) {
     obj <- sdcMicro::createSdcObj(testdata2,
