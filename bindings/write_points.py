@@ -65,18 +65,15 @@ def text() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Write the points, or tell whether they are current."""
+def main() -> None:
+    """Write the points, or end with an error if they are not current."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    current = PATH.exists() and PATH.read_text() == text()
-    if not check:
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    if not parser.parse_args().check:
         PATH.write_text(text())
-    elif not current:
-        print(f"{PATH} is not current: python bindings/write_points.py")
-    return int(check and not current)
+    elif not PATH.exists() or PATH.read_text() != text():
+        sys.exit(f"{PATH} is not current: python bindings/write_points.py")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -37,6 +37,11 @@ x86 = pytest.mark.skipif(
     platform.machine() not in {"x86_64", "AMD64"}, reason="needs a processor of x86-64"
 )
 rscript = pytest.mark.skipif(not shutil.which("Rscript"), reason="needs R, Rscript")
+sdcmicro = pytest.mark.skipif(
+    not os.environ.get("RISKCORE_SDCMICRO") or not shutil.which("Rscript"),
+    reason="needs R with Rcpp and data.table, and in RISKCORE_SDCMICRO a copy of "
+    "sdcMicro's repository",
+)
 bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash")
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"
