@@ -22,6 +22,17 @@ stopifnot(
   individual_risk_from_frequencies(3, 3) == 1 / 3
 )
 
+# sdcMicro printed these risks for the cells of its example francdat, all of f = 1 and 2.
+sample <- c(2, 2, 1, 1, 1, 1)
+population <- c(110, 84.5, 17, 541, 8, 5)
+printed <- c(
+  0.017144261596285161, 0.022042326183256165, 0.17707583400351351,
+  0.011654480146012003, 0.29706307738283366, 0.40235947810852507
+)
+stopifnot(
+  abs(printed / individual_risk_from_frequencies(sample, population) - 1) < 1e-14
+)
+
 # Recycling, also over blocks of cells.
 long <- rep(f, 5000)
 stopifnot(
