@@ -103,6 +103,7 @@ SECTIONS = (
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
+    Section("bench_r", PAGE, "r", measured=True),
     *(
         Section("search", page, group + suffix)
         for group in GROUPS

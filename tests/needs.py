@@ -61,6 +61,11 @@ sqlite = pytest.mark.skipif(
     reason="needs the shell sqlite3 and the headers of SQLite",
 )
 java = pytest.mark.skipif(JAVA is None, reason="needs a JDK of Java 22 or later")
+sdcmicro = pytest.mark.skipif(
+    not os.environ.get("RISKCORE_SDCMICRO") or not shutil.which("Rscript"),
+    reason="needs R with Rcpp and data.table, and in RISKCORE_SDCMICRO a copy of "
+    "sdcMicro's repository",
+)
 bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash")
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"
