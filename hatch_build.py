@@ -1,6 +1,7 @@
 """What wheels bring besides the source: machine code for their platform."""
 
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -21,9 +22,8 @@ TAGS = {
     "macos-arm64": "macosx_11_0_arm64",
     "windows-x86_64": "win_amd64",
 }
-# Where the package looks for libraries, and the name of one for any processor.
+# Where the package looks for libraries.
 LIBRARIES = "riskcore/core/compiled/libraries"
-COMPILED = f"generic{'.dylib' if sys.platform == 'darwin' else '.so'}"
 
 
 class Objects(BuildHookInterface):  # type: ignore[type-arg]
@@ -55,7 +55,7 @@ class Objects(BuildHookInterface):  # type: ignore[type-arg]
             if library is None:
                 return
             build_data["tag"] = f"py3-none-{this_platform()}"
-            build_data["force_include"][str(library)] = f"{LIBRARIES}/{COMPILED}"
+            build_data["force_include"][str(library)] = f"{LIBRARIES}/{library.name}"
         build_data["pure_python"] = False
 
     def finalize(self, version: str, build_data: dict[str, Any], path: str) -> None:
@@ -68,17 +68,24 @@ def compile_c(folder: Path, place: Path) -> Path | None:
     """Compile the functions in C; return the library, or None if that fails."""
     if sys.platform == "win32":  # not tried
         return None
-    library = place / COMPILED
-    known = [shlex.split(sysconfig.get_config_var("CC") or "cc"), ["cc"], ["clang"]]
-    options = ["-O2", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden"]
-    for compiler in known:
-        command = [*compiler, *options, "-o", str(library), "entries.c", "-lm"]
+    x86 = platform.machine() in ("x86_64", "AMD64")
+    processor = "x86-64-v3" if x86 else "generic"
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    library = place / f"{processor}{suffix}"
+    general = ["-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
+    # What asks the processor must run on any: only the rest is for those with AVX2.
+    ask = [*general, "-c", "processor.c", "-o", str(place / "processor.o")]
+    own = [*general, f'-DPROCESSOR="{processor}"', *(["-march=haswell"] if x86 else [])]
+    own += ["-shared", "entries.c", str(place / "processor.o"), "-o", str(library)]
+    given = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    for compiler in (given, ["cc"], ["clang"]):
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-        except OSError:
+            for options in (ask, [*own, "-lm"]):
+                command = [*compiler, *options]
+                subprocess.run(command, cwd=folder, capture_output=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
             continue
-        if done.returncode == 0:
-            return library
+        return library
     return None
 
 

@@ -454,6 +454,7 @@ class Writer:
         self.values = translation.values
         self.lines: list[str] = []
         self.depth = 1
+        self.in_each = False  # inside a loop over cells
         self.before: list[str] | None = []  # what an expression needs first
         self.temporaries = 0
         self.declared: set[str] = set()
@@ -793,7 +794,10 @@ class Writer:
             self.depth -= 1
         else:
             self._range(name, it, statement, target.id in self.of_loops)
+        outside = self.in_each
+        self.in_each |= isinstance(target, ast.Name) and _is_each(statement)
         self._inside(statement.body, (*path, 0))
+        self.in_each = outside
         self.put("}")
 
     def _range(
@@ -816,6 +820,8 @@ class Writer:
         kind = "int64_t " if own else ""
         if _is_each(statement):
             self.put("RISKCORE_EACH")
+        elif all(self.of.constant(each) is not None for each in it.args):
+            self.put("RISKCORE_UNROLL")
         self.put(f"for ({kind}{name} = {start}; {name} {sign} {end}; {name}{by}) {{")
 
     def _unrolled(self, it: ast.expr) -> list[Any] | None:
@@ -983,6 +989,8 @@ class Writer:
             return self._primitive(called, arguments)
         kinds = tuple(self.of._kinds_of_arguments(arguments))
         translation = self.whole.translation(called, kinds)
+        if self.in_each:
+            self.whole.hot.append(translation)
         texts = self._arguments(arguments, translation)
         return Text(f"{translation.name}({', '.join(texts)})", translation.result)
 
@@ -1104,6 +1112,7 @@ class Whole:
         self.constants: dict[Any, Any] = {}
         self.constant_names: dict[Any, str] = {}
         self.given_names: dict[int, str] = {}
+        self.hot: list[Translation] = []  # called in loops over cells
 
     def translation(
         self, function: Callable[..., Any], kinds: tuple[Type, ...]
@@ -1139,13 +1148,7 @@ class Whole:
 
     def _keep_called(self, roots: list[Translation]) -> None:
         """Drop the translations for types that were only passing guesses."""
-        kept: set[int] = set()
-        left = list(roots)
-        while left:
-            each = left.pop()
-            if id(each) not in kept:
-                kept.add(id(each))
-                left += each.called.values()
+        kept = _reached(roots)
         self.translations = {
             key: each for key, each in self.translations.items() if id(each) in kept
         }
@@ -1230,6 +1233,8 @@ class Whole:
         """Return the lines of all constants and functions that the roots need."""
         self._keep_called(roots)
         self._collect()
+        texts = {id(each): self._function(each) for each in self.translations.values()}
+        hot = _reached([each for each in self.hot if _is_straight(each)])
         lines: list[str] = []
         written: set[str] = set()
         module = ""
@@ -1238,7 +1243,11 @@ class Whole:
                 module = each.module
                 path = f"{module.replace('.', '/')}.py"
                 lines += ["", f"/* --- {path} {'-' * (75 - len(path))} */"]
-            function = self._function(each)
+            function = texts[id(each)]
+            if id(each) not in hot:
+                function = [
+                    line.replace("RISKCORE_KERNEL", "RISKCORE_PLAIN") for line in function
+                ]
             constants = self._constants_in(function, written)
             lines += ["", *constants] if constants else []
             lines += ["", *function]
@@ -1281,6 +1290,26 @@ class Whole:
             ]
             lines.append(f"typedef struct {{ {' '.join(fields)} }} {self.tuples[kind]};")
         return lines
+
+
+def _reached(roots: list[Translation]) -> set[int]:
+    """Return the identities of translations and of all that they call."""
+    found: set[int] = set()
+    left = list(roots)
+    while left:
+        each = left.pop()
+        if id(each) not in found:
+            found.add(id(each))
+            left += each.called.values()
+    return found
+
+
+def _is_straight(translation: Translation) -> bool:
+    """Return whether a loop over cells that calls a kernel can use vectors."""
+    for each in ast.walk(ast.Module(translation.body, [])):
+        if isinstance(each, ast.If | ast.While):
+            return False
+    return all(map(_is_straight, translation.called.values()))
 
 
 def _is_nested(value: Any) -> bool:
@@ -1327,11 +1356,15 @@ PRELUDE = '''
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Every operation must be rounded once, as written: no fast-math, no registers of 80 bits, no
    products and sums joined to fused ones. */
-#ifdef __FAST_MATH__
-#error "riskcore: compile without -ffast-math"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \\
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "riskcore: compile without -ffast-math and its parts"
 #endif
 #if FLT_EVAL_METHOD != 0
 #error "riskcore: doubles must be evaluated as doubles; on 32-bit x86 use -msse2 -mfpmath=sse"
@@ -1340,18 +1373,25 @@ PRELUDE = '''
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno")
+#ifdef __OPTIMIZE__
+#pragma GCC optimize("O3") /* else loops over cells run cell by cell */
+#endif
+#pragma GCC diagnostic ignored "-Warray-bounds" /* of a loop that fills a block up */
 #elif defined(_MSC_VER)
 #pragma fp_contract(off)
 #endif
 
 #if defined(__GNUC__)
 #define RISKCORE_KERNEL static inline __attribute__((always_inline, unused))
+#define RISKCORE_PLAIN static inline __attribute__((unused))
 #define RISKCORE_SHARED static __attribute__((noinline, unused))
 #elif defined(_MSC_VER)
 #define RISKCORE_KERNEL static __forceinline
+#define RISKCORE_PLAIN static inline
 #define RISKCORE_SHARED static __declspec(noinline)
 #else
 #define RISKCORE_KERNEL static inline
+#define RISKCORE_PLAIN static inline
 #define RISKCORE_SHARED static
 #endif
 /* Before a loop that touches just element i of each array: they may coincide, not overlap. */
@@ -1363,13 +1403,22 @@ PRELUDE = '''
 #else
 #define RISKCORE_EACH
 #endif
-/* Where the compiler may not take for granted that the processor has FMA, the entry points are
-   compiled for those that have, too, and the loader chooses. */
-#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__FMA__) && \\
-    !defined(RISKCORE_NO_CLONES)
-#define RISKCORE_CLONES __attribute__((target_clones("arch=haswell", "default")))
+/* Before a loop of few steps inside such loops. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define RISKCORE_UNROLL _Pragma("GCC unroll 32")
 #else
-#define RISKCORE_CLONES
+#define RISKCORE_UNROLL
+#endif
+/* riskcore_fma.c is this file for x86-64 processors that have FMA and AVX2. With RISKCORE_DISPATCH
+   the functions hand over to it where the processor has them. */
+#ifdef RISKCORE_FMA
+#define RISKCORE_NAME(name) riskcore_##name##_fma
+#else
+#define RISKCORE_NAME(name) riskcore_##name
+#endif
+#if defined(RISKCORE_DISPATCH) && defined(__x86_64__) && defined(__GNUC__) && !defined(__FMA__)
+#define RISKCORE_HANDS_OVER
+#define HAS_FMA (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
 #endif
 
 /* --- operations ------------------------------------------------------------------------------ */
@@ -1420,8 +1469,16 @@ RISKCORE_KERNEL int64_t address(const double *pointer) { return (int64_t)(intptr
 RISKCORE_KERNEL int64_t matching(const uint8_t *codes, int64_t first, int64_t code)
 {
     uint64_t mask = 0;
+#ifdef __SSE2__
+    const __m128i same = _mm_set1_epi8((char)code);
+    for (int i = 0; i < 64; i += 16) {
+        const __m128i found = _mm_loadu_si128((const __m128i *)(codes + first + i));
+        mask |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(found, same)) << i;
+    }
+#else
     for (int i = 0; i < 64; i++)
         mask |= (uint64_t)(codes[first + i] == code) << i;
+#endif
     return (int64_t)mask;
 }
 
@@ -1441,10 +1498,11 @@ RISKCORE_KERNEL int64_t lowest(int64_t mask)
 /* The number of bits set in a mask. */
 RISKCORE_KERNEL int64_t size(int64_t mask)
 {
-    int64_t n = 0;
-    for (uint64_t rest = (uint64_t)mask; rest; rest &= rest - 1)
-        n++;
-    return n;
+    uint64_t n = (uint64_t)mask;
+    n -= n >> 1 & 0x5555555555555555;
+    n = (n & 0x3333333333333333) + (n >> 2 & 0x3333333333333333);
+    n = (n + (n >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return (int64_t)(n * 0x0101010101010101 >> 56);
 }
 
 /* --- the floating-point mode ----------------------------------------------------------------- */
@@ -1503,56 +1561,66 @@ class Entry(NamedTuple):
 
     def definitions(self, whole: Whole) -> list[str]:
         """Return the lines of both functions."""
-        one, many = self.declarations()
         names = ", ".join(self.arguments)
         given = ", ".join(f"double {each}" for each in self.arguments)
-        result = whole.c_type(self.scalar.result)
+        kind = whole.c_type(self.scalar.result)
         body = f"{self.name}_in_mode"
         lines = [
             "",
-            *wrapped(f"RISKCORE_CLONES RISKCORE_SHARED {result} {body}({given})"),
+            *wrapped(f"RISKCORE_SHARED {kind} {body}({given})"),
             "{",
             f"    return {self.scalar.name}({names});",
             "}",
-            "",
-            *wrapped(one),
-            "{",
-            "    const Mode mode = read_mode();",
-            "    if (!is_usual(mode))",
-            "        write_mode(usual(mode));",
-            f"    const {declared(result, 'value')} = {body}({names});",
-            "    if (!is_usual(mode))",
-            "        write_mode(mode);",
         ]
+        call = f"const {declared(kind, 'value')} = {body}({names});"
         if len(self.results) == 1:
-            lines.append("    return value;")
+            after = ["    return value;"]
         else:
-            lines += [
+            after = [
                 f"    *{each} = value.{_field(place)};"
                 for place, each in enumerate(self.results)
             ]
+            names += f", {', '.join(self.results)}"
+        one, many = self.declarations()
+        lines += self._in_mode(one, self.name, names, [call], after)
         arrays = [f"(double *){each}" for each in self.arguments] + self.results
         steps = ", ".join(["8"] * len(arrays))
-        kinds = "double **args, int64_t *sizes, int64_t *steps"
+        calls = [
+            f"double *args[] = {{{', '.join(arrays)}}};",
+            f"int64_t sizes[] = {{n}}, steps[] = {{{steps}}};",
+            f"{self.loop.name}(args, sizes, steps, 0);",
+        ]
+        names = ", ".join([*self.arguments, *self.results, "n"])
+        return lines + self._in_mode(many, f"{self.name}_array", names, calls, [])
+
+    def _in_mode(
+        self, head: str, name: str, given: str, calls: list[str], after: list[str]
+    ) -> list[str]:
+        """Return the lines of a function that sets the floating-point mode."""
+        returned = "return " if after == ["    return value;"] else ""
+        plain = head.replace(f"riskcore_{name}(", f"RISKCORE_NAME({name})(")
+        other = head.replace(f"riskcore_{name}(", f"riskcore_{name}_fma(")
+        handed = f"    {returned}riskcore_{name}_fma({given});"
+        if not returned:
+            handed = f"    {{ riskcore_{name}_fma({given}); return; }}"
         return [
-            *lines,
-            "}",
             "",
-            f"RISKCORE_CLONES RISKCORE_SHARED void {self.name}_arrays_in_mode({kinds})",
+            "#ifdef RISKCORE_HANDS_OVER",
+            *wrapped(f"{other};"),
+            "#endif",
+            *wrapped(plain),
             "{",
-            f"    {self.loop.name}(args, sizes, steps, 0);",
-            "}",
-            "",
-            *wrapped(many),
-            "{",
-            *wrapped(f"    double *args[] = {{{', '.join(arrays)}}};"),
-            f"    int64_t sizes[] = {{n}}, steps[] = {{{steps}}};",
+            "#ifdef RISKCORE_HANDS_OVER",
+            "    if (HAS_FMA)",
+            *(f"    {line}" for line in wrapped(handed)),
+            "#endif",
             "    const Mode mode = read_mode();",
             "    if (!is_usual(mode))",
             "        write_mode(usual(mode));",
-            f"    {self.name}_arrays_in_mode(args, sizes, steps);",
+            *(line for each in calls for line in wrapped(f"    {each}")),
             "    if (!is_usual(mode))",
             "        write_mode(mode);",
+            *after,
             "}",
         ]
 
@@ -1578,6 +1646,23 @@ def entries(whole: Whole) -> list[Entry]:
     return found
 
 
+FMA = """
+#ifdef __x86_64__
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("arch=haswell"))), apply_to = function)
+#else
+#pragma GCC target("arch=haswell")
+#endif
+#define RISKCORE_FMA
+#include "riskcore.c"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+typedef int riskcore_has_one_version; /* a file must not be empty */
+#endif
+"""
+
 LICENSE = """riskcore {version}: the individual risk of re-identification. BSD-3-Clause, see LICENSE.
 
    Written by bindings/write_c.py from the kernels in riskcore/core; never edit it."""
@@ -1597,8 +1682,11 @@ extern "C" {
    processor. They neither allocate nor raise and have no state, so threads may share them. They
    work in every floating-point mode on x86-64 and arm64; elsewhere it must be the usual one. Flags
    mean nothing after a call. An array has n numbers; a result may replace an argument, and must not
-   overlap it otherwise. Compile riskcore.c with the usual options (-O3 is best, never -ffast-math),
-   and link with -lm: fma and sqrt are all that is called. */
+   overlap it otherwise.
+
+   Compile riskcore.c with optimization, never with -ffast-math, and link with -lm: of libm only fma
+   and sqrt are called. It is fast where the compiler may use FMA (-march=native, or x86-64-v3). For
+   a program that runs anywhere compile riskcore.c and riskcore_fma.c with -DRISKCORE_DISPATCH. */
 """
 
 
@@ -1628,7 +1716,11 @@ def texts() -> dict[str, str]:
         "",
     ]
     code.insert(1, '\n#include "riskcore.h"')
-    return {"riskcore.h": "\n".join(header), "riskcore.c": "\n".join(code)}
+    return {
+        "riskcore.h": "\n".join(header),
+        "riskcore.c": "\n".join(code),
+        "riskcore_fma.c": f"/* {license_} */\n{FMA}",
+    }
 
 
 def main(arguments: list[str] | None = None) -> int:

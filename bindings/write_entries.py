@@ -22,12 +22,13 @@ from riskcore.core.compile_ahead import entries
 from riskcore.core.compiled import jit, shipped, ufunc_maker
 
 PATH = Path(__file__).parent / "c" / "entries.c"
-PROCESSOR = "generic"  # riskcore.c itself asks what the processor can
+_PROCESSOR = "PROCESSOR"  # the compiler is given it
 
 HEAD = """\
 /* The entry points of riskcore.c that the Python package loads. BSD-3-Clause, see LICENSE.
 
-   Written by bindings/write_entries.py; never edit it. */
+   Written by bindings/write_entries.py; never edit it. PROCESSOR is the kind of processor that it
+   is compiled for, as riskcore.core.compiled.shipped calls it. */
 
 #include "riskcore.c"
 
@@ -49,7 +50,7 @@ HEAD = """\
         (void)data; \\
         if (!is_usual(mode)) \\
             write_mode(usual(mode)); \\
-        body(args, sizes, steps); \\
+        body(args, sizes, steps, 0); \\
         if (!is_usual(mode)) \\
             write_mode(mode); \\
         feclearexcept(FE_ALL_EXCEPT); \\
@@ -68,7 +69,7 @@ def functions(identity: str) -> Iterator[tuple[str, str]]:
     name, symbol = identity.rpartition(".")[2], shipped.symbol_of(identity)
     source = ufunc_maker.offered()[identity]
     inputs = [*signature(source.scalar).parameters]
-    yield identity, f"LOOP({symbol}, {name}_arrays_in_mode)"
+    yield identity, f"LOOP({symbol}, {name}_of_many)"
     results = [f"out{k}" for k in range(source.outputs)]
     given = [f"const double *{each}" for each in inputs]
     given += [f"double *{each}" for each in results]
@@ -102,8 +103,9 @@ def text() -> str:
             entry = known[identity if name.endswith(".arrays") else name]
             sources[name] = jit.sources_digest(entry.modules)
             parts.append(definition + "\n")
-    index = shipped.index_of(sources, PROCESSOR).decode().rstrip("\0")
+    index = shipped.index_of(sources, _PROCESSOR).decode().rstrip("\0")
     lines = "\n".join(f'    "{line}\\n"' for line in index.splitlines())
+    lines = lines.replace(_PROCESSOR, f'" {_PROCESSOR} "')
     return "\n".join([*parts, f"ENTRY const char riskcore_index[] =\n{lines};\n"])
 
 

@@ -1,6 +1,7 @@
 /* The entry points of riskcore.c that the Python package loads. BSD-3-Clause, see LICENSE.
 
-   Written by bindings/write_entries.py; never edit it. */
+   Written by bindings/write_entries.py; never edit it. PROCESSOR is the kind of processor that it
+   is compiled for, as riskcore.core.compiled.shipped calls it. */
 
 #include "riskcore.c"
 
@@ -22,13 +23,13 @@
         (void)data; \
         if (!is_usual(mode)) \
             write_mode(usual(mode)); \
-        body(args, sizes, steps); \
+        body(args, sizes, steps, 0); \
         if (!is_usual(mode)) \
             write_mode(mode); \
         feclearexcept(FE_ALL_EXCEPT); \
     }
 
-LOOP(riskcore_core_risk_individual_individual_risk, individual_risk_arrays_in_mode)
+LOOP(riskcore_core_risk_individual_individual_risk, individual_risk_of_many)
 
 ENTRY void riskcore_core_risk_individual_individual_risk_arrays(const double *f, const double *p, double *out0, int64_t n)
 {
@@ -46,7 +47,7 @@ ENTRY double riskcore_core_risk_individual_individual_risk_integrand(int n, doub
     return riskcore_individual_risk(x[1], x[0]);
 }
 
-LOOP(riskcore_core_risk_individual_individual_risk_from_frequencies, individual_risk_from_frequencies_arrays_in_mode)
+LOOP(riskcore_core_risk_individual_individual_risk_from_frequencies, individual_risk_from_frequencies_of_many)
 
 ENTRY void riskcore_core_risk_individual_individual_risk_from_frequencies_arrays(const double *f, const double *F, double *out0, int64_t n)
 {
@@ -64,7 +65,7 @@ ENTRY double riskcore_core_risk_individual_individual_risk_from_frequencies_inte
     return riskcore_individual_risk_from_frequencies(x[1], x[0]);
 }
 
-LOOP(riskcore_core_risk_individual_log_individual_risk, log_individual_risk_arrays_in_mode)
+LOOP(riskcore_core_risk_individual_log_individual_risk, log_individual_risk_of_many)
 
 ENTRY void riskcore_core_risk_individual_log_individual_risk_arrays(const double *f, const double *p, double *out0, int64_t n)
 {
@@ -82,7 +83,7 @@ ENTRY double riskcore_core_risk_individual_log_individual_risk_integrand(int n, 
     return riskcore_log_individual_risk(x[1], x[0]);
 }
 
-LOOP(riskcore_core_risk_individual_individual_risk_gradient, individual_risk_gradient_arrays_in_mode)
+LOOP(riskcore_core_risk_individual_individual_risk_gradient, individual_risk_gradient_of_many)
 
 ENTRY void riskcore_core_risk_individual_individual_risk_gradient_arrays(const double *f, const double *p, double *out0, int64_t n)
 {
@@ -100,14 +101,14 @@ ENTRY double riskcore_core_risk_individual_individual_risk_gradient_integrand(in
     return riskcore_individual_risk_gradient(x[1], x[0]);
 }
 
-LOOP(riskcore_core_risk_bounds_individual_risk_bounds, individual_risk_bounds_arrays_in_mode)
+LOOP(riskcore_core_risk_bounds_individual_risk_bounds, individual_risk_bounds_of_many)
 
 ENTRY void riskcore_core_risk_bounds_individual_risk_bounds_arrays(const double *f, const double *p, double *out0, double *out1, int64_t n)
 {
     riskcore_individual_risk_bounds_array(f, p, out0, out1, n);
 }
 
-LOOP(riskcore_core_risk_prior_individual_risk_with_prior, individual_risk_with_prior_arrays_in_mode)
+LOOP(riskcore_core_risk_prior_individual_risk_with_prior, individual_risk_with_prior_of_many)
 
 ENTRY void riskcore_core_risk_prior_individual_risk_with_prior_arrays(const double *f, const double *shape, const double *p, double *out0, int64_t n)
 {
@@ -119,7 +120,7 @@ ENTRY double riskcore_core_risk_prior_individual_risk_with_prior_scalar(double f
     return riskcore_individual_risk_with_prior(f, shape, p);
 }
 
-LOOP(riskcore_core_risk_prior_log_individual_risk_with_prior, log_individual_risk_with_prior_arrays_in_mode)
+LOOP(riskcore_core_risk_prior_log_individual_risk_with_prior, log_individual_risk_with_prior_of_many)
 
 ENTRY void riskcore_core_risk_prior_log_individual_risk_with_prior_arrays(const double *f, const double *shape, const double *p, double *out0, int64_t n)
 {
@@ -131,7 +132,7 @@ ENTRY double riskcore_core_risk_prior_log_individual_risk_with_prior_scalar(doub
     return riskcore_log_individual_risk_with_prior(f, shape, p);
 }
 
-LOOP(riskcore_core_risk_prior_individual_risk_poisson, individual_risk_poisson_arrays_in_mode)
+LOOP(riskcore_core_risk_prior_individual_risk_poisson, individual_risk_poisson_of_many)
 
 ENTRY void riskcore_core_risk_prior_individual_risk_poisson_arrays(const double *f, const double *mu, double *out0, int64_t n)
 {
@@ -149,7 +150,7 @@ ENTRY double riskcore_core_risk_prior_individual_risk_poisson_integrand(int n, d
     return riskcore_individual_risk_poisson(x[1], x[0]);
 }
 
-LOOP(riskcore_core_risk_prior_log_individual_risk_poisson, log_individual_risk_poisson_arrays_in_mode)
+LOOP(riskcore_core_risk_prior_log_individual_risk_poisson, log_individual_risk_poisson_of_many)
 
 ENTRY void riskcore_core_risk_prior_log_individual_risk_poisson_arrays(const double *f, const double *mu, double *out0, int64_t n)
 {
@@ -167,7 +168,7 @@ ENTRY double riskcore_core_risk_prior_log_individual_risk_poisson_integrand(int 
     return riskcore_log_individual_risk_poisson(x[1], x[0]);
 }
 
-LOOP(riskcore_core_risk_posterior_individual_risk_deviation, individual_risk_deviation_arrays_in_mode)
+LOOP(riskcore_core_risk_posterior_individual_risk_deviation, individual_risk_deviation_of_many)
 
 ENTRY void riskcore_core_risk_posterior_individual_risk_deviation_arrays(const double *f, const double *p, double *out0, int64_t n)
 {
@@ -186,7 +187,7 @@ ENTRY double riskcore_core_risk_posterior_individual_risk_deviation_integrand(in
 }
 
 ENTRY const char riskcore_index[] =
-    "riskcore machine code 2, generic\n"
+    "riskcore machine code 2, " PROCESSOR "\n"
     "riskcore.core.risk.bounds.individual_risk_bounds 6cc138b4f5cb421185ba77b4b9046520556541a06f85b5cad94d153456bad4e1\n"
     "riskcore.core.risk.bounds.individual_risk_bounds.arrays 6cc138b4f5cb421185ba77b4b9046520556541a06f85b5cad94d153456bad4e1\n"
     "riskcore.core.risk.individual.individual_risk 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"

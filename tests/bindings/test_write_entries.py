@@ -4,6 +4,7 @@ import ctypes
 import subprocess
 import warnings
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -36,12 +37,22 @@ def test_every_pointer_of_embed_is_there():
 def library(tmp_path_factory):
     """Return the compiled file, loaded as the package does it."""
     path = tmp_path_factory.mktemp("c") / "generic.so"
-    options = ["-O1", "-ffp-contract=off", "-fPIC", "-shared", "-DRISKCORE_NO_CLONES"]
-    command = ["cc", *options, "-o", path, "entries.c", "-lm"]
+    options = ["-O1", "-fPIC", "-shared", "-ffp-contract=off", '-DPROCESSOR="generic"']
+    command = ["cc", *options, "-o", path, "entries.c", "processor.c", "-lm"]
     subprocess.run(command, check=True, cwd=write_entries.PATH.parent)
     found = shipped.load(path, "generic")
     assert found is not None
     return found
+
+
+@pytest.mark.compiles
+@needs.compiler
+@needs.x86
+def test_the_processor_is_asked(library):
+    theirs = llvm.get_host_cpu_features()
+    known = shipped.PROCESSORS["x86_64"]["x86-64-v4"]
+    expected = {name for name in known if theirs.get(name)}
+    assert shipped.features(library.code) == expected
 
 
 def argument(rng, name, n):
