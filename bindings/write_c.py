@@ -366,8 +366,10 @@ class Translation:
         value = self.constant(node)
         if value is None:
             raise Untranslatable(ast.dump(node))
-        if isinstance(node, ast.Name) and isinstance(value, tuple) and (
-            len(value) > LONGEST
+        if (
+            isinstance(node, ast.Name)
+            and isinstance(value, tuple)
+            and (len(value) > LONGEST)
         ):
             return f"const double[{len(value)}]"
         return _kind_of_value(value)
@@ -683,9 +685,7 @@ class Writer:
                 else:
                     self._set_to(each, its, path)
 
-    def _set_to(
-        self, target: ast.expr, value: ast.expr, path: tuple[int, ...]
-    ) -> None:
+    def _set_to(self, target: ast.expr, value: ast.expr, path: tuple[int, ...]) -> None:
         room = self._room(value)
         if room is not None:
             assert isinstance(target, ast.Name)
@@ -800,9 +800,7 @@ class Writer:
         self.in_each = outside
         self.put("}")
 
-    def _range(
-        self, name: str, it: ast.expr, statement: ast.For, own: bool
-    ) -> None:
+    def _range(self, name: str, it: ast.expr, statement: ast.For, own: bool) -> None:
         assert isinstance(it, ast.Call)
         ends = [self.expression(each) for each in it.args]
         start = ends[0].c if len(ends) > 1 else "0"
@@ -909,9 +907,7 @@ class Writer:
         text = self.whole.constant_names[self.whole.constant_key(self.of, name)]
         return Text(text, self.of.kind(ast.Name(name, ast.Load())))
 
-    def _element(
-        self, node: ast.Subscript, value: ast.expr, place: ast.expr
-    ) -> Text:
+    def _element(self, node: ast.Subscript, value: ast.expr, place: ast.expr) -> Text:
         if self.of.constant(node) is not None:
             return self._value(node)
         kind = self.of.kind(value)
@@ -1072,7 +1068,9 @@ def _stored(node: ast.AST) -> set[str]:
 
 
 def _one_target(statement: ast.Assign | ast.AnnAssign) -> ast.expr:
-    return statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    return (
+        statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    )
 
 
 def _field(place: int) -> str:
@@ -1087,7 +1085,9 @@ def wrapped(line: str, width: int = 96) -> list[str]:
         return [indent + each for each in text]
     lines = []
     while len(line) > width:
-        cut = max(line.rfind(mark, len(indent) + 8, width) for mark in (", ", " ? ", " : "))
+        cut = max(
+            line.rfind(mark, len(indent) + 8, width) for mark in (", ", " ? ", " : ")
+        )
         if cut < 0:
             cut = line.rfind(" ", len(indent) + 8, width)
         if cut < 0:
@@ -1246,7 +1246,8 @@ class Whole:
             function = texts[id(each)]
             if id(each) not in hot:
                 function = [
-                    line.replace("RISKCORE_KERNEL", "RISKCORE_PLAIN") for line in function
+                    line.replace("RISKCORE_KERNEL", "RISKCORE_PLAIN")
+                    for line in function
                 ]
             constants = self._constants_in(function, written)
             lines += ["", *constants] if constants else []
@@ -1268,7 +1269,11 @@ class Whole:
         comment = textwrap.dedent(translation.doc).strip().partition("\n\n")
         about = comment[0].replace("\n", " ").replace("``", "")
         lines = wrapped(f"/* {about} */") if about else []
-        kept = "RISKCORE_SHARED" if translation.function in self.shared else "RISKCORE_KERNEL"
+        kept = (
+            "RISKCORE_SHARED"
+            if translation.function in self.shared
+            else "RISKCORE_KERNEL"
+        )
         kinds = [
             declared(self.c_type(kind), writer.name(name))
             for name, kind in zip(
@@ -1283,12 +1288,16 @@ class Whole:
     def structures(self) -> list[str]:
         """Return the lines that define the tuples."""
         lines: list[str] = []
-        for kind in sorted(self.tuples, key=lambda kind: (_depth(kind), _letters(kind))):
+        for kind in sorted(
+            self.tuples, key=lambda kind: (_depth(kind), _letters(kind))
+        ):
             fields = [
                 f"{declared(self.c_type(each), _field(place))};"
                 for place, each in enumerate(kind)
             ]
-            lines.append(f"typedef struct {{ {' '.join(fields)} }} {self.tuples[kind]};")
+            lines.append(
+                f"typedef struct {{ {' '.join(fields)} }} {self.tuples[kind]};"
+            )
         return lines
 
 
@@ -1351,7 +1360,7 @@ def _aliases() -> dict[int, str]:
     return found
 
 
-PRELUDE = '''
+PRELUDE = """
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -1366,7 +1375,7 @@ PRELUDE = '''
     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "riskcore: compile without -ffast-math and its parts"
 #endif
-#if FLT_EVAL_METHOD != 0
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16 /* 16: just halves are wider */
 #error "riskcore: doubles must be evaluated as doubles; on 32-bit x86 use -msse2 -mfpmath=sse"
 #endif
 #if defined(__clang__)
@@ -1534,7 +1543,7 @@ RISKCORE_KERNEL void write_mode(Mode mode) { (void)mode; }
 RISKCORE_KERNEL bool is_usual(Mode mode) { return mode == 0; }
 RISKCORE_KERNEL Mode usual(Mode mode) { return mode; }
 #endif
-'''
+"""
 
 
 class Entry(NamedTuple):
