@@ -28,7 +28,7 @@
 #ifdef __OPTIMIZE__
 #pragma GCC optimize("O3") /* else loops over cells run cell by cell */
 #endif
-#pragma GCC diagnostic ignored "-Warray-bounds" /* of a loop that fills a block up */
+_Pragma("GCC diagnostic ignored \"-Warray-bounds\"") /* of a loop that fills a block up */
 #elif defined(_MSC_VER)
 #pragma fp_contract(off)
 #endif
@@ -48,7 +48,7 @@
 #endif
 /* Before a loop that touches just element i of each array: they may coincide, not overlap. */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
+_Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define RISKCORE_EACH _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define RISKCORE_EACH _Pragma("GCC ivdep")
