@@ -79,8 +79,8 @@ def tables(session):
 def c(session):
     """Write the kernels as C, in bindings/c; a test compares."""
     install(session, "-e", ".[test]")
-    session.run("python", "bindings/write_c.py")
-    session.run("python", "bindings/write_points.py")
+    run(session, "bindings.write_c")
+    run(session, "bindings.write_points")
 
 
 @nox.session

@@ -3,7 +3,6 @@
    Written by bindings/write_c.py from the kernels in riskcore/core; never edit it. */
 
 #include "riskcore.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

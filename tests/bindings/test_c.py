@@ -1,7 +1,6 @@
-"""The C files: current, the same bits as the ufuncs, and no library but fma and sqrt."""
+"""The C files: current, the bits of the ufuncs, no library but fma and sqrt."""
 
 import ctypes
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 
 import riskcore
+from bindings import write_c
+from bindings.c_kernel import UntranslatableError
 from riskcore.core.compiled.ufunc_maker import made_from
 from tests import needs
 
@@ -19,14 +20,6 @@ FOLDER = Path(__file__).parents[2] / "bindings"
 CODE = FOLDER / "c" / "riskcore.c"
 
 
-def module_of(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-write_c = module_of("write_c")
 NAMES = [name for names in write_c.NAMES.values() for name in names]
 
 
@@ -162,7 +155,7 @@ unsigned get(void) { return _mm_getcsr(); }
     "flag", ["-ffast-math", "-Ofast", "-fassociative-math -fno-signed-zeros -O1"]
 )
 def test_fast_math_is_refused(flag, tmp_path):
-    flags = flag.split() + ["-fno-trapping-math"]
+    flags = [*flag.split(), "-fno-trapping-math"]
     command = ["cc", "-std=c99", *flags, "-fsyntax-only", CODE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
@@ -187,7 +180,7 @@ def test_unknown_source_is_refused():
     def kernel(x):
         return [x]
 
-    with pytest.raises(write_c.Untranslatable, match="List"):
+    with pytest.raises(UntranslatableError, match="List"):
         write_c.Whole().translation(kernel, ("double",))
 
 
