@@ -186,7 +186,7 @@ def test_unknown_source_is_refused():
 
 @pytest.mark.slow
 @needs.compiler
-@pytest.mark.parametrize("compiler", filter(shutil.which, ["gcc", "clang"]))
+@pytest.mark.parametrize("compiler", [*filter(shutil.which, ["gcc", "clang"])])
 @pytest.mark.parametrize("flags", ["-O1", "-O2", "-O3 -march=native"])
 def test_every_optimization_gives_the_same_bits(compiler, flags, tmp_path):
     library = compiled(tmp_path, *flags.split(), compiler=compiler)
