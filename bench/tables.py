@@ -104,6 +104,7 @@ SECTIONS = (
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_r", PAGE, "r", measured=True),
+    Section("bench_c", PAGE, "c_speed", measured=True),
     *(
         Section("search", page, group + suffix)
         for group in GROUPS
