@@ -1,4 +1,4 @@
-"""Bounds of the individual risk: doubles proven to enclose the exact value.
+"""Directed rounding of the individual risk: down, up, and both as bounds.
 
 The pairs of ``individual_risk`` determine the two doubles around r unless one of them
 may be r itself; notes/proof_of_rounding.md proves their error. Slower steps decide
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel
 from riskcore.core.compiled.ufunc_maker import UfuncSource, clear_flags, on_demand
-from riskcore.core.special.floats import BLOCK, fast_two_sum, integer_stack, stack
+from riskcore.core.risk.individual import Evaluation, of_fraction
+from riskcore.core.special.floats import BLOCK, integer_stack, stack
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import (
     double_above,
-    double_below,
     sides_block,
     sides_slow,
 )
@@ -28,25 +28,25 @@ from riskcore.core.special.gauss.blocks import (
     scatter,
 )
 from riskcore.core.special.gauss.enclosure import risk_ball
+from riskcore.core.special.gauss.rounding_test import rounded_down
 
 if TYPE_CHECKING:
     import numpy as np
 
     individual_risk_bounds: np.ufunc
+    individual_risk_down: np.ufunc
+    individual_risk_up: np.ufunc
     risk_enclosure: np.ufunc
 
 
 @kernel
-def _below(
+def _down(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    """Return the double below r if no double is within the error; else nan."""
-    high, low = fast_two_sum(high, low)
-    lower = high if low > error else double_below(high)
-    return lower if abs(low) > error else math.nan
+    return rounded_down(high, low, error)
 
 
-_value, _block = risk_blocks.by_region(_below)
+_value, _block = risk_blocks.by_region(_down)
 
 
 @kernel
@@ -104,6 +104,40 @@ def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
     clear_flags()
 
 
+def _directed(up: bool) -> Evaluation:
+    """Make NumPy's loop and the scalar kernel of r rounded up, or else down."""
+
+    @kernel
+    def chosen(lower: float, upper: float) -> float:
+        """Return one of two bounds, nan if they are not equal or neighbors."""
+        decided = upper <= double_above(lower)
+        return (upper if up else lower) if decided else math.nan
+
+    @kernel
+    def slow_block(f: Any, p: Any, out: Any, n: int) -> None:
+        lower, upper = stack(), stack()
+        sides_block(f, p, lower, upper, n)
+        for i in range(n):
+            out[i] = chosen(lower[i], upper[i])
+
+    complete = risk_blocks.completion(slow_block)
+
+    @kernel
+    def value(f: float, p: float, excess: float) -> float:
+        lower, upper = risk_bounds(f, p)
+        return chosen(lower, upper)
+
+    @kernel
+    def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        _block(f, p, excess, out, n)
+        if up:
+            for i in range(n):
+                out[i] = double_above(out[i])
+        complete(f, p, out, n)
+
+    return of_fraction(value, block)
+
+
 @kernel
 def enclosure(f: float, p: float) -> tuple[float, float, float, float]:
     """Return (high, low, radius, n): r 2^(600 n) within radius of high + low."""
@@ -124,6 +158,8 @@ def _enclosure_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 
 UFUNCS = {
+    "individual_risk_down": UfuncSource(*_directed(False), "x"),
+    "individual_risk_up": UfuncSource(*_directed(True), "x"),
     "individual_risk_bounds": UfuncSource(
         _bounds_loop,
         risk_bounds,
