@@ -112,6 +112,7 @@ SECTIONS = (
     Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
     Section("correct_rounding", PAGE, "correct_rounding"),
+    Section("directed_rounding", PAGE, "directed_rounding"),
     Section("finite_population", PAGE, "finite_population"),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),

@@ -121,7 +121,7 @@ def _loop(block: Block) -> Callable[..., None]:
     return loop
 
 
-def of_fraction(value: Value, block: Block) -> Evaluation:
+def _of_fraction(value: Value, block: Block) -> Evaluation:
     """Make NumPy's loop of a quantity of (f, p), and its scalar kernel."""
 
     @kernel
@@ -312,7 +312,7 @@ def _with_slow(
 
 UFUNCS = {
     "individual_risk": UfuncSource(
-        *of_fraction(_nearest, _nearest_block),
+        *_of_fraction(_nearest, _nearest_block),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 
