@@ -43,9 +43,10 @@ def rounded(high: float, low: float, error: float) -> float:
 
 @kernel
 def rounded_down(high: float, low: float, error: float) -> float:
-    """Return the double below all high + low + d, |d| <= error; nan if one is among them.
+    """Return the double below all high + low + d for |d| <= error, else nan.
 
-    ``low`` is as for ``rounded``, and high > 0.
+    It is nan if a double is among them. ``low`` is as for ``rounded``, high > 0, and
+    ``error`` is below 2^-56 of it.
     """
     high, low = fast_two_sum(high, low)
     below = from_bits(bits(high) - 1) if low < 0.0 else high
