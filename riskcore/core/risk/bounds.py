@@ -11,14 +11,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from riskcore.core.compiled.contract import Contract
-from riskcore.core.compiled.jit import kernel
+from riskcore.core.compiled.jit import kernel, shared
 from riskcore.core.compiled.ufunc_maker import (
     UfuncSource,
     address,
     clear_flags,
     on_demand,
 )
-from riskcore.core.risk.individual import Evaluation, _column, _of_fraction, _store
+from riskcore.core.risk.individual import Evaluation, _column, _loop, _store
 from riskcore.core.special.floats import BLOCK, integer_stack, offset, stack
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import (
@@ -54,7 +54,13 @@ def _down(
 _value, _block = risk_blocks.by_region(_down)
 
 
-@kernel
+@shared("float64*, float64*, float64*, int64")
+def _lower_block(f: Any, p: Any, lower: Any, n: int) -> None:
+    """Fill in the doubles below r(f, p), n <= BLOCK; nan where the pairs do not tell."""
+    _block(f, p, f, lower, n)
+
+
+@shared("float64, float64", "float64, float64")
 def risk_bounds(f: float, p: float) -> tuple[float, float]:
     """Return the doubles around r(f, p); nan outside the domain."""
     lower = _value(f, p, 0.0)
@@ -81,7 +87,7 @@ def _remaining(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
 @kernel
 def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
     """Fill in the doubles around r(f, p) for n <= BLOCK cells; no array may overlap."""
-    _block(f, p, f, lower, n)
+    _lower_block(f, p, lower, n)
     missing = 0
     for i in range(n):
         upper[i] = double_above(lower[i])
@@ -138,19 +144,19 @@ def _directed(up: bool) -> Evaluation:
     complete = risk_blocks.completion(slow_block)
 
     @kernel
-    def value(f: float, p: float, excess: float) -> float:
+    def scalar(f: float, p: float) -> float:
         lower, upper = risk_bounds(f, p)
         return chosen(lower, upper)
 
     @kernel
     def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        _block(f, p, excess, out, n)
+        _lower_block(f, p, out, n)
         if up:
             for i in range(n):
                 out[i] = double_above(out[i])
         complete(f, p, out, n)
 
-    return _of_fraction(value, block)
+    return _loop(block), scalar
 
 
 @kernel
