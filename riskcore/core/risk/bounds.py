@@ -56,7 +56,7 @@ _value, _block = risk_blocks.by_region(_down)
 
 @shared("float64*, float64*, float64*, int64")
 def _lower_block(f: Any, p: Any, lower: Any, n: int) -> None:
-    """Fill in the doubles below r(f, p), n <= BLOCK; nan where the pairs do not tell."""
+    """Fill in the doubles below r, n <= BLOCK; nan where the pairs do not decide."""
     _block(f, p, f, lower, n)
 
 
