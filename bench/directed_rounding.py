@@ -95,7 +95,8 @@ def neighbors_by_enclosures(f, p):
     small = np.flatnonzero(down <= 2.0**-1021)
     whole = np.floor(np.ldexp(below[small], back[small] + 1074))
     down[small] = np.ldexp(whole, -1074)
-    return down, np.nextafter(down, np.inf), told
+    with np.errstate(over="ignore"):
+        return down, np.nextafter(down, np.inf), told
 
 
 def judge(f, p, arb_alone):
@@ -111,7 +112,7 @@ def judge(f, p, arb_alone):
     wrong = int((found != right).any(axis=0).sum())
     if arb_alone:
         return Counted(by_arb=len(f), wrong_by_arb=wrong)
-    exact = int((found[0] == found[1]).sum())
+    exact = int((right[0] == right[1]).sum())
     return Counted(len(f), int((~told).sum()), wrong, exact)
 
 

@@ -211,8 +211,9 @@ riskcore.individual_risk : r rounded to nearest, with the definition and sources
 
 Examples
 --------
+>>> from fractions import Fraction
 >>> import riskcore
->>> float(riskcore.individual_risk_down(3, 1.0)) * 3 < 1
+>>> 3 * Fraction(float(riskcore.individual_risk_down(3, 1.0))) < 1
 True
 >>> float(riskcore.individual_risk_down(1e10, 5e-324))
 0.0
