@@ -1,0 +1,94 @@
+"""Time the R package, sdcMicro's own risk, and the way through Python, per cell.
+
+    python -m bench.bench_r [cells] [rounds]
+
+The R package must be installed (R CMD INSTALL bindings/r). RISKCORE_SDCMICRO names a
+copy of sdcMicro's source, see bench/_sdcmicro.py; without it nothing is measured.
+"""
+
+import shutil
+import subprocess
+import sys
+
+from bench import _sdcmicro as peer
+from bench._common import given, origin, publish, table
+
+ROWS = {
+    "individual_risk": "`individual_risk(f, p)`",
+    "from_frequencies": "`individual_risk_from_frequencies(f, F)`",
+    "bounds": "`individual_risk_bounds(f, p)`",
+    "python": "`individual_risk(f, p)` by Python, through a file",
+    "formula": "sdcMicro's formula as one vectorised expression",
+    "indivRisk": "sdcMicro's `indivRisk(x)`, which loops over records",
+    "sdc": "`individual_risk_sdc(obj)`, with households",
+    "measure_hierarchical": "sdcMicro's C++ for households, the risk given",
+    "measure_risk": "sdcMicro's `measure_risk(obj)`, with households",
+}
+
+PROGRAM = """
+library(riskcore)
+set.seed(1)
+n <- {n}
+data <- data.frame(a = sample(40, n, TRUE), b = sample(90, n, TRUE),
+  c = 1 + rgeom(n, 0.1), w = runif(n, 2, 60), home = sample(n %/% 3, n, TRUE))
+keys <- c("a", "b", "c")
+counted <- freqCalc(data, keyVars = keys, w = "w")
+f <- as.numeric(counted$fk)
+F <- counted$Fk
+p <- f / F
+formula <- function(f, p) {{
+  q <- 1 - p
+  two <- p / q + (p / q)^2 * log(p)
+  ifelse(f == 1, -p / q * log(p), ifelse(f == 2, two, p / (f - q)))
+}}
+python <- function(f, p) {{
+  file <- tempfile()
+  writeBin(c(f, p), file)
+  system2("{python}", c("-c", shQuote("{code}"), file))
+  readBin(file, "double", n)
+}}
+invisible(timed("individual_risk", individual_risk(f, p), {rounds}))
+invisible(timed("from_frequencies", individual_risk_from_frequencies(f, F), {rounds}))
+invisible(timed("bounds", individual_risk_bounds(f, p), {rounds}))
+found <- timed("python", python(f, p), {rounds})
+stopifnot(identical(found, individual_risk(f, p)))
+invisible(timed("formula", formula(f, p), {rounds}))
+approximate <- timed("indivRisk", indivRisk(counted), {rounds})$rk
+obj <- timed("measure_risk", createSdcObj(data, keys, weightVar = "w", hhId = "home"))
+invisible(timed("sdc", individual_risk_sdc(obj), {rounds}))
+homes <- cbind(data$home, approximate)[order(data$home), ]
+invisible(timed("measure_hierarchical", measure_hierachical(homes), {rounds}))
+tell("cells", nrow(unique(data[keys])))
+tell("high", 100 * max(approximate / individual_risk_from_frequencies(f, F) - 1))
+"""
+CODE = (
+    "import sys, numpy, riskcore; f, p = numpy.fromfile(sys.argv[1]).reshape(2, -1); "
+    "riskcore.individual_risk(f, p).tofile(sys.argv[1])"
+)
+
+
+def main():
+    """Measure, and publish the table."""
+    n, rounds = given(1_000_000, 5)
+    lacking = peer.lacking()
+    if lacking:
+        sys.exit(f"bench_r: {lacking}")
+    program = PROGRAM.format(n=n, rounds=rounds, python=sys.executable, code=CODE)
+    told = peer.run(program)
+    rows = [
+        [text, f"{told[f'{name}.seconds'][0] / n * 1e9:,.0f}"]
+        for name, text in ROWS.items()
+    ]
+    version = subprocess.run(
+        [shutil.which("R"), "--version"], capture_output=True, text=True, check=True
+    ).stdout.split("(")[0]
+    note = (
+        f"{n:,} records in {told['cells'][0]:,.0f} cells; {version.strip()}, sdcMicro "
+        f"{peer.version()}, whose risk is too high by {told['high'][0]:.2f} % at most."
+    )
+    text = table(["", "ns per record"], rows)
+    publish("r", f"{origin('numpy', 'numba')}. {note}\n\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()
