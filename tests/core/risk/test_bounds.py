@@ -15,6 +15,7 @@ import riskcore
 from riskcore.accuracy import reference
 from riskcore.core.risk import bounds
 from riskcore.core.risk.bounds import risk_bounds, risk_enclosure
+from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import sides_slow
 from riskcore.core.special.gauss.enclosure import (
     F_HUGE,
@@ -22,6 +23,7 @@ from riskcore.core.special.gauss.enclosure import (
     P_LEVELS,
     P_SHORT,
 )
+from riskcore.core.special.gauss.fast_integer import OTHER, region
 from riskcore.core.special.gauss.rounding_test import rounded_down
 from tests.core.special.gauss.test_ball_step import exact
 
@@ -352,6 +354,15 @@ def test_a_pair_tells_its_neighbors_unless_a_double_is_within_its_error():
         assert rounded_down(1.0, low, error) == expected, low
     for low in (0.0, error, -error, 0.5 * error, ulp, ulp + error, -ulp, ulp / 2 - ulp):
         assert math.isnan(rounded_down(1.0, low, error)), low
+
+
+def test_errors_of_pairs_are_small_enough_to_round_down(cells, method):
+    for f, p in np.transpose(cells(100, method, seed=22)).tolist():
+        where = region(f, p)
+        if where != OTHER:
+            high, low, error = risk_blocks._pair(where, f, p)
+            assert abs(low) < 2.0**-16 * high
+            assert error < 2.0**-56 * high
 
 
 def test_a_pair_rounded_down_in_rational_numbers():

@@ -45,8 +45,8 @@ def rounded(high: float, low: float, error: float) -> float:
 def rounded_down(high: float, low: float, error: float) -> float:
     """Return the double below all high + low + d for |d| <= error, else nan.
 
-    It is nan if a double is among them. ``low`` is as for ``rounded``, high > 0, and
-    ``error`` is below 2^-56 of it.
+    It is nan if a double is among them. high > |low|, and ``error`` is below 2^-56 of
+    high.
     """
     high, low = fast_two_sum(high, low)
     below = from_bits(bits(high) - 1) if low < 0.0 else high
