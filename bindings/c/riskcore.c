@@ -3,7 +3,6 @@
    Written by bindings/write_c.py from the kernels in riskcore/core; never edit it. */
 
 #include "riskcore.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -18,7 +17,7 @@
     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "riskcore: compile without -ffast-math and its parts"
 #endif
-#if FLT_EVAL_METHOD != 0
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16 /* 16: just halves are wider */
 #error "riskcore: doubles must be evaluated as doubles; on 32-bit x86 use -msse2 -mfpmath=sse"
 #endif
 #if defined(__clang__)
@@ -28,7 +27,7 @@
 #ifdef __OPTIMIZE__
 #pragma GCC optimize("O3") /* else loops over cells run cell by cell */
 #endif
-#pragma GCC diagnostic ignored "-Warray-bounds" /* of a loop that fills a block up */
+_Pragma("GCC diagnostic ignored \"-Warray-bounds\"") /* of a loop that fills a block up */
 #elif defined(_MSC_VER)
 #pragma fp_contract(off)
 #endif
@@ -48,7 +47,7 @@
 #endif
 /* Before a loop that touches just element i of each array: they may coincide, not overlap. */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
+_Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define RISKCORE_EACH _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define RISKCORE_EACH _Pragma("GCC ivdep")
