@@ -128,6 +128,7 @@ SECTIONS = (
     Section("gifts", "notes/gifts.md", "gifts", measured=True),
     *(Section("gifts", "notes/gifts.md", name, measured=True) for name in GIFTS),
     Section("correct_rounding", PAGE, "correct_rounding"),
+    Section("directed_rounding", PAGE, "directed_rounding"),
     Section("finite_population", PAGE, "finite_population"),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),
