@@ -122,9 +122,9 @@ def main():
             rows.append([name, *(f"{each / n * 1e9:,.1f}" for each in taken.values())])
     header = ["cells", *(f"C, `{each}`" if each in builds else each for each in taken)]
     text = f"""\
-{origin("numpy", "scipy", "python-flint")}. Nanoseconds of processor time a cell, other programs
-running; "one by one" calls the function of one cell from a loop in C, and FLINT is called from
-Python, which takes about a microsecond.
+{origin("numpy", "scipy", "python-flint")}. Nanoseconds of processor time
+a cell, other programs running; "one by one" calls the function of one cell from a loop
+in C, and FLINT is called from Python, which takes about a microsecond.
 
 {table(header, rows)}"""
     publish("c_speed", text)
