@@ -104,6 +104,7 @@ SECTIONS = (
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_r", PAGE, "r", measured=True),
+    Section("bench_c", PAGE, "c_speed", measured=True),
     *(
         Section("search", page, group + suffix)
         for group in GROUPS
@@ -117,6 +118,7 @@ SECTIONS = (
     Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
+    Section("same_bits_c", PAGE, "c_bits", measured=True),
     # The time of the search is on the page.
     Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
@@ -126,6 +128,7 @@ SECTIONS = (
     Section("gifts", "notes/gifts.md", "gifts", measured=True),
     *(Section("gifts", "notes/gifts.md", name, measured=True) for name in GIFTS),
     Section("correct_rounding", PAGE, "correct_rounding"),
+    Section("directed_rounding", PAGE, "directed_rounding"),
     Section("finite_population", PAGE, "finite_population"),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),

@@ -108,6 +108,42 @@ ENTRY void riskcore_core_risk_bounds_individual_risk_bounds_arrays(const double 
     riskcore_individual_risk_bounds_array(f, p, out0, out1, n);
 }
 
+LOOP(riskcore_core_risk_bounds_individual_risk_down, individual_risk_down_of_many)
+
+ENTRY void riskcore_core_risk_bounds_individual_risk_down_arrays(const double *f, const double *p, double *out0, int64_t n)
+{
+    riskcore_individual_risk_down_array(f, p, out0, n);
+}
+
+ENTRY double riskcore_core_risk_bounds_individual_risk_down_scalar(double f, double p)
+{
+    return riskcore_individual_risk_down(f, p);
+}
+
+ENTRY double riskcore_core_risk_bounds_individual_risk_down_integrand(int n, double *x)
+{
+    (void)n;
+    return riskcore_individual_risk_down(x[1], x[0]);
+}
+
+LOOP(riskcore_core_risk_bounds_individual_risk_up, individual_risk_up_of_many)
+
+ENTRY void riskcore_core_risk_bounds_individual_risk_up_arrays(const double *f, const double *p, double *out0, int64_t n)
+{
+    riskcore_individual_risk_up_array(f, p, out0, n);
+}
+
+ENTRY double riskcore_core_risk_bounds_individual_risk_up_scalar(double f, double p)
+{
+    return riskcore_individual_risk_up(f, p);
+}
+
+ENTRY double riskcore_core_risk_bounds_individual_risk_up_integrand(int n, double *x)
+{
+    (void)n;
+    return riskcore_individual_risk_up(x[1], x[0]);
+}
+
 LOOP(riskcore_core_risk_prior_individual_risk_with_prior, individual_risk_with_prior_of_many)
 
 ENTRY void riskcore_core_risk_prior_individual_risk_with_prior_arrays(const double *f, const double *shape, const double *p, double *out0, int64_t n)
@@ -188,39 +224,47 @@ ENTRY double riskcore_core_risk_posterior_individual_risk_deviation_integrand(in
 
 ENTRY const char riskcore_index[] =
     "riskcore machine code 2, " PROCESSOR "\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds 6cc138b4f5cb421185ba77b4b9046520556541a06f85b5cad94d153456bad4e1\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 6cc138b4f5cb421185ba77b4b9046520556541a06f85b5cad94d153456bad4e1\n"
-    "riskcore.core.risk.individual.individual_risk 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk.arrays 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk.integrand 70954b443c41457d8c464d1c6fd361924f411b4b486787d854b1e233031cd2f4\n"
-    "riskcore.core.risk.individual.individual_risk.scalar 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 70954b443c41457d8c464d1c6fd361924f411b4b486787d854b1e233031cd2f4\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk_gradient 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.arrays 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.integrand 70954b443c41457d8c464d1c6fd361924f411b4b486787d854b1e233031cd2f4\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.scalar 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.log_individual_risk 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.log_individual_risk.arrays 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
-    "riskcore.core.risk.individual.log_individual_risk.integrand 70954b443c41457d8c464d1c6fd361924f411b4b486787d854b1e233031cd2f4\n"
-    "riskcore.core.risk.individual.log_individual_risk.scalar 31620bc7513780eb50950b1e56748acfca9bbee9b613b6c57723327725a9cb6c\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.bounds.individual_risk_down 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.bounds.individual_risk_down.arrays 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.bounds.individual_risk_down.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.bounds.individual_risk_down.scalar 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.bounds.individual_risk_up 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.bounds.individual_risk_up.arrays 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.bounds.individual_risk_up.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.bounds.individual_risk_up.scalar 2d68df1fe9b02a9e1f81d1fa2f1b11ff9b610eb86152ff8ba71fb41494464e57\n"
+    "riskcore.core.risk.individual.individual_risk 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk.arrays 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.individual.individual_risk.scalar 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk_gradient 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.arrays 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.scalar 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.log_individual_risk 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.log_individual_risk.arrays 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
+    "riskcore.core.risk.individual.log_individual_risk.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.individual.log_individual_risk.scalar 2f645cb2c239f9f155376252bdd80bb57b9c168feabf4c0cc5dc29ab561f2dc4\n"
     "riskcore.core.risk.posterior.individual_risk_deviation 6067615898c770b1c41fbd276c6e89da37758374e3c52f7d32c1ed32655b8896\n"
     "riskcore.core.risk.posterior.individual_risk_deviation.arrays 6067615898c770b1c41fbd276c6e89da37758374e3c52f7d32c1ed32655b8896\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 70954b443c41457d8c464d1c6fd361924f411b4b486787d854b1e233031cd2f4\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
     "riskcore.core.risk.posterior.individual_risk_deviation.scalar 6067615898c770b1c41fbd276c6e89da37758374e3c52f7d32c1ed32655b8896\n"
-    "riskcore.core.risk.prior.individual_risk_poisson fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.arrays fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.integrand 70954b443c41457d8c464d1c6fd361924f411b4b486787d854b1e233031cd2f4\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.scalar fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.arrays fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.scalar fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 70954b443c41457d8c464d1c6fd361924f411b4b486787d854b1e233031cd2f4\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar fbcc96a734a4f2e33075fa08108bd0cb218d938dcc8ef0c00be482ed9e868b2b\n";
+    "riskcore.core.risk.prior.individual_risk_poisson f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.arrays f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.scalar f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.arrays f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.scalar f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 8059734f9b5758c5a0c7ab666439a964219ecc4ed28bbaf4b35f5d3177df8dc3\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar f7470dc11801c4e363e40c42d0620a4b58b2b37de27fdb0bdc5be7639858f2f4\n";

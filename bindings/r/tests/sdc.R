@@ -100,8 +100,16 @@ stopifnot(
   grepl("measure_risk", error_of(individual_risk_sdc(new("sdcMicroObj"))))
 )
 
-# sdcMicro itself, before and after its local suppression.
-removeClass("sdcMicroObj")
+# A saved object, where the class is not defined.
+saved <- stand_in(f, F, home)
+exact <- individual_risk_sdc(saved)
+invisible(removeClass("sdcMicroObj"))
+stopifnot(
+  !methods::isClass("sdcMicroObj"),
+  identical(individual_risk_sdc(saved)@risk, exact@risk)
+)
+
+# sdcMicro itself, after its local suppression.
 if (requireNamespace("sdcMicro", quietly = TRUE)) {
   data("testdata2", package = "sdcMicro")
   print <- getExportedValue("sdcMicro", "print")
