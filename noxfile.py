@@ -104,7 +104,8 @@ def mutate(session):
 def objects(session):
     """Make the machine code that wheels bring, for all platforms; a quarter of an hour.
 
-    It needs LLVM's linker, lld. What stands after `--` is passed on: `-- --platforms linux-x86_64`.
+    It needs LLVM's linker, lld. What stands after `--` is passed on:
+    `-- --platforms linux-x86_64`.
     """
     install(session, "-e", ".[jit,files]")
     run(session, "riskcore.core.compile_ahead", OBJECTS, *session.posargs)
