@@ -67,7 +67,8 @@ _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #else
 #define RISKCORE_NAME(name) riskcore_##name
 #endif
-#if defined(RISKCORE_DISPATCH) && defined(__x86_64__) && defined(__GNUC__) && !defined(__FMA__)
+#if defined(RISKCORE_DISPATCH) && !defined(RISKCORE_FMA) && defined(__x86_64__) && \
+    defined(__GNUC__) && !defined(__FMA__)
 #define RISKCORE_HANDS_OVER
 #define HAS_FMA (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
 #endif
