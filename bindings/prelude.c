@@ -86,6 +86,17 @@ RISKCORE_KERNEL double from_bits(int64_t pattern)
     return both.number;
 }
 
+/* Sums of bit patterns; past the end they go on at the other. */
+RISKCORE_KERNEL int64_t pattern_sum(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+RISKCORE_KERNEL int64_t pattern_difference(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 RISKCORE_KERNEL double magnitude(double x) { return from_bits(bits(x) & INT64_MAX); }
 
 RISKCORE_KERNEL int64_t size_of(int64_t x) { return x < 0 ? -x : x; }
