@@ -1,7 +1,7 @@
-/* Entry points of riskcore.c, which the Python package loads. BSD-3-Clause, see LICENSE.
+/* Entry points of riskcore.c, for the Python package. BSD-3-Clause, see LICENSE.
 
-   Written by bindings/write_entries.py; never edit it. PROCESSOR is the kind of processor
-   that it is compiled for, as riskcore.core.compiled.shipped calls it. */
+   Written by bindings/write_entries.py; never edit it. PROCESSOR is the kind of
+   processor that it is compiled for, as riskcore.core.compiled.shipped calls it. */
 
 #include "riskcore.c"
 
@@ -15,7 +15,7 @@
 #define ENTRY
 #endif
 
-/* NumPy's inner loop: arguments and results, sizes, steps. Flags would become warnings. */
+/* NumPy's inner loop: arguments and results, sizes, steps. Flags become warnings. */
 #define LOOP(symbol, body) \
     ENTRY void symbol(double **args, int64_t *sizes, int64_t *steps, void *data) \
     { \
