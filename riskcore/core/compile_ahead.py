@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TRIPLES = {
     "linux-x86_64": "x86_64-unknown-linux-gnu",
     "linux-arm64": "aarch64-unknown-linux-gnu",
-    "macos-x86_64": "x86_64-apple-macosx10.12.0",
-    "macos-arm64": "arm64-apple-macosx11.0.0",
+    "macos-x86_64": "x86_64-apple-darwin",
+    "macos-arm64": "arm64-apple-darwin",
     "windows-x86_64": "x86_64-pc-windows-msvc",
 }
 
