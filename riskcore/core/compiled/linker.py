@@ -25,7 +25,7 @@ _IN_MEMORY = ("memcpy", "memmove", "memset")
 _OF_NUMBERS = ("feclearexcept", "fma")
 SYSTEM: dict[str, dict[str, tuple[str, ...]]] = {
     "linux": {"libc.so.6": _IN_MEMORY, "libm.so.6": _OF_NUMBERS},
-    "macos": {"/usr/lib/libSystem.B.dylib": _IN_MEMORY + _OF_NUMBERS},
+    "macos": {"/usr/lib/libSystem.B.dylib": (*_IN_MEMORY, "bzero", *_OF_NUMBERS)},
     "windows": {"ucrtbase.dll": _IN_MEMORY + _OF_NUMBERS, "ntdll.dll": ("__chkstk",)},
 }
 
