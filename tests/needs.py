@@ -60,10 +60,6 @@ linker = pytest.mark.skipif(
 lld = pytest.mark.skipif(
     not shutil.which("lld"), reason="needs LLVM's linker lld, for all platforms"
 )
-wine = pytest.mark.skipif(
-    not shutil.which("wine64-stable") and not Path("/usr/lib/wine/wine64").exists(),
-    reason="needs Wine, to run code for Windows",
-)
 x86 = pytest.mark.skipif(
     platform.machine() not in {"x86_64", "AMD64"}, reason="needs a processor of x86-64"
 )
