@@ -689,10 +689,12 @@ def _patterns(body: list[ast.stmt]) -> set[str]:
 
     In a loop over cells they may be those of a nan or of a negative number.
     """
-    found = {"bits"}
+    found = {"bits", "matching"}
     for each in ast.walk(ast.Module(body, [])):
-        if isinstance(each, ast.Assign) and "bits" in names_in(each.value):
-            found |= _stored(each)
+        if isinstance(each, ast.Assign):
+            first = next(names_in(each.value), "")
+            if first == "matching" or "bits" in names_in(each.value):
+                found |= _stored(each)
     return found
 
 

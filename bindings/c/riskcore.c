@@ -3553,8 +3553,8 @@ RISKCORE_PLAIN int64_t pick(uint8_t *codes, int64_t words, int64_t code, int64_t
     for (int64_t j = 0; j < words; j++) {
         int64_t mask = matching(codes, j * blocks_WORD, code);
         while (mask != 0) {
-            picked[m] = j * blocks_WORD + lowest(mask);
-            mask &= mask - 1;
+            picked[m] = pattern_sum(j * blocks_WORD, lowest(mask));
+            mask &= pattern_difference(mask, 1);
             m += 1;
         }
     }
