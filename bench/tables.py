@@ -117,6 +117,7 @@ SECTIONS = (
     Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
+    Section("same_bits_c", PAGE, "c_bits", measured=True),
     # The time of the search is on the page.
     Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
     Section("hard_cases", "tests/core/points/hard_cases.csv"),

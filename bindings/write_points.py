@@ -1,7 +1,7 @@
 """Write points for tests in other languages: arguments and what the ufuncs return.
 
-    python bindings/write_points.py            # bindings/r/tests/points.csv
-    python bindings/write_points.py --check    # only tell whether it is current
+    python -m bindings.write_points            # bindings/r/tests/points.csv
+    python -m bindings.write_points --check    # only tell whether it is current
 
 A row has the arguments of all functions of riskcore.h, and the result of each, as
 hexadecimal doubles.
@@ -72,7 +72,7 @@ def main() -> None:
     if not parser.parse_args().check:
         PATH.write_text(text())
     elif not PATH.exists() or PATH.read_text() != text():
-        sys.exit(f"{PATH} is not current: python bindings/write_points.py")
+        sys.exit(f"{PATH} is not current: python -m bindings.write_points")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 
 #ifdef __x86_64__
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("arch=haswell"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("arch=haswell"))), \
+                             apply_to = function)
 #else
 #pragma GCC target("arch=haswell")
 #endif
