@@ -23,20 +23,10 @@ import numpy as np
 import riskcore
 from bench import same_bits
 from bench._common import HERE, given, origin, publish, table
+from bindings import write_c
 
 FOLDER = HERE.parent / "bindings" / "c"
-FUNCTIONS = (
-    "individual_risk",
-    "individual_risk_from_frequencies",
-    "log_individual_risk",
-    "individual_risk_gradient",
-    "individual_risk_bounds",
-    "individual_risk_with_prior",
-    "log_individual_risk_with_prior",
-    "individual_risk_poisson",
-    "log_individual_risk_poisson",
-    "individual_risk_deviation",
-)
+FUNCTIONS = [name for names in write_c.NAMES.values() for name in names]
 PER_GROUP = 20_000  # in a turn
 NO_FMA = "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-FMA,-FMA_Usable,-FMA4,-FMA4_Usable"
 # Compiler and options; every how many turns it gets points.

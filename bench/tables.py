@@ -104,6 +104,7 @@ SECTIONS = (
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_r", PAGE, "r", measured=True),
+    Section("bench_c", PAGE, "c_speed", measured=True),
     *(
         Section("search", page, group + suffix)
         for group in GROUPS
@@ -127,6 +128,7 @@ SECTIONS = (
     Section("gifts", "notes/gifts.md", "gifts", measured=True),
     *(Section("gifts", "notes/gifts.md", name, measured=True) for name in GIFTS),
     Section("correct_rounding", PAGE, "correct_rounding"),
+    Section("directed_rounding", PAGE, "directed_rounding"),
     Section("finite_population", PAGE, "finite_population"),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),

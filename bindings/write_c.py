@@ -45,7 +45,11 @@ NAMES = {
         "log_individual_risk",
         "individual_risk_gradient",
     ),
-    bounds: ("individual_risk_bounds",),
+    bounds: (
+        "individual_risk_bounds",
+        "individual_risk_down",
+        "individual_risk_up",
+    ),
     prior: (
         "individual_risk_with_prior",
         "log_individual_risk_with_prior",

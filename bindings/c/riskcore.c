@@ -3413,7 +3413,7 @@ RISKCORE_PLAIN double individual_risk_of_one(double f, double p)
 static const int64_t BLOCK = 512;
 
 /* Return whether a block may read argument k in place. */
-RISKCORE_PLAIN bool in_place(double **args, int64_t *steps, int64_t k)
+RISKCORE_PLAIN bool individual_in_place(double **args, int64_t *steps, int64_t k)
 {
     int64_t gap = address(args[2]) - address(args[k]);
     return (bool)((steps[k] == 8) & ((steps[2] != 8) | (size_of(gap) >= 8 * BLOCK)));
@@ -4873,8 +4873,8 @@ RISKCORE_PLAIN void individual_risk_of_many(double **args, int64_t *sizes, int64
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -5368,8 +5368,8 @@ RISKCORE_PLAIN void individual_risk_from_frequencies_of_many(double **args, int6
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -5774,7 +5774,7 @@ RISKCORE_PLAIN void blocks_block_2(double *f, double *p, double *excess, double 
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_PLAIN void slow_block(double *f, double *p, double *out, int64_t n)
+RISKCORE_PLAIN void individual_slow_block(double *f, double *p, double *out, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -5798,7 +5798,7 @@ RISKCORE_PLAIN void risk_blocks_again_2(double *f, double *x, double *out, int64
     }
     int64_t m = list_of(codes, n, 0, left);
     gather(f, x, f, left, f_left, x_left, nothing, m);
-    slow_block(f_left, x_left, out_left, m);
+    individual_slow_block(f_left, x_left, out_left, m);
     scatter(out_left, left, out, m);
 }
 
@@ -5827,8 +5827,8 @@ RISKCORE_PLAIN void log_individual_risk_of_many(double **args, int64_t *sizes, i
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -6262,7 +6262,7 @@ RISKCORE_PLAIN void blocks_block_3(double *f, double *p, double *excess, double 
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_PLAIN void individual_slow_block(double *f, double *p, double *out, int64_t n)
+RISKCORE_PLAIN void individual_slow_block_2(double *f, double *p, double *out, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -6286,7 +6286,7 @@ RISKCORE_PLAIN void risk_blocks_again_3(double *f, double *x, double *out, int64
     }
     int64_t m = list_of(codes, n, 0, left);
     gather(f, x, f, left, f_left, x_left, nothing, m);
-    individual_slow_block(f_left, x_left, out_left, m);
+    individual_slow_block_2(f_left, x_left, out_left, m);
     scatter(out_left, left, out, m);
 }
 
@@ -6316,8 +6316,8 @@ RISKCORE_PLAIN void individual_risk_gradient_of_many(double **args, int64_t *siz
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -6334,17 +6334,24 @@ RISKCORE_PLAIN void individual_risk_gradient_of_many(double **args, int64_t *siz
     }
 }
 
-/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+/* --- riskcore/core/special/gauss/rounding_test.py ------------------------------- */
 
-/* Return the double below r if no double is within the error; else nan. */
-RISKCORE_KERNEL double below(double f, double p, double excess, double high, double low,
-    double error)
+/* Return the double below all high + low + d for |d| <= error, else nan. */
+RISKCORE_KERNEL double rounded_down(double high, double low, double error)
 {
     const Pair t1 = fast_two_sum(high, low);
     high = t1.a;
     low = t1.b;
-    double lower = low > error ? high : double_below(high);
-    return magnitude(low) > error ? lower : NAN;
+    double below = low < 0.0 ? from_bits(bits(high) - 1) : high;
+    return magnitude(low) > error ? below : NAN;
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+RISKCORE_KERNEL double down(double f, double p, double excess, double high, double low,
+    double error)
+{
+    return rounded_down(high, low, error);
 }
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
@@ -6358,12 +6365,12 @@ RISKCORE_PLAIN double risk_blocks_value(double f, double p, double excess)
     const Triple t1 = pair(where, f, p);
     double high = t1.a, low = t1.b, error = t1.c;
     if (where == FROM_16) {
-        return below(f, p, excess, high, low, error);
+        return down(f, p, excess, high, low, error);
     }
     if (where == FROM_32) {
-        return below(f, p, excess, high, low, error);
+        return down(f, p, excess, high, low, error);
     }
-    return below(f, p, excess, high, low, error);
+    return down(f, p, excess, high, low, error);
 }
 
 /* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
@@ -6411,8 +6418,8 @@ RISKCORE_SHARED Pair sides_slow(double f, double p)
     if (!(radius <= WIDEST * high && WIDEST * high < INFINITY)) {
         return (Pair){NAN, NAN};
     }
-    bool low_open = low < radius && !not_below(f, p, high, n);
-    bool high_open = low > -radius && !not_above(f, p, high, n);
+    bool low_open = low <= radius && !not_below(f, p, high, n);
+    bool high_open = low >= -radius && !not_above(f, p, high, n);
     if (low_open && high_open && p < 1.0) {
         /* A scaled double that is not representable is rounded outwards below. */
         double x = scaled(high, -n);
@@ -6430,13 +6437,22 @@ RISKCORE_SHARED Pair sides_slow(double f, double p)
 /* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
 
 /* Return the doubles around r(f, p); nan outside the domain. */
-RISKCORE_PLAIN Pair individual_risk_bounds_of_one(double f, double p)
+RISKCORE_SHARED Pair individual_risk_bounds_of_one(double f, double p)
 {
     double lower = risk_blocks_value(f, p, 0.0);
     if (lower == lower) {
         return (Pair){lower, double_above(lower)};
     }
     return sides_slow(f, p);
+}
+
+/* Return whether a block may read argument k in place, as for one result. */
+RISKCORE_PLAIN bool bounds_in_place(double **args, int64_t *steps, int64_t k)
+{
+    bool to_lower = size_of(address(args[2]) - address(args[k])) >= 8 * BLOCK;
+    bool to_upper = size_of(address(args[3]) - address(args[k])) >= 8 * BLOCK;
+    bool apart = ((steps[2] != 8) | to_lower) & ((steps[3] != 8) | to_upper);
+    return (bool)((steps[k] == 8) & apart);
 }
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
@@ -6474,7 +6490,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                 high = t2.a;
                 low = t2.b;
                 error = t2.c;
-                out[i] = below(f[i], p[i], excess[i], high, low, error);
+                out[i] = down(f[i], p[i], excess[i], high, low, error);
             }
         } else {
             if (w == SMALL) {
@@ -6484,7 +6500,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                     high = t3.a;
                     low = t3.b;
                     error = t3.c;
-                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                 }
             } else {
                 double v[512];
@@ -6503,7 +6519,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                     high = t5.a;
                     low = t5.b;
                     error = t5.c;
-                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                 }
             }
         }
@@ -6515,7 +6531,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                 high = t6.a;
                 low = t6.b;
                 error = t6.c;
-                out[i] = below(f[i], p[i], excess[i], high, low, error);
+                out[i] = down(f[i], p[i], excess[i], high, low, error);
             }
         } else {
             if (w == fast_integer_LEVELS) {
@@ -6531,7 +6547,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                     high = t8.a;
                     low = t8.b;
                     error = t8.c;
-                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                 }
             } else {
                 if (w == FROM_32) {
@@ -6547,7 +6563,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                         high = t10.a;
                         low = t10.b;
                         error = t10.c;
-                        out[i] = below(f[i], p[i], excess[i], high, low, error);
+                        out[i] = down(f[i], p[i], excess[i], high, low, error);
                     }
                 } else {
                     if (w == FROM_16) {
@@ -6563,7 +6579,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                             high = t12.a;
                             low = t12.b;
                             error = t12.c;
-                            out[i] = below(f[i], p[i], excess[i], high, low, error);
+                            out[i] = down(f[i], p[i], excess[i], high, low, error);
                         }
                     } else {
                         if (w == LEVELS_REAL) {
@@ -6579,7 +6595,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                                 high = t14.a;
                                 low = t14.b;
                                 error = t14.c;
-                                out[i] = below(f[i], p[i], excess[i], high, low, error);
+                                out[i] = down(f[i], p[i], excess[i], high, low, error);
                             }
                         } else {
                             if (w == FORWARD_REAL) {
@@ -6589,7 +6605,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                                     high = t15.a;
                                     low = t15.b;
                                     error = t15.c;
-                                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                                 }
                             } else {
                                 if (w == BACKWARD_REAL) {
@@ -6599,7 +6615,7 @@ RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *
                                         high = t16.a;
                                         low = t16.b;
                                         error = t16.c;
-                                        out[i] = below(f[i], p[i], excess[i], high, low, error);
+                                        out[i] = down(f[i], p[i], excess[i], high, low, error);
                                     }
                                 } else {
                                     RISKCORE_EACH
@@ -6671,6 +6687,14 @@ RISKCORE_PLAIN void blocks_block_4(double *f, double *p, double *excess, double 
     }
 }
 
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+/* Fill in the doubles below r, n <= BLOCK; nan where the pairs do not decide. */
+RISKCORE_SHARED void lower_block(double *f, double *p, double *lower, int64_t n)
+{
+    blocks_block_4(f, p, f, lower, n);
+}
+
 /* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
 
 /* Fill in sides_slow for n <= BLOCK cells; no array may overlap. */
@@ -6682,8 +6706,8 @@ RISKCORE_SHARED void sides_block(double *f, double *p, double *lower, double *up
         double high = lower[i];
         double low = upper[i];
         double error = ERROR * high;
-        bool above = low >= error;
-        bool below = low <= -error;
+        bool above = low > error;
+        bool below = low < -error;
         lower[i] = above ? high : (below ? double_below(high) : NAN);
         upper[i] = below ? high : (above ? double_above(high) : NAN);
     }
@@ -6721,9 +6745,10 @@ RISKCORE_PLAIN void remaining(double *f, double *p, double *lower, double *upper
 }
 
 /* Fill in the doubles around r(f, p) for n <= BLOCK cells; no array may overlap. */
-RISKCORE_PLAIN void bounds_block(double *f, double *p, double *lower, double *upper, int64_t n)
+RISKCORE_PLAIN void bounds_bounds_block(double *f, double *p, double *lower, double *upper,
+    int64_t n)
 {
-    blocks_block_4(f, p, f, lower, n);
+    lower_block(f, p, lower, n);
     int64_t missing = 0;
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -6738,26 +6763,222 @@ RISKCORE_PLAIN void bounds_block(double *f, double *p, double *lower, double *up
 RISKCORE_PLAIN void individual_risk_bounds_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
-    double f[512];
-    double p[512];
-    double lower[512];
-    double upper[512];
+    double f_room[512];
+    double p_room[512];
+    double lower_room[512];
+    double upper_room[512];
+    bool f_is = bounds_in_place(args, steps, 0);
+    bool p_is = bounds_in_place(args, steps, 1);
+    bool lower_is = steps[2] == 8;
+    bool upper_is = steps[3] == 8;
     int64_t first = 0;
     while (first < sizes[0]) {
         int64_t n = lesser_integer(BLOCK, sizes[0] - first);
-        /* Results may take the place of the arguments. */
-        for (int64_t i = 0; i < n; i++) {
-            f[i] = args[0][(first + i) * (steps[0] >> 3)];
+        double *f = column(args[0], first, steps[0], f_room, n, f_is);
+        double *p = column(args[1], first, steps[1], p_room, n, p_is);
+        double *lower = lower_is ? args[2] + first : lower_room;
+        double *upper = upper_is ? args[3] + first : upper_room;
+        bounds_bounds_block(f, p, lower, upper, n);
+        if (!lower_is) {
+            store(lower_room, args[2], first, steps[2], n);
         }
-        for (int64_t i = 0; i < n; i++) {
-            p[i] = args[1][(first + i) * (steps[1] >> 3)];
+        if (!upper_is) {
+            store(upper_room, args[3], first, steps[3], n);
         }
-        bounds_block(f, p, lower, upper, n);
+        first += n;
+    }
+}
+
+/* Return one of two bounds, nan if they are not equal or neighbors. */
+RISKCORE_KERNEL double chosen(double lower, double upper)
+{
+    bool decided = upper <= double_above(lower);
+    return decided ? (false ? upper : lower) : NAN;
+}
+
+RISKCORE_PLAIN double individual_risk_down_of_one(double f, double p)
+{
+    const Pair t1 = individual_risk_bounds_of_one(f, p);
+    double lower = t1.a, upper = t1.b;
+    return chosen(lower, upper);
+}
+
+RISKCORE_PLAIN void bounds_slow_block(double *f, double *p, double *out, int64_t n)
+{
+    double lower[512];
+    double upper[512];
+    sides_block(f, p, lower, upper, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = chosen(lower[i], upper[i]);
+    }
+}
+
+/* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
+
+RISKCORE_PLAIN void risk_blocks_again_4(double *f, double *x, double *out, int64_t n)
+{
+    uint8_t codes[512];
+    int64_t left[513];
+    double f_left[512];
+    double x_left[512];
+    double nothing[512];
+    double out_left[512];
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        codes[i] = out[i] == out[i];
+    }
+    int64_t m = list_of(codes, n, 0, left);
+    gather(f, x, f, left, f_left, x_left, nothing, m);
+    bounds_slow_block(f_left, x_left, out_left, m);
+    scatter(out_left, left, out, m);
+}
+
+RISKCORE_PLAIN void risk_blocks_complete_3(double *f, double *x, double *out, int64_t n)
+{
+    int64_t missing = 0;
+    for (int64_t i = 0; i < n; i++) {
+        missing += out[i] != out[i];
+    }
+    if (missing > 0) {
+        risk_blocks_again_4(f, x, out, n);
+    }
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+RISKCORE_PLAIN void bounds_block(double *f, double *p, double *excess, double *out, int64_t n)
+{
+    lower_block(f, p, out, n);
+    if (false) {
+        RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
-            args[2][(first + i) * (steps[2] >> 3)] = lower[i];
+            out[i] = double_above(out[i]);
         }
+    }
+    risk_blocks_complete_3(f, p, out, n);
+}
+
+/* --- riskcore/core/risk/individual.py ------------------------------------------- */
+
+RISKCORE_PLAIN void individual_risk_down_of_many(double **args, int64_t *sizes,
+    int64_t *steps, int64_t unused_)
+{
+    double f_room[512];
+    double p_room[512];
+    double out_room[512];
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
+    bool out_is = steps[2] == 8;
+    int64_t first = 0;
+    int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
+    while (first < sizes[0]) {
+        int64_t n = lesser_integer(ahead, sizes[0] - first);
+        double *f = column(args[0], first, steps[0], f_room, n, f_is);
+        double *p = column(args[1], first, steps[1], p_room, n, p_is);
+        double *out = out_is ? args[2] + first : out_room;
+        bounds_block(f, p, f, out, n);
+        if (!out_is) {
+            store(out_room, args[2], first, steps[2], n);
+        }
+        first += n;
+    }
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+/* Return one of two bounds, nan if they are not equal or neighbors. */
+RISKCORE_KERNEL double bounds_chosen(double lower, double upper)
+{
+    bool decided = upper <= double_above(lower);
+    return decided ? (true ? upper : lower) : NAN;
+}
+
+RISKCORE_PLAIN double individual_risk_up_of_one(double f, double p)
+{
+    const Pair t1 = individual_risk_bounds_of_one(f, p);
+    double lower = t1.a, upper = t1.b;
+    return bounds_chosen(lower, upper);
+}
+
+RISKCORE_PLAIN void bounds_slow_block_2(double *f, double *p, double *out, int64_t n)
+{
+    double lower[512];
+    double upper[512];
+    sides_block(f, p, lower, upper, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = bounds_chosen(lower[i], upper[i]);
+    }
+}
+
+/* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
+
+RISKCORE_PLAIN void risk_blocks_again_5(double *f, double *x, double *out, int64_t n)
+{
+    uint8_t codes[512];
+    int64_t left[513];
+    double f_left[512];
+    double x_left[512];
+    double nothing[512];
+    double out_left[512];
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        codes[i] = out[i] == out[i];
+    }
+    int64_t m = list_of(codes, n, 0, left);
+    gather(f, x, f, left, f_left, x_left, nothing, m);
+    bounds_slow_block_2(f_left, x_left, out_left, m);
+    scatter(out_left, left, out, m);
+}
+
+RISKCORE_PLAIN void risk_blocks_complete_4(double *f, double *x, double *out, int64_t n)
+{
+    int64_t missing = 0;
+    for (int64_t i = 0; i < n; i++) {
+        missing += out[i] != out[i];
+    }
+    if (missing > 0) {
+        risk_blocks_again_5(f, x, out, n);
+    }
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+RISKCORE_PLAIN void bounds_block_2(double *f, double *p, double *excess, double *out,
+    int64_t n)
+{
+    lower_block(f, p, out, n);
+    if (true) {
+        RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
-            args[3][(first + i) * (steps[3] >> 3)] = upper[i];
+            out[i] = double_above(out[i]);
+        }
+    }
+    risk_blocks_complete_4(f, p, out, n);
+}
+
+/* --- riskcore/core/risk/individual.py ------------------------------------------- */
+
+RISKCORE_PLAIN void individual_risk_up_of_many(double **args, int64_t *sizes, int64_t *steps,
+    int64_t unused_)
+{
+    double f_room[512];
+    double p_room[512];
+    double out_room[512];
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
+    bool out_is = steps[2] == 8;
+    int64_t first = 0;
+    int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
+    while (first < sizes[0]) {
+        int64_t n = lesser_integer(ahead, sizes[0] - first);
+        double *f = column(args[0], first, steps[0], f_room, n, f_is);
+        double *p = column(args[1], first, steps[1], p_room, n, p_is);
+        double *out = out_is ? args[2] + first : out_room;
+        bounds_block_2(f, p, f, out, n);
+        if (!out_is) {
+            store(out_room, args[2], first, steps[2], n);
         }
         first += n;
     }
@@ -10667,6 +10888,94 @@ void RISKCORE_NAME(individual_risk_bounds_array)(const double *f, const double *
     double *args[] = {(double *)f, (double *)p, lower, upper};
     int64_t sizes[] = {n}, steps[] = {8, 8, 8, 8};
     individual_risk_bounds_of_many(args, sizes, steps, 0);
+    if (!is_usual(mode))
+        write_mode(mode);
+}
+
+RISKCORE_SHARED double individual_risk_down_in_mode(double f, double p)
+{
+    return individual_risk_down_of_one(f, p);
+}
+
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_down_fma(double f, double p);
+#endif
+double RISKCORE_NAME(individual_risk_down)(double f, double p)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_down_fma(f, p);
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    const double value = individual_risk_down_in_mode(f, p);
+    if (!is_usual(mode))
+        write_mode(mode);
+    return value;
+}
+
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_down_array_fma(const double *f, const double *p, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_down_array)(const double *f, const double *p, double *out,
+    int64_t n)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_down_array_fma(f, p, out, n); return; }
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_down_of_many(args, sizes, steps, 0);
+    if (!is_usual(mode))
+        write_mode(mode);
+}
+
+RISKCORE_SHARED double individual_risk_up_in_mode(double f, double p)
+{
+    return individual_risk_up_of_one(f, p);
+}
+
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_up_fma(double f, double p);
+#endif
+double RISKCORE_NAME(individual_risk_up)(double f, double p)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_up_fma(f, p);
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    const double value = individual_risk_up_in_mode(f, p);
+    if (!is_usual(mode))
+        write_mode(mode);
+    return value;
+}
+
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_up_array_fma(const double *f, const double *p, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_up_array)(const double *f, const double *p, double *out,
+    int64_t n)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_up_array_fma(f, p, out, n); return; }
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_up_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }

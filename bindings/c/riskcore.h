@@ -47,6 +47,16 @@ void riskcore_individual_risk_bounds(double f, double p, double *lower, double *
 void riskcore_individual_risk_bounds_array(const double *f, const double *p, double *lower,
     double *upper, int64_t n);
 
+/* Individual risk rounded down: the largest double that is not above r(f, p). */
+double riskcore_individual_risk_down(double f, double p);
+void riskcore_individual_risk_down_array(const double *f, const double *p, double *out,
+    int64_t n);
+
+/* Individual risk rounded up: the smallest double that is not below r(f, p). */
+double riskcore_individual_risk_up(double f, double p);
+void riskcore_individual_risk_up_array(const double *f, const double *p, double *out,
+    int64_t n);
+
 /* Individual risk E[1/F | f] of a cell, its population frequency with a prior. */
 double riskcore_individual_risk_with_prior(double f, double shape, double p);
 void riskcore_individual_risk_with_prior_array(const double *f, const double *shape,
