@@ -136,7 +136,7 @@ def same_bits(folder, library, n):
     for name, arguments in functions.items():
         result = getattr(riskcore, name)(*(given[each] for each in arguments))
         expected.extend(result if isinstance(result, tuple) else [result])
-    assert len(found) == len(expected) == 11
+    assert len(found) == len(expected) == 13
     assert np.isfinite(expected).mean() > 0.97
     np.testing.assert_array_equal(found, expected)
 
