@@ -28,6 +28,7 @@ C_NAMES = frozenset(
     do double drem else enum exp expm1 extern fabs false float floor floor_divide
     floor_modulo fma for from_bits gamma goto greater greater_integer if index
     inline int j0 j1 jn lesser lesser_integer lgamma log log1p long lowest magnitude
+    pattern_difference pattern_sum
     matching mode pow register remainder restrict return round scalb shift_left
     short signed signgam significand sin size size_of sizeof sqrt static struct
     switch tgamma true trunc typedef union unsigned unused void volatile while y0 y1
@@ -102,6 +103,7 @@ class Writer:
         self.temporaries = 0
         self.declared: set[str] = set()
         self.comments = dict(translation.comments)
+        self.patterns = _patterns(translation.body)
         self.taken = C_NAMES | self.whole.names_used(translation)
         self._find_blocks()
 
@@ -594,6 +596,10 @@ class Writer:
         if type(op) in _HELPERS:
             return Text(f"{_HELPERS[type(op)]}({one.c}, {other.c})", "int64_t")
         sign, level = _OPERATORS[type(op)]
+        if isinstance(op, ast.Add | ast.Sub) and self.patterns & set(names_in(node)):
+            name = "pattern_sum" if isinstance(op, ast.Add) else "pattern_difference"
+            if kind == "int64_t":
+                return Text(f"{name}({one.c}, {other.c})", kind)
         if isinstance(op, ast.Div) and one.kind != "double" != other.kind:
             return Text(f"(double){one.at(14)} / (double){other.at(14)}", kind, 13)
         if level < 12:  # compilers warn of these without parentheses
@@ -676,6 +682,18 @@ def _is_each(loop: ast.For) -> bool:
         elif isinstance(each, ast.For | ast.While):
             return False
     return stores and places == {loop.target.id}
+
+
+def _patterns(body: list[ast.stmt]) -> set[str]:
+    """Return the names of bit patterns, whose sums may pass the end of the integers.
+
+    In a loop over cells they may be those of a nan or of a negative number.
+    """
+    found = {"bits"}
+    for each in ast.walk(ast.Module(body, [])):
+        if isinstance(each, ast.Assign) and "bits" in names_in(each.value):
+            found |= _stored(each)
+    return found
 
 
 def _as_bit(text: Text) -> str:

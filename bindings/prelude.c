@@ -64,7 +64,8 @@ _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #else
 #define RISKCORE_NAME(name) riskcore_##name
 #endif
-#if defined(RISKCORE_DISPATCH) && defined(__x86_64__) && defined(__GNUC__) && !defined(__FMA__)
+#if defined(RISKCORE_DISPATCH) && !defined(RISKCORE_FMA) && defined(__x86_64__) && \
+    defined(__GNUC__) && !defined(__FMA__)
 #define RISKCORE_HANDS_OVER
 #define HAS_FMA (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
 #endif
@@ -83,6 +84,17 @@ RISKCORE_KERNEL double from_bits(int64_t pattern)
     union { double number; int64_t pattern; } both;
     both.pattern = pattern;
     return both.number;
+}
+
+/* Sums of bit patterns; past the end they go on at the other. */
+RISKCORE_KERNEL int64_t pattern_sum(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+RISKCORE_KERNEL int64_t pattern_difference(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
 RISKCORE_KERNEL double magnitude(double x) { return from_bits(bits(x) & INT64_MAX); }

@@ -67,7 +67,8 @@ _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #else
 #define RISKCORE_NAME(name) riskcore_##name
 #endif
-#if defined(RISKCORE_DISPATCH) && defined(__x86_64__) && defined(__GNUC__) && !defined(__FMA__)
+#if defined(RISKCORE_DISPATCH) && !defined(RISKCORE_FMA) && defined(__x86_64__) && \
+    defined(__GNUC__) && !defined(__FMA__)
 #define RISKCORE_HANDS_OVER
 #define HAS_FMA (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
 #endif
@@ -86,6 +87,17 @@ RISKCORE_KERNEL double from_bits(int64_t pattern)
     union { double number; int64_t pattern; } both;
     both.pattern = pattern;
     return both.number;
+}
+
+/* Sums of bit patterns; past the end they go on at the other. */
+RISKCORE_KERNEL int64_t pattern_sum(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+RISKCORE_KERNEL int64_t pattern_difference(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
 RISKCORE_KERNEL double magnitude(double x) { return from_bits(bits(x) & INT64_MAX); }
@@ -270,8 +282,8 @@ static const double elementary_LN2_LOW = 0x1.ef35793c7673p-45;
 RISKCORE_KERNEL Pair log_pair(double x)
 {
     int64_t pattern = bits(x);
-    int64_t exponent = (pattern - LOWER_END_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, LOWER_END_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double k = (double)exponent;
     double c = z + TO_QUARTERS - TO_QUARTERS;
     bool few = c < 1.0;
@@ -2008,8 +2020,9 @@ RISKCORE_PLAIN Triple balls_log(Triple a, double exponent)
 {
     double high = a.a, low = a.b, radius = a.c;
     radius = radius <= NARROW * high ? radius : INFINITY;
-    int64_t k = (bits(high) - SQRT_HALF_BITS) >> 52;
-    Triple z = balls_shift((Triple){high, low, radius}, from_bits(shift_left(1023 - k, 52)));
+    int64_t k = pattern_difference(bits(high), SQRT_HALF_BITS) >> 52;
+    Triple z = balls_shift((Triple){high, low, radius},
+        from_bits(shift_left(pattern_difference(1023, k), 52)));
     Triple s = balls_divide(add_double(z, -1.0), add_double(z, 1.0));
     Triple w = balls_multiply(s, s);
     Triple series = balls_multiply(w, log_first(w, log_last(w)));
@@ -2492,13 +2505,13 @@ RISKCORE_PLAIN Tuple_ddd_i risk_ball(double f, double p)
 /* Return the double above x >= 0. */
 RISKCORE_KERNEL double double_above(double x)
 {
-    return from_bits(bits(x) + 1);
+    return from_bits(pattern_sum(bits(x), 1));
 }
 
 /* Return the double below x > 0, for infinity the largest double. */
 RISKCORE_KERNEL double double_below(double x)
 {
-    return from_bits(bits(x) - 1);
+    return from_bits(pattern_difference(bits(x), 1));
 }
 
 static const double ball_step_SMALLEST = 5e-324;
@@ -2555,7 +2568,7 @@ RISKCORE_PLAIN int64_t boundary(int64_t *z, double x, bool middle, int64_t n)
 {
     int64_t pattern = bits(x);
     int64_t e = pattern >> 52;
-    int64_t number_of_units = 2 * (pattern & (FIRST_MANTISSA - 1)) + (middle ? 1 : 0);
+    int64_t number_of_units = pattern_sum(2 * (pattern & (FIRST_MANTISSA - 1)), middle ? 1 : 0);
     if (e > 0) {
         number_of_units += TOP;
         e -= 1;
@@ -2581,8 +2594,9 @@ RISKCORE_PLAIN Tuple_di mantissa(double x)
 {
     bool subnormal = x < SMALLEST_NORMAL;
     int64_t pattern = bits(subnormal ? x * TWO_54 : x);
-    int64_t e = (pattern >> 52) - 1022;
-    return (Tuple_di){from_bits(pattern - shift_left(e, 52)), subnormal ? e - 54 : e};
+    int64_t e = pattern_difference(pattern >> 52, 1022);
+    return (Tuple_di){from_bits(pattern_difference(pattern, shift_left(e, 52))), subnormal
+        ? e - 54 : e};
 }
 
 static const double fixed_point_OUTWARD = 0x1.0000000001p0;
@@ -2911,7 +2925,7 @@ RISKCORE_PLAIN void add_to_error(int64_t *z, int64_t n, double more)
 /* Return the integer e with 2^e <= x < 2^(e+1), for a normal x. */
 RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
 {
-    return (bits(x) >> 52) - 1023;
+    return pattern_difference(bits(x) >> 52, 1023);
 }
 
 /* Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0. */
@@ -4004,8 +4018,8 @@ static const double LOG_TAIL[] = {0x1.bacf914c1badp-6, 0x1.d41d41d41d41dp-6,
 RISKCORE_KERNEL Pair minus_log(double p, double p_low)
 {
     int64_t pattern = bits(p);
-    int64_t exponent = (pattern - SQRT_HALF_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, SQRT_HALF_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double z_low = p_low * from_bits(shift_left(1023 - exponent, 52));
     double k = (double)exponent;
     const Pair t1 = two_sum(z - 1.0, z_low);
@@ -5493,8 +5507,8 @@ RISKCORE_KERNEL double atanh_series(double w)
 RISKCORE_KERNEL Pair log_high_low(double x, double scaled_by)
 {
     int64_t pattern = bits(x);
-    int64_t exponent = (pattern - SQRT_HALF_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, SQRT_HALF_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double k = (double)exponent - scaled_by;
     double u = z - 1.0;
     double d = z + 1.0;
@@ -6342,7 +6356,7 @@ RISKCORE_KERNEL double rounded_down(double high, double low, double error)
     const Pair t1 = fast_two_sum(high, low);
     high = t1.a;
     low = t1.b;
-    double below = low < 0.0 ? from_bits(bits(high) - 1) : high;
+    double below = low < 0.0 ? from_bits(pattern_difference(bits(high), 1)) : high;
     return magnitude(low) > error ? below : NAN;
 }
 
@@ -7888,8 +7902,8 @@ RISKCORE_KERNEL Pair dd_log(double x, double x_low)
     bool subnormal = x < double_double_TINY;
     double scaled = x * (subnormal ? TWO_52 : 1.0);
     int64_t pattern = bits(scaled);
-    int64_t exponent = (pattern - SQRT_HALF_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, SQRT_HALF_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double z_low = z * (x_low / x);
     double k = (double)exponent - (subnormal ? 52.0 : 0.0);
     const Pair t1 = two_sum(z - 1.0, z_low);

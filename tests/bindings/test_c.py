@@ -197,3 +197,18 @@ def test_every_optimization_gives_the_same_bits(compiler, flags, tmp_path):
         expected = np.atleast_2d(np.asarray(function(*arguments)))
         for one, other in zip(found, expected, strict=True):
             assert same_bits(one, np.ascontiguousarray(other)).all(), name
+
+
+@pytest.mark.slow
+@needs.compiler
+@pytest.mark.parametrize("compiler", [*filter(shutil.which, ["gcc", "clang"])])
+def test_two_versions_in_one_library_have_the_same_bits(compiler, tmp_path):
+    more = [CODE.with_name("riskcore_fma.c"), "-DRISKCORE_DISPATCH"]
+    library = compiled(tmp_path, "-O1", *more, compiler=compiler)
+    for name in NAMES:
+        arguments = points(name, 3_000)
+        function = getattr(riskcore, name)
+        expected = np.atleast_2d(np.asarray(function(*arguments)))
+        found = on_arrays(library, name, arguments, function.nout)
+        for one, other in zip(found, expected, strict=True):
+            assert same_bits(one, np.ascontiguousarray(other)).all(), name
