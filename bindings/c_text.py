@@ -738,11 +738,12 @@ def wrapped(line: str, width: int = 96) -> list[str]:
         return [indent + each for each in text]
     lines = []
     while len(line) > width:
-        cut = max(
-            line.rfind(mark, len(indent) + 8, width) for mark in (", ", " ? ", " : ")
-        )
+        first = len(indent) + 8
+        cut = line.rfind(", ", first, width)
+        if cut < width // 2:
+            cut = max(line.rfind(mark, first, width) for mark in (", ", " ? ", " : "))
         if cut < 0:
-            cut = line.rfind(" ", len(indent) + 8, width)
+            cut = line.rfind(" ", first, width)
         if cut < 0:
             break
         cut += 1 if line[cut] == "," else 0
