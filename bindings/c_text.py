@@ -689,10 +689,12 @@ def _patterns(body: list[ast.stmt]) -> set[str]:
 
     In a loop over cells they may be those of a nan or of a negative number.
     """
-    found = {"bits"}
+    found = {"bits", "matching"}
     for each in ast.walk(ast.Module(body, [])):
-        if isinstance(each, ast.Assign) and "bits" in names_in(each.value):
-            found |= _stored(each)
+        if isinstance(each, ast.Assign):
+            first = next(names_in(each.value), "")
+            if first == "matching" or "bits" in names_in(each.value):
+                found |= _stored(each)
     return found
 
 
@@ -736,11 +738,12 @@ def wrapped(line: str, width: int = 96) -> list[str]:
         return [indent + each for each in text]
     lines = []
     while len(line) > width:
-        cut = max(
-            line.rfind(mark, len(indent) + 8, width) for mark in (", ", " ? ", " : ")
-        )
+        first = len(indent) + 8
+        cut = line.rfind(", ", first, width)
+        if cut < width // 2:
+            cut = max(line.rfind(mark, first, width) for mark in (", ", " ? ", " : "))
         if cut < 0:
-            cut = line.rfind(" ", len(indent) + 8, width)
+            cut = line.rfind(" ", first, width)
         if cut < 0:
             break
         cut += 1 if line[cut] == "," else 0

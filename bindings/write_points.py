@@ -28,6 +28,8 @@ FUNCTIONS = {
     "log_individual_risk": ("f", "p"),
     "individual_risk_gradient": ("f", "p"),
     "individual_risk_bounds": ("f", "p"),
+    "individual_risk_down": ("f", "p"),
+    "individual_risk_up": ("f", "p"),
     "individual_risk_deviation": ("f", "p"),
     "individual_risk_with_prior": ("f", "shape", "p"),
     "log_individual_risk_with_prior": ("f", "shape", "p"),

@@ -2595,8 +2595,8 @@ RISKCORE_PLAIN Tuple_di mantissa(double x)
     bool subnormal = x < SMALLEST_NORMAL;
     int64_t pattern = bits(subnormal ? x * TWO_54 : x);
     int64_t e = pattern_difference(pattern >> 52, 1022);
-    return (Tuple_di){from_bits(pattern_difference(pattern, shift_left(e, 52))), subnormal
-        ? e - 54 : e};
+    return (Tuple_di){from_bits(pattern_difference(pattern, shift_left(e, 52))),
+        subnormal ? e - 54 : e};
 }
 
 static const double fixed_point_OUTWARD = 0x1.0000000001p0;
@@ -3553,8 +3553,8 @@ RISKCORE_PLAIN int64_t pick(uint8_t *codes, int64_t words, int64_t code, int64_t
     for (int64_t j = 0; j < words; j++) {
         int64_t mask = matching(codes, j * blocks_WORD, code);
         while (mask != 0) {
-            picked[m] = j * blocks_WORD + lowest(mask);
-            mask &= mask - 1;
+            picked[m] = pattern_sum(j * blocks_WORD, lowest(mask));
+            mask &= pattern_difference(mask, 1);
             m += 1;
         }
     }
@@ -3859,8 +3859,8 @@ RISKCORE_PLAIN void blocks_block(double *f, double *p, double *excess, double *o
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -5284,8 +5284,8 @@ RISKCORE_PLAIN void moved_block(double *f, double *p, double *excess, double *ou
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_2(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_2(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -5774,8 +5774,8 @@ RISKCORE_PLAIN void blocks_block_2(double *f, double *p, double *excess, double 
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_3(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_3(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -6262,8 +6262,8 @@ RISKCORE_PLAIN void blocks_block_3(double *f, double *p, double *excess, double 
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_4(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_4(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -6689,8 +6689,8 @@ RISKCORE_PLAIN void blocks_block_4(double *f, double *p, double *excess, double 
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_5(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_5(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -7372,8 +7372,8 @@ RISKCORE_KERNEL Tuple_dddd inverse_mean_fractions_rise(double k, double n, doubl
     const Pair t6 = dd_multiply_double(M, M_low, shape + k);
     double below = t6.a, below_low = t6.b;
     bool done = k >= n;
-    return (Tuple_dddd){done ? N : above, done ? N_low : above_low, done ? M : below, done
-        ? M_low : below_low};
+    return (Tuple_dddd){done ? N : above, done ? N_low : above_low, done ? M : below,
+        done ? M_low : below_low};
 }
 
 /* Return p N/M. */
@@ -9583,8 +9583,8 @@ RISKCORE_PLAIN double one(double f, double mu, double p)
 
 RISKCORE_KERNEL int64_t inverse_mean_blocks_code(double f, double mu, double p)
 {
-    return ((int)inside_poisson(f, mu) & (mu > 0.0)) ? poisson_region(f, mu)
-        : inverse_mean_OTHER;
+    return ((int)inside_poisson(f, mu) & (mu > 0.0)) ? poisson_region(f,
+        mu) : inverse_mean_OTHER;
 }
 
 /* Fill the n cells of a region of the Poisson law that is not OTHER. */
@@ -10312,8 +10312,8 @@ RISKCORE_KERNEL Tuple_dddd inverse_moments_upwards(double k, double d, double n,
     v = t8.a;
     v_low = t8.b;
     bool more = k <= n;
-    return (Tuple_dddd){more ? above : r, more ? above_low : r_low, more ? v : V, more
-        ? v_low : V_low};
+    return (Tuple_dddd){more ? above : r, more ? above_low : r_low, more ? v : V,
+        more ? v_low : V_low};
 }
 
 /* Return the moments at 1 + d + n from the results of upwards. */
@@ -10340,8 +10340,8 @@ RISKCORE_KERNEL Tuple_dddd reflected_end(double d, double n, double z, double z_
     y = dd_add(y, y_low, -V, -V_low).a;
     double b = n == 0.0 ? sqrt(z) : z;
     double variance = z * (n == 0.0 ? V : z * V);
-    return (Tuple_dddd){down ? x + x_low : above + above_low, down ? y : variance, down ? 1.0
-        : b, down ? y : V};
+    return (Tuple_dddd){down ? x + x_low : above + above_low, down ? y : variance,
+        down ? 1.0 : b, down ? y : V};
 }
 
 static const int64_t SERIES_TERMS = 31;

@@ -52,20 +52,6 @@ enum { DOUBLE = 11 };
 
 static struct api duckdb;
 
-static void lower(const double *f, const double *p, double *out, int64_t n)
-{
-    double above;
-    for (int64_t i = 0; i < n; i++)
-        riskcore_individual_risk_bounds(f[i], p[i], &out[i], &above);
-}
-
-static void upper(const double *f, const double *p, double *out, int64_t n)
-{
-    double below;
-    for (int64_t i = 0; i < n; i++)
-        riskcore_individual_risk_bounds(f[i], p[i], &below, &out[i]);
-}
-
 static const struct function {
     const char *name;
     void (*of_two)(const double *, const double *, double *, int64_t);
@@ -76,8 +62,8 @@ static const struct function {
     {"log_individual_risk", riskcore_log_individual_risk_array, 0},
     {"individual_risk_gradient", riskcore_individual_risk_gradient_array, 0},
     {"individual_risk_deviation", riskcore_individual_risk_deviation_array, 0},
-    {"individual_risk_lower", lower, 0},
-    {"individual_risk_upper", upper, 0},
+    {"individual_risk_down", riskcore_individual_risk_down_array, 0},
+    {"individual_risk_up", riskcore_individual_risk_up_array, 0},
     {"individual_risk_poisson", riskcore_individual_risk_poisson_array, 0},
     {"log_individual_risk_poisson", riskcore_log_individual_risk_poisson_array, 0},
     {"individual_risk_with_prior", 0, riskcore_individual_risk_with_prior_array},

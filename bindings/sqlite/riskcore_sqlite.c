@@ -10,20 +10,6 @@
 
 SQLITE_EXTENSION_INIT1
 
-static double lower(double f, double p)
-{
-    double bounds[2];
-    riskcore_individual_risk_bounds(f, p, &bounds[0], &bounds[1]);
-    return bounds[0];
-}
-
-static double upper(double f, double p)
-{
-    double bounds[2];
-    riskcore_individual_risk_bounds(f, p, &bounds[0], &bounds[1]);
-    return bounds[1];
-}
-
 static const struct function {
     const char *name;
     int arguments;
@@ -35,8 +21,8 @@ static const struct function {
     {"log_individual_risk", 2, riskcore_log_individual_risk, 0},
     {"individual_risk_gradient", 2, riskcore_individual_risk_gradient, 0},
     {"individual_risk_deviation", 2, riskcore_individual_risk_deviation, 0},
-    {"individual_risk_lower", 2, lower, 0},
-    {"individual_risk_upper", 2, upper, 0},
+    {"individual_risk_down", 2, riskcore_individual_risk_down, 0},
+    {"individual_risk_up", 2, riskcore_individual_risk_up, 0},
     {"individual_risk_poisson", 2, riskcore_individual_risk_poisson, 0},
     {"log_individual_risk_poisson", 2, riskcore_log_individual_risk_poisson, 0},
     {"individual_risk_with_prior", 3, 0, riskcore_individual_risk_with_prior},

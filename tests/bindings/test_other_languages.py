@@ -96,19 +96,14 @@ def test_examples(title, monkeypatch):
 # --- databases ---------------------------------------------------------------------
 
 FUNCTIONS = [
-    *(n for n in same_bits.NAMES if not re.search("quantile|moment|sampled|bounds", n)),
-    "individual_risk_lower",
-    "individual_risk_upper",
+    n for n in same_bits.NAMES if not re.search("quantile|moment|sampled|bounds", n)
 ]
 
 
 def case(name):
     """Return arguments and the ufunc's results for a function of the databases."""
-    ufunc = re.sub("lower|upper", "bounds", name)
-    arguments = same_bits.points(ufunc, 10)
-    results = getattr(riskcore, ufunc)(*arguments)
-    if ufunc != name:
-        results = results[name.endswith("upper")]
+    arguments = same_bits.points(name, 10)
+    results = getattr(riskcore, name)(*arguments)
     assert 0 < np.isnan(results).mean() < 0.4
     return arguments, results
 

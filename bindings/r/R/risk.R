@@ -32,6 +32,18 @@ individual_risk_bounds <- function(f, p) {
   .Call(C_individual_risk_bounds, f, p, f + p)
 }
 
+individual_risk_down <- function(f, p) {
+  f <- as_doubles(f, "f")
+  p <- as_doubles(p, "p")
+  .Call(C_individual_risk_down, f, p, f + p)
+}
+
+individual_risk_up <- function(f, p) {
+  f <- as_doubles(f, "f")
+  p <- as_doubles(p, "p")
+  .Call(C_individual_risk_up, f, p, f + p)
+}
+
 individual_risk_deviation <- function(f, p) {
   f <- as_doubles(f, "f")
   p <- as_doubles(p, "p")

@@ -22,7 +22,7 @@ individual_risk_sdc <- function(obj) {
   obj
 }
 
-# Return the household of each record, NULL if the object has none.
+# Return the number of each record's household, NULL if the object has none.
 households_of <- function(obj) {
   column <- slot(obj, "hhId")
   if (length(column) == 0) {
@@ -37,7 +37,7 @@ households_of <- function(obj) {
       "give each an id of its own before createSdcObj()"
     ), call. = FALSE)
   }
-  household
+  match(household, unique(household))
 }
 
 # Warn of cells whose weights add to less than their records.
@@ -71,11 +71,11 @@ totals <- function(risk) {
   list(sum(risk), sum(risk) / length(risk), 100 * sum(risk) / length(risk))
 }
 
-# Return the risk of each record's household, 1 - prod(1 - r) over its members.
+# Return the risk of each record's household, 1 - prod(1 - r) over its members. The
+# households are numbered as they come.
 household_risk <- function(risk, household) {
-  member_of <- match(household, unique(household))
-  unhurt <- rowsum(log1p(-risk), member_of, reorder = FALSE)
-  -expm1(unhurt)[member_of]
+  log_safe <- rowsum(log1p(-risk), household, reorder = FALSE)
+  -expm1(log_safe)[household]
 }
 
 # Return the largest risk t of a record so that the mean of all risks, those above t

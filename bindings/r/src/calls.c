@@ -163,6 +163,8 @@ FUNCTION_OF_2(individual_risk_from_frequencies)
 FUNCTION_OF_2(log_individual_risk)
 FUNCTION_OF_2(individual_risk_gradient)
 BOUNDS_OF_2(individual_risk_bounds)
+FUNCTION_OF_2(individual_risk_down)
+FUNCTION_OF_2(individual_risk_up)
 FUNCTION_OF_2(individual_risk_deviation)
 FUNCTION_OF_3(individual_risk_with_prior)
 FUNCTION_OF_3(log_individual_risk_with_prior)
@@ -178,6 +180,8 @@ static const R_CallMethodDef entries[] = {
     ENTRY(log_individual_risk, 3),
     ENTRY(individual_risk_gradient, 3),
     ENTRY(individual_risk_bounds, 3),
+    ENTRY(individual_risk_down, 3),
+    ENTRY(individual_risk_up, 3),
     ENTRY(individual_risk_deviation, 3),
     ENTRY(individual_risk_with_prior, 4),
     ENTRY(log_individual_risk_with_prior, 4),
