@@ -437,12 +437,22 @@ def lay_out_macho(code):
 THUNKS = """
 declare double @fma(double, double, double)
 declare i64 @memset(i64, i32, i64)
+declare i64 @memcpy(i64, i64, i64)
+declare i64 @memmove(i64, i64, i64)
 define win64cc double @its_fma(double %a, double %b, double %c) {
   %r = call double @fma(double %a, double %b, double %c)
   ret double %r
 }
 define win64cc i64 @its_memset(i64 %a, i32 %b, i64 %c) {
   %r = call i64 @memset(i64 %a, i32 %b, i64 %c)
+  ret i64 %r
+}
+define win64cc i64 @its_memcpy(i64 %a, i64 %b, i64 %c) {
+  %r = call i64 @memcpy(i64 %a, i64 %b, i64 %c)
+  ret i64 %r
+}
+define win64cc i64 @its_memmove(i64 %a, i64 %b, i64 %c) {
+  %r = call i64 @memmove(i64 %a, i64 %b, i64 %c)
   ret i64 %r
 }
 define win64cc i32 @its_feclearexcept(i32 %a) {
@@ -476,6 +486,7 @@ def lay_out_portable(code):
     memory[:] = bytes(library.image)
     for (_, name), place in library.imports.items():
         address = engine.get_function_address(f"its_{name}")
+        assert address, name
         struct.pack_into("<Q", memory, place, address)
 
     def run(name, *arguments):
