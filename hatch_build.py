@@ -68,25 +68,48 @@ def compile_c(folder: Path, place: Path) -> Path | None:
     """Compile the functions in C; return the library, or None if that fails."""
     if sys.platform == "win32":  # not tried
         return None
-    x86 = platform.machine() in ("x86_64", "AMD64")
-    processor = "x86-64-v3" if x86 else "generic"
-    suffix = ".dylib" if sys.platform == "darwin" else ".so"
-    library = place / f"{processor}{suffix}"
-    general = ["-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
-    # What asks the processor must run on any: only the rest is for those with AVX2.
-    ask = [*general, "-c", "processor.c", "-o", str(place / "processor.o")]
-    own = [*general, f'-DPROCESSOR="{processor}"', *(["-march=haswell"] if x86 else [])]
-    own += ["-shared", "entries.c", str(place / "processor.o"), "-o", str(library)]
     given = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     for compiler in (given, ["cc"], ["clang"]):
         try:
-            for options in (ask, [*own, "-lm"]):
-                command = [*compiler, *options]
-                subprocess.run(command, cwd=folder, capture_output=True, check=True)
-        except (OSError, subprocess.CalledProcessError):
+            return compile_with(compiler, folder, place)
+        except (OSError, StopIteration, subprocess.CalledProcessError):
             continue
-        return library
     return None
+
+
+# Processors of x86-64, the best first: macros of compilers that tell them, and options.
+PROCESSORS = {
+    "x86-64-v4": (
+        {"__AVX512BW__", "__AVX512CD__", "__AVX512DQ__", "__AVX512VL__", "__FMA__"},
+        ["-march=skylake-avx512", "-mprefer-vector-width=512"],
+    ),
+    "x86-64-v3": ({"__AVX2__", "__FMA__"}, ["-march=haswell"]),
+    "x86-64-v2": ({"__SSE4_2__"}, ["-march=nehalem"]),
+}
+
+
+def compile_with(compiler: list[str], folder: Path, place: Path) -> Path:
+    """Compile the functions in C for the kind of processor that this one is."""
+    processor, own = "generic", []
+    if platform.machine() in ("x86_64", "AMD64"):
+        command = [*compiler, "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        macros = set(done.stdout.split())
+        processor, own = next(
+            (name, options)
+            for name, (needed, options) in PROCESSORS.items()
+            if needed <= macros
+        )
+    library = place / f"{processor}{'.dylib' if sys.platform == 'darwin' else '.so'}"
+    general = ["-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
+    # What asks the processor must run on any: only the rest is for this kind.
+    ask = [*general, "-c", "processor.c", "-o", str(place / "processor.o")]
+    rest = [*general, *own, f'-DPROCESSOR="{processor}"', "-shared", "entries.c"]
+    rest += [str(place / "processor.o"), "-o", str(library), "-lm"]
+    for options in (ask, rest):
+        command = [*compiler, *options]
+        subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    return library
 
 
 def this_platform() -> str:
