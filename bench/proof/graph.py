@@ -1,0 +1,478 @@
+"""Graphs of floating-point operations, by which two programs are compared.
+
+A node is an operation on nodes; the same operation on the same nodes is the same node,
+so two programs do the same if their results are one node. Every value is a pattern of
+64 bits. Only rewrites that give the same bits for all numbers are applied: operands of
+sums and products in one order, signs of factors in front of products, x - y = x + (-y),
+x + x = 2 x, x/2^k = 2^-k x, 1 x = x, x + (-0) = x, and operations on constants.
+
+Conditions stay open in ``select`` nodes. An `Oracle` answers them: below, equal, above
+or not comparable, for every pair of numbers that a program compares.
+"""
+
+import math
+import struct
+from fractions import Fraction
+
+from riskcore.core.special import floats
+
+SIGN, ALL, WORD = 1 << 63, (1 << 64) - 1, 1 << 64
+LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
+COMMUTE = {"add", "mul", "iadd", "and", "or", "xor"}
+
+
+class Node:
+    """An operation on nodes; operators build further ones."""
+
+    __slots__ = ("args", "kind", "number")
+    every, listed = {}, []
+
+    def __add__(self, other):
+        return add(self, node(other))
+
+    def __sub__(self, other):
+        return add(self, negative(node(other)))
+
+    def __rsub__(self, other):
+        return add(node(other), negative(self))
+
+    def __mul__(self, other):
+        return multiply(self, node(other))
+
+    def __truediv__(self, other):
+        return divide(self, node(other))
+
+    def __rtruediv__(self, other):
+        return divide(node(other), self)
+
+    def __neg__(self):
+        return negative(self)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __lt__(self, other):
+        return compare(LESS, self, node(other))
+
+    def __le__(self, other):
+        return compare(LESS | EQUAL, self, node(other))
+
+    def __gt__(self, other):
+        return compare(GREATER, self, node(other))
+
+    def __ge__(self, other):
+        return compare(GREATER | EQUAL, self, node(other))
+
+    def __eq__(self, other):
+        return compare(EQUAL, self, node(other))
+
+    def __ne__(self, other):
+        return compare(15 ^ EQUAL, self, node(other))
+
+    def __and__(self, other):
+        return both(self, condition(other))
+
+    def __or__(self, other):
+        return invert(both(invert(self), invert(condition(other))))
+
+    __rand__, __ror__, __hash__ = __and__, __or__, object.__hash__
+
+    def __bool__(self):
+        return Oracle.current.answer(self)
+
+    def __repr__(self):
+        return shown(self, 3)
+
+
+def make(kind, *args):
+    """Return the one node of an operation."""
+    if kind in COMMUTE and args[0].number > args[1].number:
+        args = args[::-1]
+    key = kind, *(id(one) if isinstance(one, Node) else one for one in args)
+    found = Node.every.get(key)
+    if found is None:
+        found = Node()
+        found.kind, found.args, found.number = kind, args, len(Node.every)
+        Node.every[key] = found
+        Node.listed.append(found)
+    return found
+
+
+def word(pattern):
+    """Return a constant of 64 bits."""
+    return make("const", pattern & ALL)
+
+
+def node(value):
+    """Return a number as a node."""
+    if isinstance(value, Node):
+        return value
+    return word(struct.unpack("<Q", struct.pack("<d", float(value)))[0])
+
+
+TRUE, FALSE = make("true"), make("false")
+
+
+def condition(value):
+    return value if isinstance(value, Node) else (TRUE if value else FALSE)
+
+
+def constant(*nodes):
+    return all(one.kind == "const" for one in nodes)
+
+
+def value(one):
+    """Return the double of a constant."""
+    return struct.unpack("<d", struct.pack("<Q", one.args[0]))[0]
+
+
+def integer(one):
+    """Return the signed integer of a constant."""
+    pattern = one.args[0]
+    return pattern - WORD if pattern & SIGN else pattern
+
+
+def shown(one, depth):
+    if one.kind == "const":
+        return f"{value(one)!r}"
+    if not one.args or not isinstance(one.args[0], Node):
+        return f"{one.kind}{one.args}" if depth else "..."
+    parts = [shown(x, depth - 1) if isinstance(x, Node) else f"{x}" for x in one.args]
+    return f"{one.kind}({', '.join(parts)})" if depth else "..."
+
+
+# --- numbers
+
+
+def negative(a):
+    if constant(a):
+        return word(a.args[0] ^ SIGN)
+    return a.args[0] if a.kind == "neg" else make("neg", a)
+
+
+def unsigned(a):
+    """Return a number without the sign in front of it, and whether it had one."""
+    if a.kind == "neg":
+        return a.args[0], True
+    if constant(a) and a.args[0] & SIGN:
+        return negative(a), True
+    return a, False
+
+
+def add(a, b):
+    if constant(a, b):
+        return node(value(a) + value(b))
+    for one, other in ((a, b), (b, a)):
+        if constant(one) and one.args[0] == SIGN:
+            return other
+    return multiply(a, node(2.0)) if a is b else make("add", a, b)
+
+
+def multiply(a, b):
+    if constant(a, b):
+        return node(value(a) * value(b))
+    (a, one), (b, two) = unsigned(a), unsigned(b)
+    for first, other in ((a, b), (b, a)):
+        if constant(first) and value(first) == 1.0:
+            return negative(other) if one != two else other
+    product = make("mul", a, b)
+    return negative(product) if one != two else product
+
+
+def divide(a, b):
+    if constant(a, b) and value(b) != 0.0:
+        return node(value(a) / value(b))
+    if constant(b):
+        mantissa, exponent = math.frexp(value(b))
+        if abs(mantissa) == 0.5 and abs(exponent) < 1000:
+            return multiply(a, node(1.0 / value(b)))
+    (a, one), (b, two) = unsigned(a), unsigned(b)
+    quotient = make("div", a, b)
+    return negative(quotient) if one != two else quotient
+
+
+def fma(a, b, c):
+    a, b, c = node(a), node(b), node(c)
+    if constant(a, b, c):
+        return node(floats.fma(value(a), value(b), value(c)))
+    (a, one), (b, two) = unsigned(a), unsigned(b)
+    for first, other in ((a, b), (b, a)):
+        if constant(first) and value(first) == 1.0:
+            return add(negative(other) if one != two else other, c)
+    a, b = sorted((a, b), key=lambda x: x.number)
+    return make("fnma" if one != two else "fma", a, b, c)
+
+
+def root(a):
+    return node(math.sqrt(value(a))) if constant(a) else make("sqrt", a)
+
+
+# --- conditions
+
+
+def compare(relations, a, b):
+    """Return whether a and b are in one of some relations."""
+    if constant(a, b):
+        return condition(relation_of(value(a), value(b)) & relations)
+    if a.number > b.number:
+        swapped = relations & (EQUAL | UNORDERED)
+        swapped |= (relations & LESS and GREATER) | (relations & GREATER and LESS)
+        return compare(swapped, b, a)
+    return make("compare", relations, a, b)
+
+
+def relation_of(x, y):
+    if x < y:
+        return LESS
+    return EQUAL if x == y else (GREATER if x > y else UNORDERED)
+
+
+def invert(one):
+    if one.kind == "compare":
+        return make("compare", 15 ^ one.args[0], *one.args[1:])
+    if one.kind in ("true", "false"):
+        return FALSE if one is TRUE else TRUE
+    return one.args[0] if one.kind == "not" else make("not", one)
+
+
+def both(a, b):
+    if a is FALSE or b is FALSE:
+        return FALSE
+    if a is TRUE or a is b:
+        return b
+    return a if b is TRUE else make("both", a, b)
+
+
+def select(test, a, b):
+    """Return a where a condition holds, else b."""
+    if test is TRUE or a is b:
+        return a
+    return b if test is FALSE else make("select", test, a, b)
+
+
+def bit(one, place=63):
+    """Return whether a bit of a pattern is set."""
+    if constant(one):
+        return condition(one.args[0] >> place & 1)
+    if one.kind == "select":
+        test, a, b = one.args
+        a, b = bit(a, place), bit(b, place)
+        if a is TRUE and b is FALSE:
+            return test
+        return invert(test) if a is FALSE and b is TRUE else make("bit", one, place)
+    return make("bit", one, place)
+
+
+# --- patterns of bits
+
+
+def plus(a, b):
+    """Return the sum of integers."""
+    if constant(a, b):
+        return word(a.args[0] + b.args[0])
+    a, b = (b, a) if constant(a) else (a, b)
+    if constant(b) and b.args[0] == 0:
+        return a
+    if constant(b) and a.kind == "iadd":
+        for one, other in (a.args, a.args[::-1]):
+            if constant(one):
+                return plus(other, word(one.args[0] + b.args[0]))
+    return make("iadd", a, b)
+
+
+def minus(a, b):
+    return plus(a, word(-b.args[0])) if constant(b) else make("isub", a, b)
+
+
+def left(a, places):
+    if constant(a):
+        return word(a.args[0] << places)
+    if a.kind == "sar" and a.args[1] == places:
+        return masked("and", a.args[0], word(ALL << places))
+    if a.kind == "iadd" and constant(*a.args[:1]) + constant(*a.args[1:]) == 1:
+        return plus(*(left(one, places) for one in a.args))
+    return make("shl", a, places)
+
+
+def right(a, places):
+    """Return an arithmetic shift."""
+    return word(integer(a) >> places) if constant(a) else make("sar", a, places)
+
+
+def masked(kind, a, b):
+    """Return a bitwise and, or, xor."""
+    a, b = (b, a) if constant(a) else (a, b)
+    if constant(a, b):
+        x, y = a.args[0], b.args[0]
+        return word({"and": x & y, "or": x | y, "xor": x ^ y}[kind])
+    if constant(b):
+        mask = b.args[0]
+        known = {
+            ("and", ALL): a, ("and", 0): b, ("or", 0): a, ("or", ALL): b,
+            ("xor", 0): a,
+        }  # fmt: skip
+        if (kind, mask) in known:
+            return known[kind, mask]
+        if mask == SIGN and kind == "xor":
+            return negative(a)
+    if a is b:
+        return word(0) if kind == "xor" else a
+    return make(kind, a, b)
+
+
+def to_double(a):
+    """Return a signed integer as a double."""
+    return node(float(integer(a))) if constant(a) else make("to_double", a)
+
+
+def to_integer(a):
+    """Return a double, cut, as an integer."""
+    return word(int(value(a))) if constant(a) else make("to_integer", a)
+
+
+BUILD = {
+    "neg": negative, "add": add, "mul": multiply, "div": divide, "fma": fma,
+    "fnma": lambda a, b, c: fma(negative(a), b, c), "sqrt": root, "compare": compare,
+    "not": invert, "both": both, "bit": bit, "iadd": plus, "isub": minus, "shl": left,
+    "sar": right, "to_double": to_double, "to_integer": to_integer,
+    **{kind: lambda a, b, kind=kind: masked(kind, a, b) for kind in ("and", "or", "xor")},
+}  # fmt: skip
+
+
+# --- answers
+
+
+class UndecidedError(Exception):
+    """Several relations of two numbers are possible."""
+
+    def __init__(self, question, relations):
+        super().__init__("several answers")
+        self.question, self.relations = question, relations
+
+
+class Oracle:
+    """What is known of the relations of numbers, and values under that knowledge.
+
+    ``names`` renames inputs.
+    """
+
+    current = None
+
+    def __init__(self, known=None, names=None, memo=None):
+        self.known, self.names, self.memo = known or {}, names or {}, memo or {}
+
+    def told(self, question, relation):
+        """Return an oracle that knows one answer more."""
+        known = {**self.known, question: relation}
+        return Oracle(known, self.names, dict(self.memo))
+
+    def answer(self, test):
+        """Return whether a condition holds."""
+        return self.under(test) is TRUE
+
+    def relation(self, a, b):
+        """Return the relation of two numbers, a before b in number."""
+        question = a.number, b.number
+        if question in self.known:
+            return self.known[question]
+        possible = [LESS, EQUAL, GREATER, UNORDERED]
+        if a is b:
+            possible = [EQUAL, UNORDERED]
+        elif constant(a) or constant(b):
+            possible = self._consistent(a, b, possible)
+        if len(possible) > 1:
+            raise UndecidedError(question, possible)
+        return possible[0]
+
+    def _consistent(self, a, b, possible):
+        """Return the relations that agree with those to other constants."""
+        number, sign = (b, -1) if constant(a) else (a, 1)
+        bound = value(a if constant(a) else b)
+        if sign < 0:
+            turned = {LESS: GREATER, GREATER: LESS}
+            ask = lambda r: turned.get(r, r)
+        else:
+            ask = lambda r: r
+        left = []
+        for relation in possible:
+            if all(
+                _agree(ask(relation), bound, known, other)
+                for known, other in self._constants(number)
+            ):
+                left.append(relation)
+        return left
+
+    def _constants(self, number):
+        """Yield what is known of the relations of a number to constants."""
+        for (first, second), relation in self.known.items():
+            turned = {LESS: GREATER, GREATER: LESS}.get(relation, relation)
+            one, two = Node.listed[first], Node.listed[second]
+            if one is number and constant(two):
+                yield relation, value(two)
+            elif two is number and constant(one):
+                yield turned, value(one)
+
+    def under(self, top):
+        """Return a node without conditions, by what is known."""
+        memo, stack = self.memo, [top]
+        while stack:
+            one = stack[-1]
+            if one.number in memo:
+                stack.pop()
+                continue
+            needs = one.args[:1] if one.kind == "select" else one.args
+            missing = [
+                x for x in needs if isinstance(x, Node) and x.number not in memo
+            ]
+            if missing:
+                stack.extend(missing)
+                continue
+            if one.kind == "select":
+                chosen = one.args[1 if memo[one.args[0].number] is TRUE else 2]
+                if chosen.number not in memo:
+                    stack.append(chosen)
+                    continue
+                memo[one.number] = memo[chosen.number]
+            else:
+                memo[one.number] = self._built(one)
+        return memo[top.number]
+
+    def _built(self, one):
+        if one.kind == "input":
+            return make("input", self.names.get(one.args[0], one.args[0]))
+        if one.kind in ("const", "true", "false"):
+            return one
+        args = [
+            self.memo[x.number] if isinstance(x, Node) else x for x in one.args
+        ]
+        built = BUILD[one.kind](*args)
+        if built.kind != "compare":
+            return built
+        relations, a, b = built.args
+        return condition(self.relation(a, b) & relations)
+
+
+def _agree(relation, bound, known, other):
+    """Return whether some number has two relations to two constants."""
+    if UNORDERED in (relation, known):
+        return relation == known
+    if EQUAL in (relation, known):
+        if relation == EQUAL:
+            return relation_of(bound, other) == known
+        return relation_of(other, bound) == relation
+    if relation == known:
+        return True
+    return bound > other if relation == LESS else bound < other
+
+
+def cases(oracle, run):
+    """Yield what a run gives in every case of the conditions it asks for."""
+    waiting = [oracle]
+    while waiting:
+        one = Oracle.current = waiting.pop()
+        try:
+            found = run(one)
+        except UndecidedError as question:
+            for relation in question.relations:
+                waiting.append(one.told(question.question, relation))
+            continue
+        yield one, found
