@@ -25,7 +25,7 @@ class Node:
     """An operation on nodes; operators build further ones."""
 
     __slots__ = ("args", "kind", "number")
-    every, listed = {}, []
+    every, listed, up_to_zero = {}, [], {}
 
     def __add__(self, other):
         return add(self, node(other))
@@ -134,10 +134,10 @@ def integer(one):
 def shown(one, depth):
     if one.kind == "const":
         return f"{value(one)!r}"
-    if not one.args or not isinstance(one.args[0], Node):
-        return f"{one.kind}{one.args}" if depth else "..."
+    if not depth:
+        return "..."
     parts = [shown(x, depth - 1) if isinstance(x, Node) else f"{x}" for x in one.args]
-    return f"{one.kind}({', '.join(parts)})" if depth else "..."
+    return f"{one.kind}({', '.join(parts)})"
 
 
 # --- numbers
@@ -158,13 +158,69 @@ def unsigned(a):
     return a, False
 
 
+def never_minus_zero(a):
+    """Return whether a number is known not to be -0."""
+    return a.args[0] != SIGN if constant(a) else a.kind in ("to_double", "plus")
+
+
 def add(a, b):
     if constant(a, b):
         return node(value(a) + value(b))
+    if a is b:
+        return multiply(a, node(2.0))
     for one, other in ((a, b), (b, a)):
         if constant(one) and one.args[0] == SIGN:
             return other
-    return multiply(a, node(2.0)) if a is b else make("add", a, b)
+    if never_minus_zero(a) or never_minus_zero(b):  # nor is the sum
+        return plus_zero(total(up_to_zero(a), up_to_zero(b)))
+    return make("add", a, b)
+
+
+def plus_zero(a):
+    """Return a number, 0 for -0."""
+    a = up_to_zero(a)
+    return a if constant(a) else make("plus", a)
+
+
+def up_to_zero(a):
+    """Return what differs from a number in the sign of a zero at most.
+
+    There -(x + y) is (-x) + (-y).
+    """
+    if a.kind == "neg":
+        return opposite(up_to_zero(a.args[0]))
+    if a.kind == "plus":
+        return a.args[0]
+    if a.kind == "add":
+        if a.number not in Node.up_to_zero:
+            Node.up_to_zero[a.number] = total(*map(up_to_zero, a.args))
+        return Node.up_to_zero[a.number]
+    if a.kind == "mul" and any(constant(x) and value(x) == 2.0 for x in a.args):
+        return multiply(*map(up_to_zero, a.args))
+    return word(0) if constant(a) and value(a) == 0.0 else a
+
+
+def opposite(a):
+    """Return -a up to the sign of a zero: x - x is its own opposite."""
+    nothing = a.kind == "add" and any(
+        x.kind == "neg" and x.args[0] is y for x, y in (a.args, a.args[::-1])
+    )
+    return a if nothing else negative(a)
+
+
+def total(a, b):
+    """Return a sum up to the sign of a zero."""
+    if constant(a, b):
+        return up_to_zero(node(value(a) + value(b)))
+    for one, other in ((a, b), (b, a)):
+        if constant(one) and value(one) == 0.0:
+            return other
+    if a is b:
+        return multiply(a, node(2.0))
+    a, b = sorted((a, b), key=lambda x: unsigned(x)[0].number)
+    if unsigned(a)[1]:
+        return opposite(make("add", opposite(a), opposite(b)))
+    return make("add", a, b)
 
 
 def multiply(a, b):
@@ -174,6 +230,9 @@ def multiply(a, b):
     for first, other in ((a, b), (b, a)):
         if constant(first) and value(first) == 1.0:
             return negative(other) if one != two else other
+        if constant(first) and value(first) == 2.0 and other.kind == "plus":
+            doubled = plus_zero(make("mul", first, other.args[0]))
+            return negative(doubled) if one != two else doubled
     product = make("mul", a, b)
     return negative(product) if one != two else product
 
@@ -198,6 +257,8 @@ def fma(a, b, c):
     for first, other in ((a, b), (b, a)):
         if constant(first) and value(first) == 1.0:
             return add(negative(other) if one != two else other, c)
+    if constant(a, b) and Fraction(value(a)) * Fraction(value(b)) == value(a) * value(b):
+        return add(negative(multiply(a, b)) if one != two else multiply(a, b), c)
     a, b = sorted((a, b), key=lambda x: x.number)
     return make("fnma" if one != two else "fma", a, b, c)
 
@@ -284,8 +345,8 @@ def minus(a, b):
 
 
 def left(a, places):
-    if constant(a):
-        return word(a.args[0] << places)
+    if constant(a) or places == 0:
+        return word(a.args[0] << places) if constant(a) else a
     if a.kind == "sar" and a.args[1] == places:
         return masked("and", a.args[0], word(ALL << places))
     if a.kind == "iadd" and constant(*a.args[:1]) + constant(*a.args[1:]) == 1:
@@ -330,7 +391,7 @@ def to_integer(a):
 
 
 BUILD = {
-    "neg": negative, "add": add, "mul": multiply, "div": divide, "fma": fma,
+    "neg": negative, "add": add, "plus": plus_zero, "mul": multiply, "div": divide, "fma": fma,
     "fnma": lambda a, b, c: fma(negative(a), b, c), "sqrt": root, "compare": compare,
     "not": invert, "both": both, "bit": bit, "iadd": plus, "isub": minus, "shl": left,
     "sar": right, "to_double": to_double, "to_integer": to_integer,
@@ -427,7 +488,10 @@ class Oracle:
                 stack.extend(missing)
                 continue
             if one.kind == "select":
-                chosen = one.args[1 if memo[one.args[0].number] is TRUE else 2]
+                test = memo[one.args[0].number]
+                if test is not TRUE and test is not FALSE:
+                    raise NotImplementedError(f"the condition {test}")
+                chosen = one.args[1 if test is TRUE else 2]
                 if chosen.number not in memo:
                     stack.append(chosen)
                     continue

@@ -245,10 +245,9 @@ def shuffles(cpu, name, operands, after):
         else:
             sources = operands
             tests = cpu.masks[operands[0].mask.group(1)]
-            operands[0].mask = None
         one, two = (cpu.lanes(x, after, count) for x in sources[-2:])
         lanes = [graph.select(*x) for x in zip(tests, two, one, strict=False)]
-        return cpu.put(operands[0], after, lanes, legacy)
+        return cpu.put(operands[0], after, lanes, legacy, masked=False)
     if plain in ("insertf128", "inserti128"):
         lanes = cpu.lanes(operands[1], after, 4)
         place = 2 * operands[-1].number
@@ -303,7 +302,7 @@ def integers(cpu, name, operands, after):  # noqa: PLR0911, PLR0912
     if name in ("mov", "movabs"):
         cpu.set(operands[0], after, cpu.get(operands[1], after, operands[0].size))
     elif name == "lea":
-        cpu.set(operands[0], after, cpu.address(operands[1], after))
+        cpu.set(operands[0], after, cpu.sum_of(operands[1], after))
     elif name in INTEGERS:
         arithmetic(cpu, name, operands, after)
     elif name in ("inc", "dec"):
@@ -351,11 +350,12 @@ def arithmetic(cpu, name, operands, after):
         one = two = 0
     if isinstance(one, int) and isinstance(two, int):
         result = INTEGERS[name](one, two) & (1 << size) - 1
-    elif size == 64 or small(as_node(one)):
+    else:
         one, two = as_node(one), as_node(two)
         result = NODES[name](one, two) if name in NODES else masked(name, one, two)
-    else:
-        raise NotImplementedError(f"{name} of a part of a number")
+        if size < 64 and not small(result):
+            one, two = cpu.concrete(one), cpu.concrete(two)
+            result = INTEGERS[name](one, two) & (1 << size) - 1
     cpu.set(operands[0], after, result)
     cpu.flags = ("cmp", one, two, size) if name == "sub" else ("cmp", result, 0, size)
 
@@ -363,16 +363,16 @@ def arithmetic(cpu, name, operands, after):
 def shifted(cpu, name, operands, after):
     size = operands[0].size
     number = cpu.get(operands[0], after)
+    if size < 64 or name == "shr":
+        number = cpu.concrete(number)
     places = operands[1].number if len(operands) > 1 else 1
     if places is None:
         places = cpu.concrete(cpu.get(operands[1], after))
     if isinstance(number, int):
         left, right = number << places, signed(number, size) >> places
         result = left if name == "shl" else (right if name == "sar" else number >> places)
-    elif size == 64 and name != "shr":
-        result = (graph.left if name == "shl" else graph.right)(number, places)
     else:
-        raise NotImplementedError(f"{name} of a number")
+        result = (graph.left if name == "shl" else graph.right)(number, places)
     cpu.set(operands[0], after, result)
     cpu.flags = "cmp", result, 0, size
 
@@ -384,11 +384,8 @@ def of_masks(cpu, operands, after):
             cpu.masks[operands[0].text] = cpu.masks[operands[1].text]
             return
         number = as_node(cpu.get(operands[1], after))
-        tests = [graph.bit(number, i) for i in range(8)]
-        if not graph.constant(number):
-            if not small(number):
-                raise NotImplementedError("a mask")
-            tests[1:] = [graph.FALSE] * 7
+        number = number.args[1] if number.kind == "part" else number
+        tests = [graph.bit(number, i) for i in range(8)]  # the others are not read
         cpu.masks[operands[0].text] = tests
         return
     tests = cpu.masks[operands[1].text]

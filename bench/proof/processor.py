@@ -64,6 +64,8 @@ def half(one, upper):
     """Return 32 bits of a pattern as a node."""
     if graph.constant(one):
         return word(one.args[0] >> 32 if upper else one.args[0] & 0xFFFFFFFF)
+    if one.kind == "select":
+        return graph.select(one.args[0], *(half(x, upper) for x in one.args[1:]))
     if one.kind == "join":
         return one.args[upper]
     return graph.make("half", one, upper)
@@ -89,12 +91,18 @@ def wide(one):
     """Return the signed integer of 32 bits as one of 64."""
     if graph.constant(one):
         return word(signed(one.args[0], 32))
+    if one.kind == "half" and not one.args[1] and one.args[0].kind == "sar":
+        if one.args[0].args[1] >= 32:  # 32 bits hold it
+            return one.args[0]
     if one.kind == "sar_32" and one.args[0].kind == "half" and one.args[0].args[1]:
         return graph.right(one.args[0].args[0], 32 + one.args[1])
     raise NotImplementedError(f"a part of {one}")
 
 
-graph.BUILD |= {"half": half, "join": join, "sar_32": right_32}
+graph.BUILD |= {
+    "half": half, "join": join, "sar_32": right_32,
+    "part": lambda held, number, bits: below(held, number, bits),
+}  # fmt: skip
 
 
 def flag(test):
@@ -185,17 +193,29 @@ class Processor:
         return number
 
     def address(self, operand, after):
+        return self.concrete(self.sum_of(operand, after))
+
+    def sum_of(self, operand, after):
+        """Return the sum that a place in memory is written as."""
         total = 0
         for sign, part in operand.place:
             register, _, scale = part.partition("*")
             if register == "rip":
                 number = after
             elif register in GENERAL:
-                number = self.concrete(self.general[register]) * int(scale or 1)
+                number, scale = self.general[register], int(scale or 1)
+                if isinstance(number, graph.Node):
+                    number = graph.left(number, scale.bit_length() - 1)
+                else:
+                    number *= scale
             else:
                 number = 0 if ":" in part else int(part, 0)
-            total += -number if sign == "-" else number
-        return total & ALL
+            if isinstance(number, graph.Node) or isinstance(total, graph.Node):
+                total = self.plain(graph.plus(as_node(total), as_node(number)))
+            else:
+                total += -number if sign == "-" else number
+                total &= ALL
+        return total
 
     def concrete(self, number):
         """Return an integer, by what the oracle knows if need be."""
@@ -214,6 +234,8 @@ class Processor:
                 return number
             if isinstance(number, int):
                 return number & (1 << bits) - 1
+            if number.kind == "part":
+                return self.plain(number.args[1]) if number.args[2] == bits else number
             return number if small(number) else self.cut(number, bits)
         if operand.place:
             return self.load(self.address(operand, after), size or operand.size)
@@ -233,10 +255,9 @@ class Processor:
         name, bits = operand.general
         if isinstance(number, int):
             number &= (1 << bits) - 1
-            if bits < 32:
-                held = self.general[name]
-                held = held if isinstance(held, int) else 0  # not read before it is set
-                number |= held & ALL << bits
+        if bits < 32:
+            held = self.general[name]
+            number = self.plain(below(held, as_node(number), bits))
         self.general[name] = number
         return None
 
@@ -250,9 +271,9 @@ class Processor:
             return [as_node(self.load(first + step * i, 64)) for i in range(count)]
         raise NotImplementedError(operand.text)
 
-    def put(self, operand, after, lanes, legacy=False):
+    def put(self, operand, after, lanes, legacy=False, masked=True):
         """Write lanes, those of the operand's mask."""
-        if operand.mask:
+        if operand.mask and masked:
             mask = self.masks[operand.mask.group(1)]
             old = [word(0)] * 8
             if not operand.zero:
@@ -273,7 +294,21 @@ def small(number):
         return number.args[0] < 128
     if number.kind == "select":
         return small(number.args[1]) and small(number.args[2])
-    return number.kind in ("and", "or", "xor") and all(map(small, number.args))
+    every = any if number.kind == "and" else all
+    return number.kind in ("and", "or", "xor") and every(map(small, number.args))
+
+
+def below(held, number, bits):
+    """Return a register of which only the lowest bits are new."""
+    if isinstance(held, int):
+        held = word(held)
+    if graph.constant(held):
+        held = word(held.args[0] & ALL << bits)
+    if graph.constant(held, number):
+        return word(held.args[0] | number.args[0])
+    if graph.constant(held) and held.args[0] == 0 or small(held) and small(number):
+        return number
+    return graph.make("part", held, number, bits)
 
 
 def as_node(number):
