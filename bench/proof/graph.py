@@ -386,7 +386,9 @@ def to_double(a):
 
 
 def to_integer(a):
-    """Return a double, cut, as an integer."""
+    """Return a double, cut, as an integer: the same once it is one, below 2^63."""
+    if a.kind == "to_double" and a.args[0].kind == "to_integer":
+        return a.args[0]
     return word(int(value(a))) if constant(a) else make("to_integer", a)
 
 
