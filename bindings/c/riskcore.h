@@ -1,0 +1,74 @@
+/* riskcore 0.1.0: the individual risk of re-identification. BSD-3-Clause, see LICENSE.
+
+   Written by bindings/write_c.py from the kernels in riskcore/core; never edit it. */
+#ifndef RISKCORE_H
+#define RISKCORE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A cell has f records in the sample, real, f > 0, and the sampling fraction p, 0 < p <= 1. Outside
+   the domain the result is nan. The functions give the same bits as those of Python, on every
+   processor. They neither allocate nor raise and have no state, so threads may share them. They
+   work in every floating-point mode on x86-64 and arm64; elsewhere it must be the usual one. Flags
+   mean nothing after a call. An array has n numbers; a result may replace an argument, and must not
+   overlap it otherwise. Compile riskcore.c with the usual options (-O3 is best, never -ffast-math),
+   and link with -lm: fma and sqrt are all that is called. */
+
+/* Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record. */
+double riskcore_individual_risk(double f, double p);
+void riskcore_individual_risk_array(const double *f, const double *p, double *out, int64_t n);
+
+/* Individual risk of a cell from its sample and population frequencies. */
+double riskcore_individual_risk_from_frequencies(double f, double F);
+void riskcore_individual_risk_from_frequencies_array(const double *f, const double *F,
+    double *out, int64_t n);
+
+/* Natural logarithm of the individual risk, log r(f, p). */
+double riskcore_log_individual_risk(double f, double p);
+void riskcore_log_individual_risk_array(const double *f, const double *p, double *out,
+    int64_t n);
+
+/* Derivative dr/dp of the individual risk with respect to the sampling fraction. */
+double riskcore_individual_risk_gradient(double f, double p);
+void riskcore_individual_risk_gradient_array(const double *f, const double *p, double *out,
+    int64_t n);
+
+/* Lower and upper bound of the individual risk: doubles proven to enclose r(f, p). */
+void riskcore_individual_risk_bounds(double f, double p, double *lower, double *upper);
+void riskcore_individual_risk_bounds_array(const double *f, const double *p, double *lower,
+    double *upper, int64_t n);
+
+/* Individual risk E[1/F | f] of a cell, its population frequency with a prior. */
+double riskcore_individual_risk_with_prior(double f, double shape, double p);
+void riskcore_individual_risk_with_prior_array(const double *f, const double *shape,
+    const double *p, double *out, int64_t n);
+
+/* Natural logarithm of the individual risk with a prior; right also near r = 1. */
+double riskcore_log_individual_risk_with_prior(double f, double shape, double p);
+void riskcore_log_individual_risk_with_prior_array(const double *f, const double *shape,
+    const double *p, double *out, int64_t n);
+
+/* Individual risk E[1/F | f] of a cell whose other people are Poisson. */
+double riskcore_individual_risk_poisson(double f, double mu);
+void riskcore_individual_risk_poisson_array(const double *f, const double *mu, double *out,
+    int64_t n);
+
+/* Natural logarithm of the individual risk with a Poisson law; right near r = 1. */
+double riskcore_log_individual_risk_poisson(double f, double mu);
+void riskcore_log_individual_risk_poisson_array(const double *f, const double *mu, double *out,
+    int64_t n);
+
+/* Return the standard deviation of 1/F given f; its mean is the individual risk. */
+double riskcore_individual_risk_deviation(double f, double p);
+void riskcore_individual_risk_deviation_array(const double *f, const double *p, double *out,
+    int64_t n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
