@@ -10,6 +10,7 @@ Conditions stay open in ``select`` nodes. An `Oracle` answers them: below, equal
 or not comparable, for every pair of numbers that a program compares.
 """
 
+import itertools
 import math
 import struct
 from fractions import Fraction
@@ -18,6 +19,7 @@ from riskcore.core.special import floats
 
 SIGN, ALL, WORD = 1 << 63, (1 << 64) - 1, 1 << 64
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
+TURNED = {LESS: GREATER, GREATER: LESS}
 COMMUTE = {"add", "mul", "iadd", "and", "or", "xor"}
 
 
@@ -395,7 +397,7 @@ def to_integer(a):
 BUILD = {
     "neg": negative, "add": add, "plus": plus_zero, "mul": multiply, "div": divide, "fma": fma,
     "fnma": lambda a, b, c: fma(negative(a), b, c), "sqrt": root, "compare": compare,
-    "not": invert, "both": both, "bit": bit, "iadd": plus, "isub": minus, "shl": left,
+    "select": select, "not": invert, "both": both, "bit": bit, "iadd": plus, "isub": minus, "shl": left,
     "sar": right, "to_double": to_double, "to_integer": to_integer,
     **{kind: lambda a, b, kind=kind: masked(kind, a, b) for kind in ("and", "or", "xor")},
 }  # fmt: skip
@@ -415,13 +417,29 @@ class UndecidedError(Exception):
 class Oracle:
     """What is known of the relations of numbers, and values under that knowledge.
 
-    ``names`` renames inputs.
+    ``names`` renames inputs; with ``keep`` conditions stay.
     """
 
     current = None
 
-    def __init__(self, known=None, names=None, memo=None):
+    def __init__(self, known=None, names=None, memo=None, keep=False):
         self.known, self.names, self.memo = known or {}, names or {}, memo or {}
+        self.keep = keep
+
+    @classmethod
+    def of(cls, answers):
+        """Return an oracle that knows relations of pairs of nodes."""
+        known = {}
+        for (a, b), relation in answers.items():
+            known[min(a.number, b.number), max(a.number, b.number)] = (
+                relation if a.number <= b.number else TURNED.get(relation, relation)
+            )
+        return cls(known)
+
+    def questions(self):
+        """Yield what is known: pairs of nodes with their relation."""
+        for (first, second), relation in self.known.items():
+            yield (Node.listed[first], Node.listed[second]), relation
 
     def told(self, question, relation):
         """Return an oracle that knows one answer more."""
@@ -448,27 +466,21 @@ class Oracle:
 
     def _consistent(self, a, b, possible):
         """Return the relations that agree with those to other constants."""
-        number, sign = (b, -1) if constant(a) else (a, 1)
-        bound = value(a if constant(a) else b)
-        if sign < 0:
-            turned = {LESS: GREATER, GREATER: LESS}
-            ask = lambda r: turned.get(r, r)
-        else:
-            ask = lambda r: r
-        left = []
-        for relation in possible:
+        number, turned = (b, True) if constant(a) else (a, False)
+        bound = value(a if turned else b)
+        return [
+            relation
+            for relation in possible
             if all(
-                _agree(ask(relation), bound, known, other)
-                for known, other in self._constants(number)
-            ):
-                left.append(relation)
-        return left
+                _agree(TURNED.get(relation, relation) if turned else relation, bound, *x)
+                for x in self._constants(number)
+            )
+        ]
 
     def _constants(self, number):
         """Yield what is known of the relations of a number to constants."""
-        for (first, second), relation in self.known.items():
-            turned = {LESS: GREATER, GREATER: LESS}.get(relation, relation)
-            one, two = Node.listed[first], Node.listed[second]
+        for (one, two), relation in self.questions():
+            turned = TURNED.get(relation, relation)
             if one is number and constant(two):
                 yield relation, value(two)
             elif two is number and constant(one):
@@ -482,14 +494,15 @@ class Oracle:
             if one.number in memo:
                 stack.pop()
                 continue
-            needs = one.args[:1] if one.kind == "select" else one.args
+            chooses = one.kind == "select" and not self.keep
+            needs = one.args[:1] if chooses else one.args
             missing = [
                 x for x in needs if isinstance(x, Node) and x.number not in memo
             ]
             if missing:
                 stack.extend(missing)
                 continue
-            if one.kind == "select":
+            if chooses:
                 test = memo[one.args[0].number]
                 if test is not TRUE and test is not FALSE:
                     raise NotImplementedError(f"the condition {test}")
@@ -511,7 +524,7 @@ class Oracle:
             self.memo[x.number] if isinstance(x, Node) else x for x in one.args
         ]
         built = BUILD[one.kind](*args)
-        if built.kind != "compare":
+        if built.kind != "compare" or self.keep:
             return built
         relations, a, b = built.args
         return condition(self.relation(a, b) & relations)
@@ -530,10 +543,23 @@ def _agree(relation, bound, known, other):
     return bound > other if relation == LESS else bound < other
 
 
-def cases(oracle, run):
+def renamed(top, names):
+    """Return a node with other names of inputs."""
+    return Oracle(names=names, keep=True).under(top)
+
+
+def both_nan(a, b):
+    return constant(a, b) and math.isnan(value(a)) and math.isnan(value(b))
+
+
+def cases(oracle, run, most=10**6):
     """Yield what a run gives in every case of the conditions it asks for."""
     waiting = [oracle]
-    while waiting:
+    for count in itertools.count():
+        if not waiting:
+            return
+        if count > most:
+            raise NotImplementedError("too many cases")
         one = Oracle.current = waiting.pop()
         try:
             found = run(one)

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from bench.proof.processor import Operand
+from bench.proof.processor import ARITHMETIC, FUSED, Operand
 
 LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$")
 # The function of the C library that code without the instruction calls.
@@ -39,6 +39,11 @@ class Program:
         self.segments = list(segments(self.image))
         text = output("objdump", "-d", "-M", "intel", "--no-show-raw-insn", linked)
         self.instructions = dict(instructions(text))
+        self.arithmetic = [
+            address
+            for address, (name, _, _) in self.instructions.items()
+            if ARITHMETIC.fullmatch(name) or FUSED.fullmatch(name)
+        ]
         table = output("nm", str(linked))
         self.functions = {
             name: int(place, 16) for place, kind, name in map(str.split, table.splitlines())
