@@ -20,13 +20,14 @@ from riskcore.core.special import floats
 SIGN, ALL, WORD = 1 << 63, (1 << 64) - 1, 1 << 64
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
 TURNED = {LESS: GREATER, GREATER: LESS}
+NONE = frozenset()
 COMMUTE = {"add", "mul", "iadd", "and", "or", "xor"}
 
 
 class Node:
     """An operation on nodes; operators build further ones."""
 
-    __slots__ = ("args", "kind", "number")
+    __slots__ = ("args", "inputs", "kind", "number")
     every, listed, up_to_zero = {}, [], {}
 
     def __add__(self, other):
@@ -94,6 +95,8 @@ def make(kind, *args):
     if found is None:
         found = Node()
         found.kind, found.args, found.number = kind, args, len(Node.every)
+        below = [x.inputs for x in args if isinstance(x, Node)]
+        found.inputs = NONE.union(*below) if kind != "input" else frozenset(args)
         Node.every[key] = found
         Node.listed.append(found)
     return found
@@ -382,16 +385,26 @@ def masked(kind, a, b):
     return make(kind, a, b)
 
 
+def truncated(a):
+    """Return a double without its fraction: a number below 1 becomes 0 or -0."""
+    if constant(a) and abs(value(a)) < 2.0**53:
+        return node(math.copysign(float(int(value(a))), value(a)))
+    return make("truncated", a)
+
+
 def to_double(a):
-    """Return a signed integer as a double."""
+    """Return a signed integer as a double; that of a double is below 2^63."""
+    if a.kind == "to_integer":
+        return plus_zero(truncated(a.args[0]))
     return node(float(integer(a))) if constant(a) else make("to_double", a)
 
 
 def to_integer(a):
-    """Return a double, cut, as an integer: the same once it is one, below 2^63."""
-    if a.kind == "to_double" and a.args[0].kind == "to_integer":
-        return a.args[0]
-    return word(int(value(a))) if constant(a) else make("to_integer", a)
+    """Return a double, cut, as an integer."""
+    if constant(a):
+        return word(int(value(a)))
+    a = up_to_zero(a)
+    return make("to_integer", up_to_zero(a.args[0]) if a.kind == "truncated" else a)
 
 
 BUILD = {
@@ -399,6 +412,7 @@ BUILD = {
     "fnma": lambda a, b, c: fma(negative(a), b, c), "sqrt": root, "compare": compare,
     "select": select, "not": invert, "both": both, "bit": bit, "iadd": plus, "isub": minus, "shl": left,
     "sar": right, "to_double": to_double, "to_integer": to_integer,
+    "truncated": truncated,
     **{kind: lambda a, b, kind=kind: masked(kind, a, b) for kind in ("and", "or", "xor")},
 }  # fmt: skip
 
@@ -417,14 +431,15 @@ class UndecidedError(Exception):
 class Oracle:
     """What is known of the relations of numbers, and values under that knowledge.
 
-    ``names`` renames inputs; with ``keep`` conditions stay.
+    ``names`` renames inputs; with ``keep`` conditions stay. Only questions about the
+    inputs ``free`` are open, if they are given: others have the first answer possible.
     """
 
     current = None
 
-    def __init__(self, known=None, names=None, memo=None, keep=False):
+    def __init__(self, known=None, names=None, memo=None, keep=False, free=None):
         self.known, self.names, self.memo = known or {}, names or {}, memo or {}
-        self.keep = keep
+        self.keep, self.free = keep, free
 
     @classmethod
     def of(cls, answers):
@@ -444,7 +459,7 @@ class Oracle:
     def told(self, question, relation):
         """Return an oracle that knows one answer more."""
         known = {**self.known, question: relation}
-        return Oracle(known, self.names, dict(self.memo))
+        return Oracle(known, self.names, dict(self.memo), free=self.free)
 
     def answer(self, test):
         """Return whether a condition holds."""
@@ -460,6 +475,9 @@ class Oracle:
             possible = [EQUAL, UNORDERED]
         elif constant(a) or constant(b):
             possible = self._consistent(a, b, possible)
+        if self.free is not None and not self.free & (a.inputs | b.inputs):
+            self.known[question] = possible[0]
+            return possible[0]
         if len(possible) > 1:
             raise UndecidedError(question, possible)
         return possible[0]

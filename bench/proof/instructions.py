@@ -134,6 +134,11 @@ def converted(cpu, name, operands, after):
     if plain == "cvttsd2si":
         number = graph.to_integer(cpu.lanes(operands[1], after, 1)[0])
         return cpu.set(operands[0], after, number)
+    if plain == "roundsd" and operands[-1].number & 7 == 3:
+        first = operands[0] if len(operands) == 3 else operands[1]
+        rest = cpu.lanes(first, after, 2)[1:]
+        lane = graph.truncated(cpu.lanes(operands[-2], after, 1)[0])
+        return cpu.put(operands[0], after, [lane, *rest], plain == name)
     if plain in ("cvtqq2pd", "cvttpd2qq"):
         change = graph.to_double if plain == "cvtqq2pd" else graph.to_integer
         lanes = cpu.lanes(operands[1], after, operands[0].size // 64)
@@ -236,7 +241,7 @@ def shuffles(cpu, name, operands, after):
             (two if i % 2 else one)[i - i % 2 + (places >> i & 1)] for i in range(count)
         ]
         return cpu.put(operands[0], after, lanes, legacy)
-    if plain in ("pshufd", "permilpd", "permpd", "permq", "permd"):
+    if plain in ("pshufd", "permilpd", "permpd", "permq", "permd", "shufps"):
         return permuted(cpu, plain, operands, after, legacy)
     if plain in ("blendvpd", "blendmpd", "blendmq"):
         if plain == "blendvpd":
@@ -273,6 +278,17 @@ def permuted(cpu, plain, operands, after, legacy):
         halves = cut(cpu.lanes(operands[1], after, count))
         order = [operands[2].number >> 2 * i & 3 for i in range(4)]
         lanes = joined([halves[i - i % 4 + order[i % 4]] for i in range(2 * count)])
+    elif plain == "shufps":
+        first, second = (
+            cut(cpu.lanes(one, after, count)) for one in operands[-3:-1]
+        )
+        order = [operands[-1].number >> 2 * i & 3 for i in range(4)]
+        lanes = joined(
+            [
+                (second if i % 4 > 1 else first)[i - i % 4 + order[i % 4]]
+                for i in range(2 * count)
+            ]
+        )
     elif plain == "permilpd":
         old = cpu.lanes(operands[1], after, count)
         order = operands[2].number
