@@ -122,7 +122,23 @@ def condition(value):
 
 
 def constant(*nodes):
-    return all(one.kind == "const" for one in nodes)
+    for one in nodes:
+        if one.kind != "const":
+            return False
+    return True
+
+
+def remembered(operation):
+    """Make an operation that does the same once for the same nodes."""
+    known = {}
+
+    def once(*nodes):
+        key = tuple([one.number for one in nodes])
+        if key not in known:
+            known[key] = operation(*nodes)
+        return known[key]
+
+    return once
 
 
 def value(one):
@@ -168,6 +184,7 @@ def never_minus_zero(a):
     return a.args[0] != SIGN if constant(a) else a.kind in ("to_double", "plus")
 
 
+@remembered
 def add(a, b):
     if constant(a, b):
         return node(value(a) + value(b))
@@ -228,6 +245,7 @@ def total(a, b):
     return make("add", a, b)
 
 
+@remembered
 def multiply(a, b):
     if constant(a, b):
         return node(value(a) * value(b))
@@ -242,6 +260,7 @@ def multiply(a, b):
     return negative(product) if one != two else product
 
 
+@remembered
 def divide(a, b):
     if constant(a, b) and value(b) != 0.0:
         return node(value(a) / value(b))
@@ -255,7 +274,11 @@ def divide(a, b):
 
 
 def fma(a, b, c):
-    a, b, c = node(a), node(b), node(c)
+    return fused(node(a), node(b), node(c))
+
+
+@remembered
+def fused(a, b, c):
     if constant(a, b, c):
         return node(floats.fma(value(a), value(b), value(c)))
     (a, one), (b, two) = unsigned(a), unsigned(b)
