@@ -27,6 +27,9 @@ def exact(kind, a, b, result):
 
 def two_sum(a, b):
     a, b = graph.node(a), graph.node(b)
+    for one, other in ((a, b), (b, a)):
+        if graph.constant(one) and graph.value(one) == 0.0:
+            return other, graph.node(0.0)
     s = graph.add(a, b)
     return s, exact("+", a, b, s)
 

@@ -1,0 +1,72 @@
+"""Prove parts of the fast paths once more, by Gappa and Sollya.
+
+    python -m bench.gappa             # all parts: minutes
+    python -m bench.gappa --quick     # operations on pairs alone, without the page
+
+Scripts are written from the source of the kernels (bench/proof/gappa.py). Gappa bounds
+what roundings lose, Sollya what polynomials leave of their functions; both certify what
+they say. The exit status is 1 unless both together are within what `python -m
+bench.prove` claims of the same part (notes/proof_of_rounding.md).
+"""
+
+import argparse
+import math
+import sys
+
+from bench._common import HERE, command, replace, table
+from bench.proof import gappa, gappa_parts, parts
+from bench.proof.program import output
+from riskcore.core.special import elementary
+
+PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+
+
+def rows(quick):
+    """Yield the parts, one after the other."""
+    for name in gappa_parts.OPERATIONS:
+        yield gappa_parts.operation(name)
+    yield gappa_parts.quotient()
+    if quick:
+        return
+    yield from gappa_parts.polynomials(parts.of_exponential()[1].error)
+    yield gappa_parts.sine(parts.of_sine().error)
+    claim = parts.of_logarithm(elementary.log_pair, 22).error
+    for center in gappa_parts.CENTERS:
+        yield gappa_parts.exact_quotient(*center)
+    for case in gappa_parts.LOGARITHMS:
+        yield gappa_parts.logarithm(*case, claim)
+
+
+def power(bound):
+    if bound is None:
+        return ""
+    return "0" if bound == 0.0 else f"2^{math.log2(bound):.1f}"
+
+
+def cells(row):
+    bounds = (row.claimed, row.rounding, row.left_out)
+    return [row.part, row.where, *map(power, bounds)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    if not gappa.READY:
+        parser.error("this needs the programs gappa and sollya, of Debian's packages")
+    found = []
+    for row in rows(options.quick):
+        found.append(row)
+        print(" | ".join(cells(row)), "" if row.holds() else "NOT PROVED", flush=True)
+    failed = [row for row in found if not row.holds()]
+    if not options.quick:
+        versions = output("gappa", "--version").strip(), "Sollya 8.0"
+        header = ["part", "where", "claimed", "roundings, Gappa", "left out, Sollya"]
+        text = table(header, map(cells, found), texts=2)
+        replace(PAGE, "proof_gappa", f"`{command()}`: {', '.join(versions)}.\n\n{text}")
+    print(f"{len(found)} parts, {len(failed)} not within the claim")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
