@@ -10,6 +10,7 @@ bench.prove` claims of the same part (notes/proof_of_rounding.md).
 """
 
 import argparse
+import itertools
 import math
 import sys
 
@@ -29,7 +30,9 @@ def rows(quick):
     if quick:
         return
     yield from gappa_parts.polynomials(parts.of_exponential()[1].error)
-    yield gappa_parts.sine(parts.of_sine().error)
+    claim = parts.of_sine().error
+    for ends in itertools.pairwise(gappa_parts.SINES):
+        yield gappa_parts.sine(*ends, claim)
     claim = parts.of_logarithm(elementary.log_pair, 22).error
     for center in gappa_parts.CENTERS:
         yield gappa_parts.exact_quotient(*center)

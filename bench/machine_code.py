@@ -45,7 +45,9 @@ def programs(code, regions):
     if code.startswith(KEEPS_SIGN) and "-O0" not in code:
         source = machine_code.WITH_SIGN
     for region in regions:
-        yield region, Comparison(program, source), machine_code.BY_C
+        # Without optimization each function has the code of all regions.
+        sizes = (1,) if "-O0" in code else machine_code.BY_C
+        yield region, Comparison(program, source), sizes
 
 
 def of_code(code, regions):

@@ -231,13 +231,13 @@ def prove(lines, ranges, goal, hints, bound=None):
     wanted = f"|{goal}| <= {bound}" if bound else f"|{goal}| in ?"
     text = "\n".join([*lines, f"{{ {given} -> {wanted} }}", *hints])
     done = subprocess.run(
-        ["gappa"], input=text, capture_output=True, text=True, check=False
+        ["gappa"], input=text, capture_output=True, text=True, check=False, timeout=600
     )
     said = done.stdout + done.stderr
     if done.returncode or "rror" in said or "could not" in said.lower():
         raise ValueError(f"Gappa does not prove it: {said[-600:]}")
     if bound:
-        return float(bound)
+        return read(bound)
     found = re.search(r" in \[[^,]*?, ([^\s{\]]+)", said)
     if not found:
         raise ValueError(f"Gappa finds no bound: {said[-600:]}")

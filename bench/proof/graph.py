@@ -454,7 +454,7 @@ class UndecidedError(Exception):
 class Oracle:
     """What is known of the relations of numbers, and values under that knowledge.
 
-    ``names`` renames inputs; with ``keep`` conditions stay. Only questions about the
+    ``names`` renames or replaces inputs; with ``keep`` conditions stay. Only questions about the
     inputs ``free`` are open, if they are given: others have the first answer possible.
     """
 
@@ -558,7 +558,8 @@ class Oracle:
 
     def _built(self, one):
         if one.kind == "input":
-            return make("input", self.names.get(one.args[0], one.args[0]))
+            name = self.names.get(one.args[0], one.args[0])
+            return name if isinstance(name, Node) else make("input", name)
         if one.kind in ("const", "true", "false"):
             return one
         args = [
@@ -587,6 +588,11 @@ def _agree(relation, bound, known, other):
 def renamed(top, names):
     """Return a node with other names of inputs."""
     return Oracle(names=names, keep=True).under(top)
+
+
+def at(top, values):
+    """Return a node at values of its inputs, which are nodes."""
+    return Oracle(names=values).under(top)
 
 
 def both_nan(a, b):

@@ -337,6 +337,13 @@ def integers(cpu, name, operands, after):  # noqa: PLR0911, PLR0912
         cpu.general["rax"] = signed(number, 32) & ALL if isinstance(number, int) else (
             wide(number)
         )
+    elif name == "cqo":
+        cpu.general["rdx"] = ALL if signed(cpu.concrete(cpu.general["rax"])) < 0 else 0
+    elif name == "idiv" and operands[0].size == 64:
+        above, below = signed(cpu.general["rax"]), signed(cpu.get(operands[0], after))
+        whole = abs(above) // abs(below) * (1 if (above < 0) == (below < 0) else -1)
+        cpu.general["rax"] = whole & ALL
+        cpu.general["rdx"] = (above - whole * below) & ALL
     elif name in ("movsxd", "movzx", "movsx"):
         number = cpu.get(operands[1], after)
         if isinstance(number, int) and name != "movzx":
