@@ -33,11 +33,11 @@ def rows(quick):
     claim = parts.of_sine().error
     for ends in itertools.pairwise(gappa_parts.SINES):
         yield gappa_parts.sine(*ends, claim)
-    claim = parts.of_logarithm(elementary.log_pair, 22).error
+    figure = parts.of_logarithm(elementary.log_pair, 22).error
     for center in gappa_parts.CENTERS:
         yield gappa_parts.exact_quotient(*center)
     for case in gappa_parts.LOGARITHMS:
-        yield gappa_parts.logarithm(*case, claim)
+        yield gappa_parts.logarithm(*case, figure)
 
 
 def power(bound):
@@ -47,8 +47,8 @@ def power(bound):
 
 
 def cells(row):
-    bounds = (row.claimed, row.rounding, row.left_out)
-    return [row.part, row.where, *map(power, bounds)]
+    claimed = f"({power(row.figure)})" if row.figure else power(row.claimed)
+    return [row.part, row.where, claimed, power(row.rounding), power(row.left_out)]
 
 
 def main():

@@ -146,7 +146,8 @@ class Script:
 
     def _reciprocal(self, name, one, number):
         """Return a variable x of its own; x times the number is 1 + y, y small."""
-        assert graph.constant(one) and graph.value(one) == 1.0
+        assert graph.constant(one)
+        assert graph.value(one) == 1.0
         below = self.name(number)
         self.lines.append(f"{name} = float<ieee_64,ne>(1 / {below});")
         self.inverse[name] = below
@@ -177,7 +178,8 @@ class Script:
     def hints(self):
         """Return what Gappa needs to know of reciprocals and of what cancels."""
         return self.cancelling + [
-            f"{below} * {name} - 1 -> ({name} - 1 / {below}) * {below} {{ {below} <> 0 }};"
+            f"{below} * {name} - 1 -> ({name} - 1 / {below}) * {below} "
+            f"{{ {below} <> 0 }};"
             for name, below in self.inverse.items()
         ]
 

@@ -18,13 +18,17 @@ ONE = {(): Fraction(1)}
 
 
 class Row(NamedTuple):
-    """A part: where, what the command claims, what Gappa and Sollya found."""
+    """A part: where, what is claimed, what Gappa and Sollya found.
+
+    ``figure`` is the largest bound of the tape, where the source claims nothing.
+    """
 
     part: str
     where: str
     claimed: float | None
     rounding: float | None = None
     left_out: float | None = None
+    figure: float | None = None
 
     def holds(self):
         """Return whether what was found is within the claim, if there is one."""
@@ -66,7 +70,7 @@ def claimed_by_rule(name):
 
 
 def two(script, pair):
-    """Return the two words of a result as an expression, and their sum as polynomial."""
+    """Return the sum of a result's two words as an expression and as a polynomial."""
     high, low = pair
     text = f"{script.name(high)} + {script.name(low)}"
     return text, plus(script.polynomial(high), script.polynomial(low))
@@ -309,7 +313,10 @@ def after_quotient(k, c, s, s_low):
     pair = log_pair(k, c)
     script = Script(second=("sl",))
     for node, name in zip(quotient_of(pair), ("s", "sl"), strict=True):
-        script.names[node.number], script.polynomials[node.number] = name, variable(name)
+        script.names[node.number], script.polynomials[node.number] = (
+            name,
+            variable(name),
+        )
     text, total = two(script, pair)
     exact = without_errors(script, total)
     exact = {names: number for names, number in exact.items() if "sl" not in names}
@@ -363,7 +370,9 @@ def of_s(c, lower, upper):
     (outer,) = [x for x in s_low.args if x.kind in ("fma", "fnma")]
     (d_low,) = [x for x in outer.args[:2] if x is not s]
     given = Script(second=("dl",))
-    for node, name in zip((u, reciprocal.args[1], d_low), ("u", "d", "dl"), strict=True):
+    for node, name in zip(
+        (u, reciprocal.args[1], d_low), ("u", "d", "dl"), strict=True
+    ):
         given.names[node.number], given.polynomials[node.number] = name, variable(name)
     text, total = two(given, (s, s_low))
     below_d = plus(variable("d"), variable("dl"))
@@ -386,7 +395,7 @@ LOGARITHMS = (
 )  # fmt: skip
 
 
-def logarithm(k, c, lower, upper, claim):
+def logarithm(k, c, lower, upper, figure):
     """Prove log_pair for z 2^k, lower <= z <= upper, relative to the logarithm."""
     low, high = ((z - c) / (z + c) for z in (lower, upper))
     low, high = low - 2.0**-40 * abs(low), high + 2.0**-40 * abs(high)
@@ -402,4 +411,4 @@ def logarithm(k, c, lower, upper, claim):
     size = min(abs(math.log(z) + k * math.log(2.0)) for z in (lower, upper))
     size *= 1.0 - 2.0**-40
     where = f"x = 2^{k} z, {lower:g} <= z <= {upper:g}, relative"
-    return Row("`log_pair` after s", where, claim, found / size, left / size)
+    return Row("`log_pair` after s", where, None, found / size, left / size, figure)

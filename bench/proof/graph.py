@@ -122,7 +122,7 @@ def condition(value):
 
 
 def constant(*nodes):
-    for one in nodes:
+    for one in nodes:  # noqa: SIM110 - the generator takes longer
         if one.kind != "const":
             return False
     return True
@@ -285,7 +285,9 @@ def fused(a, b, c):
     for first, other in ((a, b), (b, a)):
         if constant(first) and value(first) == 1.0:
             return add(negative(other) if one != two else other, c)
-    if constant(a, b) and Fraction(value(a)) * Fraction(value(b)) == value(a) * value(b):
+    if constant(a, b) and Fraction(value(a)) * Fraction(value(b)) == value(a) * value(
+        b
+    ):
         return add(negative(multiply(a, b)) if one != two else multiply(a, b), c)
     a, b = sorted((a, b), key=lambda x: x.number)
     return make("fnma" if one != two else "fma", a, b, c)
@@ -431,12 +433,15 @@ def to_integer(a):
 
 
 BUILD = {
-    "neg": negative, "add": add, "plus": plus_zero, "mul": multiply, "div": divide, "fma": fma,
+    "neg": negative, "add": add, "plus": plus_zero, "mul": multiply, "div": divide,
+    "fma": fma,
     "fnma": lambda a, b, c: fma(negative(a), b, c), "sqrt": root, "compare": compare,
-    "select": select, "not": invert, "both": both, "bit": bit, "iadd": plus, "isub": minus, "shl": left,
+    "select": select, "not": invert, "both": both, "bit": bit, "iadd": plus,
+    "isub": minus, "shl": left,
     "sar": right, "to_double": to_double, "to_integer": to_integer,
     "truncated": truncated,
-    **{kind: lambda a, b, kind=kind: masked(kind, a, b) for kind in ("and", "or", "xor")},
+    "and": lambda a, b: masked("and", a, b), "or": lambda a, b: masked("or", a, b),
+    "xor": lambda a, b: masked("xor", a, b),
 }  # fmt: skip
 
 
@@ -454,8 +459,9 @@ class UndecidedError(Exception):
 class Oracle:
     """What is known of the relations of numbers, and values under that knowledge.
 
-    ``names`` renames or replaces inputs; with ``keep`` conditions stay. Only questions about the
-    inputs ``free`` are open, if they are given: others have the first answer possible.
+    ``names`` renames or replaces inputs; with ``keep`` conditions stay. Only questions
+    about the inputs ``free`` are open, if they are given: others have the first answer
+    that is possible.
     """
 
     current = None
@@ -513,7 +519,9 @@ class Oracle:
             relation
             for relation in possible
             if all(
-                _agree(TURNED.get(relation, relation) if turned else relation, bound, *x)
+                _agree(
+                    TURNED.get(relation, relation) if turned else relation, bound, *x
+                )
                 for x in self._constants(number)
             )
         ]
@@ -537,9 +545,7 @@ class Oracle:
                 continue
             chooses = one.kind == "select" and not self.keep
             needs = one.args[:1] if chooses else one.args
-            missing = [
-                x for x in needs if isinstance(x, Node) and x.number not in memo
-            ]
+            missing = [x for x in needs if isinstance(x, Node) and x.number not in memo]
             if missing:
                 stack.extend(missing)
                 continue
@@ -562,9 +568,7 @@ class Oracle:
             return name if isinstance(name, Node) else make("input", name)
         if one.kind in ("const", "true", "false"):
             return one
-        args = [
-            self.memo[x.number] if isinstance(x, Node) else x for x in one.args
-        ]
+        args = [self.memo[x.number] if isinstance(x, Node) else x for x in one.args]
         built = BUILD[one.kind](*args)
         if built.kind != "compare" or self.keep:
             return built

@@ -62,7 +62,7 @@ def binary(cpu, name, operands, after, operation, scalar):
     cpu.put(operands[0], after, lanes + whole[len(lanes) :], legacy)
 
 
-def vectors(cpu, name, operands, after):
+def vectors(cpu, name, operands, after):  # noqa: PLR0911
     """Run arithmetic on doubles."""
     if found := FUSED.fullmatch(name):
         return fused(cpu, found, operands, after)
@@ -120,7 +120,7 @@ def compared(cpu, name, found, operands, after):
     return binary(cpu, name, operands, after, mask, scalar)
 
 
-def converted(cpu, name, operands, after):
+def converted(cpu, name, operands, after):  # noqa: PLR0911
     """Run conversions and shifts of lanes."""
     plain = name.removeprefix("v")
     if plain == "cvtsi2sd":
@@ -170,7 +170,7 @@ def joined(halves):
     return [join(*one) for one in pairs]
 
 
-def moves(cpu, name, operands, after):
+def moves(cpu, name, operands, after):  # noqa: PLR0911
     """Run moves of doubles."""
     plain = name.removeprefix("v")
     legacy = plain == name
@@ -224,7 +224,7 @@ def of_half(cpu, plain, operands, after, legacy):
     return cpu.put(operands[0], after, lanes, legacy)
 
 
-def shuffles(cpu, name, operands, after):
+def shuffles(cpu, name, operands, after):  # noqa: PLR0911
     """Run what reorders or chooses lanes."""
     plain = name.removeprefix("v")
     legacy = plain == name
@@ -279,9 +279,7 @@ def permuted(cpu, plain, operands, after, legacy):
         order = [operands[2].number >> 2 * i & 3 for i in range(4)]
         lanes = joined([halves[i - i % 4 + order[i % 4]] for i in range(2 * count)])
     elif plain == "shufps":
-        first, second = (
-            cut(cpu.lanes(one, after, count)) for one in operands[-3:-1]
-        )
+        first, second = (cut(cpu.lanes(one, after, count)) for one in operands[-3:-1])
         order = [operands[-1].number >> 2 * i & 3 for i in range(4)]
         lanes = joined(
             [
@@ -309,7 +307,7 @@ INTEGERS = {
 NODES = {"add": graph.plus, "sub": graph.minus}
 
 
-def integers(cpu, name, operands, after):  # noqa: PLR0911, PLR0912
+def integers(cpu, name, operands, after):  # noqa: C901, PLR0912
     """Run moves and arithmetic of general registers."""
     if name in ("nop", "data16", "cs", "endbr64", "xchg"):
         if name == "xchg" and operands[0].text != operands[1].text:
@@ -334,8 +332,8 @@ def integers(cpu, name, operands, after):  # noqa: PLR0911, PLR0912
         cpu.flags = name, one, two, operands[0].size
     elif name == "cdqe":
         number = cpu.get(Operand("eax"), after)
-        cpu.general["rax"] = signed(number, 32) & ALL if isinstance(number, int) else (
-            wide(number)
+        cpu.general["rax"] = (
+            signed(number, 32) & ALL if isinstance(number, int) else (wide(number))
         )
     elif name == "cqo":
         cpu.general["rdx"] = ALL if signed(cpu.concrete(cpu.general["rax"])) < 0 else 0
@@ -393,7 +391,9 @@ def shifted(cpu, name, operands, after):
         places = cpu.concrete(cpu.get(operands[1], after))
     if isinstance(number, int):
         left, right = number << places, signed(number, size) >> places
-        result = left if name == "shl" else (right if name == "sar" else number >> places)
+        result = (
+            left if name == "shl" else (right if name == "sar" else number >> places)
+        )
     else:
         result = (graph.left if name == "shl" else graph.right)(number, places)
     cpu.set(operands[0], after, result)
@@ -434,7 +434,7 @@ def holds(cpu, suffix):
     return OF_INTEGERS[suffix](one, two)
 
 
-def jumps(cpu, name, operands, after):
+def jumps(cpu, name, operands, after):  # noqa: PLR0911
     """Run jumps, calls and what depends on flags."""
     if name == "ret":
         return cpu.pop()

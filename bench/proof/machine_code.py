@@ -10,6 +10,7 @@ import bisect
 import re
 import tempfile
 from pathlib import Path
+from typing import ClassVar
 
 from bench.proof import graph, instructions
 from bench.proof.processor import Processor, as_node
@@ -107,7 +108,7 @@ def of_code(program, name, cells):
 class Comparison:
     """What was found of one program: cases, differences, instructions that ran."""
 
-    known = set()  # (region, graph with conditions) that are the source's
+    known: ClassVar = set()  # (region, graph with conditions) that are the source's
 
     def __init__(self, program, source=SOURCE):
         self.program, self.source = program, source
@@ -217,7 +218,9 @@ def by_c(command, change=lambda text: text):
     end = text.index("\n}\n", start) + 3  # what comes later is not needed
     for region in REGIONS:
         number = getattr(fast_integer, region)
-        text = f"{text[:end]}\nvoid riskcore_{region}(double *f, double *p, double *out,"
+        text = (
+            f"{text[:end]}\nvoid riskcore_{region}(double *f, double *p, double *out,"
+        )
         text += " int64_t n)\n{\n"
         text += f"    risk_blocks_fill({number}, f, p, f, out, n);\n}}\n"
         end = len(text)

@@ -38,7 +38,10 @@ OF_INTEGERS = {
     "s": lambda a, b: a - b < 0,
     "ns": lambda a, b: a - b >= 0,
 }
-NAMES = "rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15".split()
+NAMES = [
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+    *(f"r{i}" for i in range(8, 16)),
+]  # fmt: skip
 GENERAL = {name: (name, 64) for name in NAMES}
 for name in NAMES[:8]:
     GENERAL["e" + name[1:]] = name, 32
@@ -75,9 +78,9 @@ def join(low, high):
     """Return the pattern of two halves."""
     if graph.constant(low, high):
         return word(low.args[0] | high.args[0] << 32)
-    if low.kind == high.kind == "half" and (low.args[1], high.args[1]) == (0, 1):
-        if low.args[0] is high.args[0]:
-            return low.args[0]
+    halves = low.kind == high.kind == "half" and low.args[0] is high.args[0]
+    if halves and (low.args[1], high.args[1]) == (0, 1):
+        return low.args[0]
     return graph.make("join", low, high)
 
 
@@ -91,9 +94,9 @@ def wide(one):
     """Return the signed integer of 32 bits as one of 64."""
     if graph.constant(one):
         return word(signed(one.args[0], 32))
-    if one.kind == "half" and not one.args[1] and one.args[0].kind == "sar":
-        if one.args[0].args[1] >= 32:  # 32 bits hold it
-            return one.args[0]
+    lower = one.kind == "half" and not one.args[1] and one.args[0].kind == "sar"
+    if lower and one.args[0].args[1] >= 32:  # 32 bits hold it
+        return one.args[0]
     if one.kind == "sar_32" and one.args[0].kind == "half" and one.args[0].args[1]:
         return graph.right(one.args[0].args[0], 32 + one.args[1])
     raise NotImplementedError(f"a part of {one}")
@@ -278,13 +281,13 @@ class Processor:
             old = [word(0)] * 8
             if not operand.zero:
                 old = self.lanes(operand, after, len(lanes))
-            lanes = [graph.select(*one) for one in zip(mask, lanes, old)]
+            lanes = [graph.select(*one) for one in zip(mask, lanes, old, strict=False)]
         if operand.place:
             first = self.address(operand, after)
             for i, lane in enumerate(lanes):
                 self.store(first + 8 * i, 64, lane)
             return
-        rest = self.vectors[operand.vector][len(lanes):] if legacy else [word(0)] * 8
+        rest = self.vectors[operand.vector][len(lanes) :] if legacy else [word(0)] * 8
         self.vectors[operand.vector] = [*lanes, *rest][:8]
 
 
@@ -306,7 +309,7 @@ def below(held, number, bits):
         held = word(held.args[0] & ALL << bits)
     if graph.constant(held, number):
         return word(held.args[0] | number.args[0])
-    if graph.constant(held) and held.args[0] == 0 or small(held) and small(number):
+    if (graph.constant(held) and held.args[0] == 0) or (small(held) and small(number)):
         return number
     return graph.make("part", held, number, bits)
 

@@ -46,7 +46,8 @@ class Program:
         ]
         table = output("nm", str(linked))
         self.functions = {
-            name: int(place, 16) for place, kind, name in map(str.split, table.splitlines())
+            name: int(place, 16)
+            for place, kind, name in map(str.split, table.splitlines())
         }
 
     def constant(self, address, count):
@@ -60,8 +61,9 @@ class Program:
 
 def segments(image):
     """Yield (address, place in the file, size) of what is loaded."""
-    first, size, count = *struct.unpack_from("<Q", image, 32), *struct.unpack_from(
-        "<HH", image, 54
+    first, size, count = (
+        *struct.unpack_from("<Q", image, 32),
+        *struct.unpack_from("<HH", image, 54),
     )
     for i in range(count):
         kind, _, offset, address, _, length = struct.unpack_from(
