@@ -236,6 +236,8 @@ def prove(lines, ranges, goal, hints, bound=None):
         ["gappa"], input=text, capture_output=True, text=True, check=False, timeout=600
     )
     said = done.stdout + done.stderr
+    if "not trivially equal" in said:
+        raise ValueError(f"a hint is not what it replaces: {said[:600]}")
     if done.returncode or "rror" in said or "could not" in said.lower():
         raise ValueError(f"Gappa does not prove it: {said[-600:]}")
     if bound:

@@ -31,6 +31,12 @@ def test_what_does_not_hold_is_not_proved():
         gappa.prove(lines, ["y in [1,2]"], "x - y", [], "1b-54")
 
 
+def test_a_wrong_hint_is_refused():
+    hint = ["x * x - y * y -> (x - y) * (x + 2 * y);"]
+    with pytest.raises(ValueError, match="not what it replaces"):
+        gappa.prove([], ["x in [1,2]", "y in [1,2]"], "x * x - y * y", hint)
+
+
 def test_suprema():
     found = gappa_parts.sollya("1 + x", "exp(x)", "[0;1b-4]")
     assert 2.0**-9 < found < 2.0**-8.9
