@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.proof import gappa, graph, pair_rules
+from bench.proof import cases, gappa, graph, pair_rules
 from bench.proof.gappa import NAMES, OF, Script, inputs, literal, plus, prove, times
 from bench.proof.rebind import Copies
 from riskcore.core.special import double_double, elementary, near_one
@@ -210,7 +210,7 @@ def exponential():
         "float": float,
     }
     script = Script(errors=False)
-    graph.Oracle.current = graph.Oracle(free=frozenset())
+    cases.Oracle.current = cases.Oracle(free=frozenset())
     (x,) = inputs("x")
     _, _, high, low = Copies(names).of(near_one.exponentials)(x, graph.node(0.0))
     return by_powers(two(script, (high, low))[1], "x")

@@ -2,7 +2,7 @@
 
 import operator
 
-from bench.proof import graph
+from bench.proof import cases, graph
 from bench.proof.graph import ALL, GREATER, LESS, word
 from bench.proof.processor import (
     ARITHMETIC,
@@ -454,12 +454,12 @@ def jumps(cpu, name, operands, after):  # noqa: PLR0911
         cpu.general["rbp"] = cpu.pop()
         return None
     if name.startswith("cmov"):
-        if graph.Oracle.current.answer(graph.condition(holds(cpu, name[4:]))):
+        if cases.Oracle.current.answer(graph.condition(holds(cpu, name[4:]))):
             cpu.set(operands[0], after, cpu.get(operands[1], after))
         return None
     if name.startswith("set"):
         return cpu.set(operands[0], after, flag(graph.condition(holds(cpu, name[3:]))))
     if name.startswith("j"):
         test = graph.condition(holds(cpu, name[1:]))
-        return operands[0].number if graph.Oracle.current.answer(test) else None
+        return operands[0].number if cases.Oracle.current.answer(test) else None
     return False

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import ClassVar
 
-from bench.proof import graph, instructions
+from bench.proof import cases, graph, instructions
 from bench.proof.processor import Processor, as_node
 from bench.proof.program import Program, output
 from bench.proof.rebind import Copies, inside
@@ -143,8 +143,8 @@ class Comparison:
             return of_code(self.program, name, cells)
 
         for free in range(cells):
-            start = graph.Oracle(free={f"f{free}", f"p{free}"})
-            for oracle, (results, cpu) in graph.cases(start, run, MOST):
+            start = cases.Oracle(free={f"f{free}", f"p{free}"})
+            for oracle, (results, cpu) in cases.every(start, run, MOST):
                 self.visited |= cpu.visited
                 for i, result in enumerate(results):
                     if i == free or free == 0:
@@ -154,13 +154,13 @@ class Comparison:
                 return
 
     def _cell(self, region, oracle, names, result):
-        renamed = graph.renamed(result, names)
+        renamed = cases.renamed(result, names)
         key = region, renamed.number, id(self.source)
         if key in self.known:
             return
         # What jumps have told of other cells does not matter.
         known = {
-            tuple(graph.renamed(x, names) for x in question): relation
+            tuple(cases.renamed(x, names) for x in question): relation
             for question, relation in oracle.questions()
         }
 
@@ -168,9 +168,9 @@ class Comparison:
             return each.under(renamed), of_source(region, self.source)
 
         different = len(self.different)
-        for each, (mine, its) in graph.cases(graph.Oracle.of(known), run, MOST):
+        for each, (mine, its) in cases.every(cases.Oracle.of(known), run, MOST):
             self.cases += 1
-            if mine is not its and not graph.both_nan(mine, its):
+            if mine is not its and not cases.both_nan(mine, its):
                 self.different.append((region, each, mine, its))
         if not known and different == len(self.different):
             self.known.add(key)
@@ -179,7 +179,7 @@ class Comparison:
 def operations(region):
     """Return the number of operations of a region in the source, of any case."""
     found = set()
-    for _, result in graph.cases(graph.Oracle(), lambda _: of_source(region)):
+    for _, result in cases.every(cases.Oracle(), lambda _: of_source(region)):
         waiting = [result]
         while waiting:
             one = waiting.pop()

@@ -8,7 +8,7 @@ not listed here raises.
 
 import re
 
-from bench.proof import graph
+from bench.proof import cases, graph
 from bench.proof.graph import ALL, EQUAL, GREATER, LESS, UNORDERED, word
 
 STOP, STACK = 0xD00D, 0x7FFF_0000  # where the run ends; the first stack pointer
@@ -223,7 +223,7 @@ class Processor:
     def concrete(self, number):
         """Return an integer, by what the oracle knows if need be."""
         if isinstance(number, graph.Node):
-            number = self.plain(graph.Oracle.current.under(number))
+            number = self.plain(cases.Oracle.current.under(number))
         if isinstance(number, graph.Node):
             raise NotImplementedError(f"an integer that depends on doubles: {number}")
         return number
