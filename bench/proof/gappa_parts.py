@@ -217,7 +217,18 @@ def exponential():
 
 
 # Ends of d: pieces in which the function and what is lost do not differ much.
-SINES = (2.0**-6, 2.0**-3, 0.25, 0.375, 0.4375, 0.46875, 0.484375, 0.5)
+SINES = (
+    2.0**-6,
+    2.0**-5,
+    2.0**-4,
+    2.0**-3,
+    0.25,
+    0.375,
+    0.4375,
+    0.46875,
+    0.484375,
+    0.5,
+)
 
 
 def sine(lower, upper, claim):
