@@ -14,7 +14,9 @@ import nox
 nox.options.sessions = ["lint", "types", "test", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 
-CODE = ("riskcore", "tests", "bench", "notes", "noxfile.py", "hatch_build.py")
+CODE = (
+    "riskcore", "bindings", "tests", "bench", "notes", "noxfile.py", "hatch_build.py"
+)  # fmt: skip
 SITE = "build/docs"
 OBJECTS = "build/objects"
 
@@ -71,6 +73,14 @@ def tables(session):
     """Make generated pages again; fail if one differs that must not."""
     install(session, "-e", ".[test]")
     run(session, "bench.tables", *session.posargs)
+
+
+@nox.session
+def c(session):
+    """Write the kernels as C, in bindings/c; a test compares."""
+    install(session, "-e", ".[test]")
+    run(session, "bindings.write_c")
+    run(session, "bindings.write_points")
 
 
 @nox.session

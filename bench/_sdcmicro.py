@@ -21,7 +21,7 @@ _FILES = (
     "RcppExports.R", "0classes.r", "aux_functions.r", "freqCalc.r", "indivRisk.R",
     "measure_risk.R", "localSuppression.R", "suda2.R", "dRisk.R", "dRiskRMD.R",
     "dUtility.R", "methods.r", "mdav.R", "mafast.R", "microaggregation.R", "addNoise.r",
-    "rankSwap.R", "pram.R",
+    "rankSwap.R", "pram.R", "printFunctions.R",
 )  # fmt: skip
 _PRELUDE = """\
 suppressMessages({{library(Rcpp); library(data.table); library(methods)}})
@@ -107,8 +107,8 @@ def library():
     return target
 
 
-def run(program, **files):
-    """Run a program in R; return what it tells by name, as lists of numbers.
+def printed(program, **files):
+    """Return what a program prints in R.
 
     ``files`` are tables that the program reads as name.csv from its folder.
     """
@@ -130,8 +130,13 @@ def run(program, **files):
         )
     if done.returncode:
         raise RuntimeError(f"R: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def run(program, **files):
+    """Return what a program in R tells by name, as lists of numbers."""
     told = {}
-    for line in done.stdout.splitlines():
+    for line in printed(program, **files).splitlines():
         if line.startswith("RESULT "):
             _, name, *numbers = line.split()
             told[name] = [float(one) for one in numbers]

@@ -137,11 +137,11 @@ def count(work):
     return region, judge(np.asarray(f, float), np.asarray(p, float), arb_alone)
 
 
-def parts(options):
+def parts(options, hard=HARD):
     """Return the work, in parts of the same size whatever the processes."""
     each = {region: options.random // len(RISK) for region in RISK}
     by_arb = {region: options.arb // len(RISK) for region in RISK}
-    each[HARD], by_arb[HARD] = options.hard, options.hard // 100
+    each[hard], by_arb[hard] = options.hard, options.hard // 100
     for arb_alone, wanted, size in ((False, each, CHUNK), (True, by_arb, CHUNK // 40)):
         for region, n in wanted.items():
             for part in range(math.ceil(n / size)):

@@ -436,8 +436,8 @@ Distance in ulp of the nearest found.
 """
 
 
-def make(count, path, seed):
-    """Write inputs nearer than 2^-20 ulp to a midpoint; return their number."""
+def make(count, path, seed, near="midpoint"):
+    """Return inputs nearer than 2^-20 ulp to a midpoint, or a double; write them."""
     rng = np.random.default_rng([*np.atleast_1d(seed).tolist(), 999])
     found, total = [], 0
     names = list(RANGES)
@@ -445,7 +445,7 @@ def make(count, path, seed):
         f = int(rng.integers(1, LARGEST_F + 1))
         name = names[int(rng.integers(len(names)))]
         p = float(places(name, rng, 1)[0])
-        points, _, _ = search(f, p, "midpoint", WINDOW)
+        points, _, _ = search(f, p, near, WINDOW)
         found.append(np.column_stack([np.full(len(points), float(f)), points]))
         total += len(points)
     points = np.concatenate(found)[:count]

@@ -71,14 +71,22 @@ GROUPS = {
 }
 
 
-def points(name, n=PER_GROUP):
-    """Return the function's arguments at n points of each group, in mixed order."""
+def points(name, n=PER_GROUP, turn=0):
+    """Return the function's arguments at n points of each group, in mixed order.
+
+    ``turn``: other points for each number.
+    """
     parts = []
     for seed, draw in enumerate(GROUPS.values()):
-        f, p = draw(np.random.default_rng(seed), n)
+        f, p = draw(np.random.default_rng([turn, seed] if turn else seed), n)
         parts.append(np.stack([f, p]))
-    rng = np.random.default_rng(len(GROUPS))
+    rng = np.random.default_rng([turn, len(GROUPS)] if turn else len(GROUPS))
     f, p = rng.permutation(np.hstack(parts).T).T.copy()
+    return _arguments(name, f, p, rng)
+
+
+def _arguments(name, f, p, rng):
+    """Return the function's arguments for cells (f, p)."""
     level = rng.random(len(f))
     with np.errstate(all="ignore"):
         at = {"f": f, "p": p, "F": f / p, "level": level}

@@ -73,6 +73,14 @@ GROUPS = (
     "accuracy", "posterior", "prior", "models_accuracy", "posterior_uniques",
     "intruder",
 )  # fmt: skip
+# Reports of errors in other tools.
+GIFTS = tuple(
+    f"gift_{tool}_{number}"
+    for tool, reports in {
+        "scipy": 2, "sdcmicro": 13, "argus": 1, "pycanon": 3, "riskutility": 1,
+    }.items()
+    for number in range(1, reports + 1)
+)  # fmt: skip
 SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
@@ -95,6 +103,8 @@ SECTIONS = (
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
+    Section("bench_r", PAGE, "r", measured=True),
+    Section("bench_c", PAGE, "c_speed", measured=True),
     *(
         Section("search", page, group + suffix)
         for group in GROUPS
@@ -108,10 +118,17 @@ SECTIONS = (
     Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
+    Section("same_bits_c", PAGE, "c_bits", measured=True),
     # The time of the search is on the page.
     Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
+    Section(
+        "gifts", "bench/gifts/core-math/src/binary64/individual_risk/individual_risk.wc"
+    ),
+    Section("gifts", "notes/gifts.md", "gifts", measured=True),
+    *(Section("gifts", "notes/gifts.md", name, measured=True) for name in GIFTS),
     Section("correct_rounding", PAGE, "correct_rounding"),
+    Section("directed_rounding", PAGE, "directed_rounding"),
     Section("finite_population", PAGE, "finite_population"),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     )
     from riskcore.core.risk.bounds import (  # isort: skip
         individual_risk_bounds as individual_risk_bounds,
+        individual_risk_down as individual_risk_down,
+        individual_risk_up as individual_risk_up,
     )
     from riskcore.core.risk.household import (  # isort: skip
         household_risk as household_risk,
@@ -136,6 +138,8 @@ _HOMES = {
     "try_out": "riskcore.protection.trials",
     "individual_risk": "riskcore.core.risk.individual",
     "individual_risk_bounds": "riskcore.core.risk.bounds",
+    "individual_risk_down": "riskcore.core.risk.bounds",
+    "individual_risk_up": "riskcore.core.risk.bounds",
     "individual_risk_from_frequencies": "riskcore.core.risk.individual",
     "individual_risk_gradient": "riskcore.core.risk.individual",
     "log_individual_risk": "riskcore.core.risk.individual",

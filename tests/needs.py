@@ -6,6 +6,7 @@ What ``pip install ".[test]"`` brings is not among them: without it tests fail.
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import sysconfig
 from pathlib import Path
@@ -18,6 +19,23 @@ DEMODATA = Path(__file__).parents[2] / "shared" / "data" / "demodata"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 HEADERS = Path(sysconfig.get_paths()["include"]) / "Python.h"
 ON_POSIX = os.name == "posix"
+
+
+def newest_java():
+    """Return the newest program java of the installed JDKs from version 22 on."""
+    homes = [Path(os.environ.get("JAVA_HOME", "/")), *Path("/usr/lib/jvm").glob("*")]
+    versions = {
+        int(
+            re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.M)[1]
+        ): home
+        for home in homes
+        if (home / "release").exists() and (home / "bin" / "javac").exists()
+    }
+    newest = max(versions, default=0)
+    return versions[newest] / "bin" / "java" if newest >= 22 else None
+
+
+JAVA = newest_java()
 
 demodata = pytest.mark.skipif(
     not (DEMODATA / "Demodata.asc").exists(),
@@ -45,6 +63,17 @@ x86 = pytest.mark.skipif(
     platform.machine() not in {"x86_64", "AMD64"}, reason="needs a processor of x86-64"
 )
 rscript = pytest.mark.skipif(not shutil.which("Rscript"), reason="needs R, Rscript")
+rustc = pytest.mark.skipif(not shutil.which("rustc"), reason="needs Rust, rustc")
+sqlite = pytest.mark.skipif(
+    not shutil.which("sqlite3") or not Path("/usr/include/sqlite3ext.h").exists(),
+    reason="needs the shell sqlite3 and the headers of SQLite",
+)
+java = pytest.mark.skipif(JAVA is None, reason="needs a JDK of Java 22 or later")
+sdcmicro = pytest.mark.skipif(
+    not os.environ.get("RISKCORE_SDCMICRO") or not shutil.which("Rscript"),
+    reason="needs R with Rcpp and data.table, and in RISKCORE_SDCMICRO a copy of "
+    "sdcMicro's repository",
+)
 bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash")
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"

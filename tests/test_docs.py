@@ -14,7 +14,6 @@ import io
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -37,9 +36,12 @@ RUN = {"python", "pycon", "console", "sh"}
 # Directives of the site, programs in files, and input of other tools.
 NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r"}
 # Pages with programs that are tested elsewhere.
-ELSEWHERE = {"notes/embedding.md": "tests/core/test_embed.py"}
+ELSEWHERE = {
+    "notes/embedding.md": "tests/core/test_embed.py",
+    "notes/howto/other_languages.md": "tests/bindings/test_other_languages.py",
+}
 # Commands that not every machine has.
-NEEDED = {"cc": needs.compiler, "Rscript": needs.rscript}
+NEEDED = {"cc": needs.compiler}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -195,6 +197,9 @@ def check_chore(words):
         assert (ROOT / f"{words[2].replace('.', '/')}.py").exists() or (
             words[2] == "bench"
         ), words[2]
+    elif name == "R":
+        assert words[1:3] == ["CMD", "INSTALL"], words
+        assert (ROOT / words[3] / "DESCRIPTION").exists(), words[3]
     elif name == "pip" and words[1] == "install":
         asked = re.findall(r"\[([\w,]+)\]", " ".join(words))
         for extra in ",".join(asked).split(",") if asked else []:
@@ -224,7 +229,6 @@ def extras():
 def test_blocks(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setenv("RISKCORE_PYTHON", sys.executable)
     folder = Folder(page)
     for block in blocks(page):
         folder.run(block)
@@ -259,6 +263,7 @@ def folder(tmp_path, monkeypatch):
         "```sh\nnox -s nothing\n```\n",
         "```sh\npython -m bench.nothing\n```\n",
         "```sh\npip install '.[nothing]'\n```\n",
+        "```sh\nR CMD INSTALL nothing\n```\n",
     ],
 )
 def test_what_is_wrong_is_seen(folder, text):

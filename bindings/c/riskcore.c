@@ -3,54 +3,74 @@
    Written by bindings/write_c.py from the kernels in riskcore/core; never edit it. */
 
 #include "riskcore.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Every operation must be rounded once, as written: no fast-math, no registers of 80 bits, no
    products and sums joined to fused ones. */
-#ifdef __FAST_MATH__
-#error "riskcore: compile without -ffast-math"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "riskcore: compile without -ffast-math and its parts"
 #endif
-#if FLT_EVAL_METHOD != 0
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16 /* 16: just halves are wider */
 #error "riskcore: doubles must be evaluated as doubles; on 32-bit x86 use -msse2 -mfpmath=sse"
 #endif
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno")
+#ifdef __OPTIMIZE__
+#pragma GCC optimize("O3") /* else loops over cells run cell by cell */
+#endif
+_Pragma("GCC diagnostic ignored \"-Warray-bounds\"") /* of a loop that fills a block up */
 #elif defined(_MSC_VER)
 #pragma fp_contract(off)
 #endif
 
 #if defined(__GNUC__)
 #define RISKCORE_KERNEL static inline __attribute__((always_inline, unused))
+#define RISKCORE_PLAIN static inline __attribute__((unused))
 #define RISKCORE_SHARED static __attribute__((noinline, unused))
 #elif defined(_MSC_VER)
 #define RISKCORE_KERNEL static __forceinline
+#define RISKCORE_PLAIN static inline
 #define RISKCORE_SHARED static __declspec(noinline)
 #else
 #define RISKCORE_KERNEL static inline
+#define RISKCORE_PLAIN static inline
 #define RISKCORE_SHARED static
 #endif
 /* Before a loop that touches just element i of each array: they may coincide, not overlap. */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
+_Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define RISKCORE_EACH _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define RISKCORE_EACH _Pragma("GCC ivdep")
 #else
 #define RISKCORE_EACH
 #endif
-/* Where the compiler may not take for granted that the processor has FMA, the entry points are
-   compiled for those that have, too, and the loader chooses. */
-#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__FMA__) && \
-    !defined(RISKCORE_NO_CLONES)
-#define RISKCORE_CLONES __attribute__((target_clones("arch=haswell", "default")))
+/* Before a loop of few steps inside such loops. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define RISKCORE_UNROLL _Pragma("GCC unroll 32")
 #else
-#define RISKCORE_CLONES
+#define RISKCORE_UNROLL
+#endif
+/* riskcore_fma.c is this file for x86-64 processors that have FMA and AVX2. With RISKCORE_DISPATCH
+   the functions hand over to it where the processor has them. */
+#ifdef RISKCORE_FMA
+#define RISKCORE_NAME(name) riskcore_##name##_fma
+#else
+#define RISKCORE_NAME(name) riskcore_##name
+#endif
+#if defined(RISKCORE_DISPATCH) && !defined(RISKCORE_FMA) && defined(__x86_64__) && \
+    defined(__GNUC__) && !defined(__FMA__)
+#define RISKCORE_HANDS_OVER
+#define HAS_FMA (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
 #endif
 
 /* --- operations ------------------------------------------------------------------------------ */
@@ -67,6 +87,17 @@ RISKCORE_KERNEL double from_bits(int64_t pattern)
     union { double number; int64_t pattern; } both;
     both.pattern = pattern;
     return both.number;
+}
+
+/* Sums of bit patterns; past the end they go on at the other. */
+RISKCORE_KERNEL int64_t pattern_sum(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+RISKCORE_KERNEL int64_t pattern_difference(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
 RISKCORE_KERNEL double magnitude(double x) { return from_bits(bits(x) & INT64_MAX); }
@@ -101,8 +132,16 @@ RISKCORE_KERNEL int64_t address(const double *pointer) { return (int64_t)(intptr
 RISKCORE_KERNEL int64_t matching(const uint8_t *codes, int64_t first, int64_t code)
 {
     uint64_t mask = 0;
+#ifdef __SSE2__
+    const __m128i same = _mm_set1_epi8((char)code);
+    for (int i = 0; i < 64; i += 16) {
+        const __m128i found = _mm_loadu_si128((const __m128i *)(codes + first + i));
+        mask |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(found, same)) << i;
+    }
+#else
     for (int i = 0; i < 64; i++)
         mask |= (uint64_t)(codes[first + i] == code) << i;
+#endif
     return (int64_t)mask;
 }
 
@@ -122,10 +161,11 @@ RISKCORE_KERNEL int64_t lowest(int64_t mask)
 /* The number of bits set in a mask. */
 RISKCORE_KERNEL int64_t size(int64_t mask)
 {
-    int64_t n = 0;
-    for (uint64_t rest = (uint64_t)mask; rest; rest &= rest - 1)
-        n++;
-    return n;
+    uint64_t n = (uint64_t)mask;
+    n -= n >> 1 & 0x5555555555555555;
+    n = (n & 0x3333333333333333) + (n >> 2 & 0x3333333333333333);
+    n = (n + (n >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return (int64_t)(n * 0x0101010101010101 >> 56);
 }
 
 /* --- the floating-point mode ----------------------------------------------------------------- */
@@ -242,8 +282,8 @@ static const double elementary_LN2_LOW = 0x1.ef35793c7673p-45;
 RISKCORE_KERNEL Pair log_pair(double x)
 {
     int64_t pattern = bits(x);
-    int64_t exponent = (pattern - LOWER_END_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, LOWER_END_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double k = (double)exponent;
     double c = z + TO_QUARTERS - TO_QUARTERS;
     bool few = c < 1.0;
@@ -313,6 +353,7 @@ RISKCORE_KERNEL Triple by_logarithm_one(double p, double high, double low)
 RISKCORE_KERNEL Pair to_4(double f, double v, double v_low, double r, double r_low)
 {
     /* The steps past f are taken and dropped: branchless, so the loop vectorizes. */
+    RISKCORE_UNROLL
     for (int64_t n = 1; n < 4; n++) {
         double m = (double)n;
         double c = 1.0 / m;
@@ -345,6 +386,7 @@ RISKCORE_KERNEL Triple by_logarithm_4(double f, double p, double high, double lo
 RISKCORE_KERNEL Pair to_8(double f, double v, double v_low, double r, double r_low)
 {
     /* The steps past f are taken and dropped: branchless, so the loop vectorizes. */
+    RISKCORE_UNROLL
     for (int64_t n = 4; n < 8; n++) {
         double m = (double)n;
         double c = 1.0 / m;
@@ -379,6 +421,7 @@ RISKCORE_KERNEL Tuple_dddd by_logarithm_8(double f, double p, double high, doubl
 RISKCORE_KERNEL Pair to_12(double f, double v, double v_low, double r, double r_low)
 {
     /* The steps past f are taken and dropped: branchless, so the loop vectorizes. */
+    RISKCORE_UNROLL
     for (int64_t n = 8; n < 12; n++) {
         double m = (double)n;
         double c = 1.0 / m;
@@ -397,6 +440,7 @@ RISKCORE_KERNEL Pair to_12(double f, double v, double v_low, double r, double r_
 RISKCORE_KERNEL Pair to_15(double f, double v, double v_low, double r, double r_low)
 {
     /* The steps past f are taken and dropped: branchless, so the loop vectorizes. */
+    RISKCORE_UNROLL
     for (int64_t n = 12; n < 15; n++) {
         double m = (double)n;
         double c = 1.0 / m;
@@ -499,6 +543,7 @@ RISKCORE_KERNEL Triple near_one(double f, double p)
 
 RISKCORE_KERNEL Pair downwards(double f, double q, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 10; m > 6 - 1; m--) {
         double kbq = (m + 1.0) * q * (f + m);
         const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
@@ -515,6 +560,7 @@ RISKCORE_KERNEL Pair downwards(double f, double q, double x, double y)
 
 RISKCORE_KERNEL Pair fast_integer_downwards(double f, double q, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 5; m > 2 - 1; m--) {
         double kbq = (m + 1.0) * q * (f + m);
         const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
@@ -588,6 +634,7 @@ RISKCORE_KERNEL Triple by_levels(double f, double p, double x, double y)
 
 RISKCORE_KERNEL Pair fast_integer_downwards_2(double f, double q, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 7; m > 5 - 1; m--) {
         double kbq = (m + 1.0) * q * (f + m);
         const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
@@ -604,6 +651,7 @@ RISKCORE_KERNEL Pair fast_integer_downwards_2(double f, double q, double x, doub
 
 RISKCORE_KERNEL Pair fast_integer_downwards_3(double f, double q, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 4; m > 2 - 1; m--) {
         double kbq = (m + 1.0) * q * (f + m);
         const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
@@ -635,6 +683,7 @@ RISKCORE_KERNEL Pair fast_integer_levels_32(double f, double p, double x, double
     double u = fma(-(f + (2 - 1.0)), y, x);
     double above = fma(p, b, u);
     double below = x;
+    RISKCORE_UNROLL
     for (int64_t n = 2 * 2 - 2; n > 0; n--) {
         b = (f + floor_divide(n, 2)) * below;
         u = (1.0 + floor_divide(n + 1, 2)) * above;
@@ -955,6 +1004,7 @@ RISKCORE_KERNEL Pair fast_real_sine_deficit(double d)
 
 RISKCORE_KERNEL Pair doubles_20(double f, double p, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 10; m > 3 - 1; m--) {
         double k = m + 1.0;
         double t = (f + m) * y;
@@ -1078,6 +1128,7 @@ RISKCORE_KERNEL Pair fast_real_inverse(double g)
 
 RISKCORE_KERNEL Pair to_5(double n, double d, double v, double v_low, double T, double T_low)
 {
+    RISKCORE_UNROLL
     for (int64_t step = 1; step < 5; step++) {
         const Pair t1 = fast_real_inverse(d + step);
         double inverse = t1.a, inverse_low = t1.b;
@@ -1095,6 +1146,7 @@ RISKCORE_KERNEL Pair to_5(double n, double d, double v, double v_low, double T, 
 
 RISKCORE_KERNEL Pair to_9(double n, double d, double v, double v_low, double T, double T_low)
 {
+    RISKCORE_UNROLL
     for (int64_t step = 5; step < 9; step++) {
         const Pair t1 = fast_real_inverse(d + step);
         double inverse = t1.a, inverse_low = t1.b;
@@ -1112,6 +1164,7 @@ RISKCORE_KERNEL Pair to_9(double n, double d, double v, double v_low, double T, 
 
 RISKCORE_KERNEL Pair to_13(double n, double d, double v, double v_low, double T, double T_low)
 {
+    RISKCORE_UNROLL
     for (int64_t step = 9; step < 13; step++) {
         const Pair t1 = fast_real_inverse(d + step);
         double inverse = t1.a, inverse_low = t1.b;
@@ -1129,6 +1182,7 @@ RISKCORE_KERNEL Pair to_13(double n, double d, double v, double v_low, double T,
 
 RISKCORE_KERNEL Pair to_16(double n, double d, double v, double v_low, double T, double T_low)
 {
+    RISKCORE_UNROLL
     for (int64_t step = 13; step < 16; step++) {
         const Pair t1 = fast_real_inverse(d + step);
         double inverse = t1.a, inverse_low = t1.b;
@@ -1219,6 +1273,7 @@ RISKCORE_KERNEL Triple forward_real(double f, double p)
 
 RISKCORE_KERNEL Pair doubles_38(double f, double p, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 19; m > 12 - 1; m--) {
         double k = m + 1.0;
         double t = (f + m) * y;
@@ -1235,6 +1290,7 @@ RISKCORE_KERNEL Pair doubles_38(double f, double p, double x, double y)
 
 RISKCORE_KERNEL Pair doubles_22(double f, double p, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 11; m > 5 - 1; m--) {
         double k = m + 1.0;
         double t = (f + m) * y;
@@ -1369,6 +1425,7 @@ RISKCORE_KERNEL Triple backward_real(double f, double p)
 
 RISKCORE_KERNEL Pair fast_integer_downwards_4(double f, double q, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 16; m > 10 - 1; m--) {
         double kbq = (m + 1.0) * q * (f + m);
         const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
@@ -1385,6 +1442,7 @@ RISKCORE_KERNEL Pair fast_integer_downwards_4(double f, double q, double x, doub
 
 RISKCORE_KERNEL Pair fast_integer_downwards_5(double f, double q, double x, double y)
 {
+    RISKCORE_UNROLL
     for (int64_t m = 9; m > 3 - 1; m--) {
         double kbq = (m + 1.0) * q * (f + m);
         const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
@@ -1416,6 +1474,7 @@ RISKCORE_KERNEL Pair levels_16(double f, double p, double x, double y)
     double u = fma(-(f + (3 - 1.0)), y, x);
     double above = fma(p, b, u);
     double below = x;
+    RISKCORE_UNROLL
     for (int64_t n = 2 * 3 - 2; n > 0; n--) {
         b = (f + floor_divide(n, 2)) * below;
         u = (1.0 + floor_divide(n + 1, 2)) * above;
@@ -1495,7 +1554,7 @@ RISKCORE_KERNEL Triple by_levels_real(double f, double p, double x, double y)
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
 /* Return r(f, p) as a pair with its error, for a region below OTHER. */
-RISKCORE_KERNEL Triple pair(int64_t where, double f, double p)
+RISKCORE_PLAIN Triple pair(int64_t where, double f, double p)
 {
     if (where <= FORWARD_15) {
         const Pair t1 = log_pair(p);
@@ -1561,7 +1620,7 @@ RISKCORE_KERNEL double risk(double f, double p, double excess, double high, doub
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL double value(double f, double p, double excess)
+RISKCORE_PLAIN double value(double f, double p, double excess)
 {
     int64_t where = fast_integer_region(f, p);
     if (where == fast_integer_OTHER) {
@@ -1580,7 +1639,7 @@ RISKCORE_KERNEL double value(double f, double p, double excess)
 
 /* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
 
-RISKCORE_KERNEL bool ball_step_inside(double f, double a, double b)
+RISKCORE_PLAIN bool ball_step_inside(double f, double a, double b)
 {
     return (f > 0.0) & (f < INFINITY) & (a > 0.0) & (a <= b) & (b < INFINITY);
 }
@@ -1591,7 +1650,7 @@ static const double enclosure_TINY = 0x1p-400;
 static const double HUGE = 0x1p400;
 
 /* Return k such that the factor 2^(600 k) brings f near 1. */
-RISKCORE_KERNEL int64_t scaling(double f)
+RISKCORE_PLAIN int64_t scaling(double f)
 {
     return (f < enclosure_TINY) - (f > HUGE);
 }
@@ -1600,14 +1659,14 @@ static const double enclosure_UP = 0x1p600;
 static const double DOWN = 0x1p-600;
 
 /* Return x 2^(600 k) for k = -2, ..., 2. */
-RISKCORE_KERNEL double scaled(double x, int64_t k)
+RISKCORE_PLAIN double scaled(double x, int64_t k)
 {
     double factor = k > 0 ? enclosure_UP : (k < 0 ? DOWN : 1.0);
     return x * factor * (size_of(k) > 1 ? factor : 1.0);
 }
 
 /* Return q = 1 - p, exactly. */
-RISKCORE_KERNEL Triple complement(double p)
+RISKCORE_PLAIN Triple complement(double p)
 {
     const Pair t1 = two_sum(1.0, -p);
     double q = t1.a, q_low = t1.b;
@@ -1621,7 +1680,7 @@ static const double balls_OUTWARD = 0x1.000000000001p0;
 static const double UNDERFLOW = 8.095e-320;
 
 /* Return a ball that contains x y for all x in a, y in b. */
-RISKCORE_KERNEL Triple balls_multiply(Triple a, Triple b)
+RISKCORE_PLAIN Triple balls_multiply(Triple a, Triple b)
 {
     double a_high = a.a, a_low = a.b, a_radius = a.c;
     double b_high = b.a, b_low = b.b, b_radius = b.c;
@@ -1640,7 +1699,7 @@ RISKCORE_KERNEL Triple balls_multiply(Triple a, Triple b)
 }
 
 /* Return a ball that contains x + y for all x in a, y in b. */
-RISKCORE_KERNEL Triple balls_add(Triple a, Triple b)
+RISKCORE_PLAIN Triple balls_add(Triple a, Triple b)
 {
     double a_high = a.a, a_low = a.b, a_radius = a.c;
     double b_high = b.a, b_low = b.b, b_radius = b.c;
@@ -1661,7 +1720,7 @@ RISKCORE_KERNEL Triple balls_add(Triple a, Triple b)
 }
 
 /* Return a ball that contains x/y for all x in a, y in b; b must not contain 0. */
-RISKCORE_KERNEL Triple balls_divide(Triple a, Triple b)
+RISKCORE_PLAIN Triple balls_divide(Triple a, Triple b)
 {
     double a_high = a.a, a_low = a.b, a_radius = a.c;
     double b_high = b.a, b_low = b.b, b_radius = b.c;
@@ -1698,13 +1757,14 @@ RISKCORE_KERNEL Triple balls_divide(Triple a, Triple b)
 
 /* --- riskcore/core/special/gauss/enclosure.py ----------------------------------- */
 
-RISKCORE_KERNEL Triple levels_near(Pair f, Pair p)
+RISKCORE_PLAIN Triple levels_near(Pair f, Pair p)
 {
     double f_high = f.a, f_low = f.b;
     double p_high = p.a;
     double x = p_high;
     double y = 1.0;
     double k;
+    RISKCORE_UNROLL
     for (int64_t m = 16; m > 9; m--) {
         k = m + 1.0;
         double t = (f_high + m) * y;
@@ -1718,6 +1778,7 @@ RISKCORE_KERNEL Triple levels_near(Pair f, Pair p)
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
+    RISKCORE_UNROLL
     for (int64_t m = 9; m > 0; m--) {
         k = m + 1.0;
         const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
@@ -1736,13 +1797,14 @@ RISKCORE_KERNEL Triple levels_near(Pair f, Pair p)
         y_low, 0.0}), X));
 }
 
-RISKCORE_KERNEL Triple levels_far(Pair f, Pair p)
+RISKCORE_PLAIN Triple levels_far(Pair f, Pair p)
 {
     double f_high = f.a, f_low = f.b;
     double p_high = p.a;
     double x = p_high;
     double y = 1.0;
     double k;
+    RISKCORE_UNROLL
     for (int64_t m = 31; m > 16; m--) {
         k = m + 1.0;
         double t = (f_high + m) * y;
@@ -1756,6 +1818,7 @@ RISKCORE_KERNEL Triple levels_far(Pair f, Pair p)
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
+    RISKCORE_UNROLL
     for (int64_t m = 16; m > 0; m--) {
         k = m + 1.0;
         const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
@@ -1774,7 +1837,7 @@ RISKCORE_KERNEL Triple levels_far(Pair f, Pair p)
         y_low, 0.0}), X));
 }
 
-RISKCORE_KERNEL Triple widen(Triple a, double radius)
+RISKCORE_PLAIN Triple widen(Triple a, double radius)
 {
     double high = a.a, low = a.b, own = a.c;
     return (Triple){high, low, (1.0 + 4.0 * balls_UNIT) * (own + radius)};
@@ -1785,7 +1848,7 @@ static const double P_SHORT = 0.7;
 static const double E_RELATIVE = 0x1p-100;
 
 /* Return a ball that contains E(f, p), p >= P_LEVELS. */
-RISKCORE_KERNEL Triple e_by_p(Pair f, Pair p)
+RISKCORE_PLAIN Triple e_by_p(Pair f, Pair p)
 {
     double p_high = p.a;
     Triple E = p_high >= P_SHORT ? levels_near(f, p) : levels_far(f, p);
@@ -1795,7 +1858,7 @@ RISKCORE_KERNEL Triple e_by_p(Pair f, Pair p)
 /* --- riskcore/core/special/balls.py --------------------------------------------- */
 
 /* Return a ball that contains x + b for all x in a. */
-RISKCORE_KERNEL Triple add_double(Triple a, double b)
+RISKCORE_PLAIN Triple add_double(Triple a, double b)
 {
     double a_high = a.a, a_low = a.b, a_radius = a.c;
     const Pair t1 = two_sum(a_high, b);
@@ -1808,7 +1871,7 @@ RISKCORE_KERNEL Triple add_double(Triple a, double b)
 }
 
 /* Return a ball that contains x b for all x in a. */
-RISKCORE_KERNEL Triple multiply_double(Triple a, double b)
+RISKCORE_PLAIN Triple multiply_double(Triple a, double b)
 {
     double a_high = a.a, a_low = a.b, a_radius = a.c;
     const Pair t1 = two_product(a_high, b);
@@ -1822,7 +1885,7 @@ RISKCORE_KERNEL Triple multiply_double(Triple a, double b)
 }
 
 /* Return the ball of all -x. */
-RISKCORE_KERNEL Triple balls_negate(Triple a)
+RISKCORE_PLAIN Triple balls_negate(Triple a)
 {
     double high = a.a, low = a.b, radius = a.c;
     return (Triple){-high, -low, radius};
@@ -1831,7 +1894,7 @@ RISKCORE_KERNEL Triple balls_negate(Triple a)
 /* --- riskcore/core/special/gauss/enclosure.py ----------------------------------- */
 
 /* Return f r = 1 - q f/(f + w), w = p + q E(f+1), for f < 1 and p >= P_LEVELS. */
-RISKCORE_KERNEL Triple enclosure_below_one(double f, double p)
+RISKCORE_PLAIN Triple enclosure_below_one(double f, double p)
 {
     Triple q = complement(p);
     Triple E = e_by_p(two_sum(f, 1.0), (Pair){p, 0.0});
@@ -1840,7 +1903,7 @@ RISKCORE_KERNEL Triple enclosure_below_one(double f, double p)
     return add_double(balls_negate(part), 1.0);
 }
 
-RISKCORE_KERNEL double enclosure_exponent(double down)
+RISKCORE_PLAIN double enclosure_exponent(double down)
 {
     return down < 1.0 ? -600.0 : 0.0;
 }
@@ -1848,7 +1911,7 @@ RISKCORE_KERNEL double enclosure_exponent(double down)
 /* --- riskcore/core/special/balls.py --------------------------------------------- */
 
 /* Return a ball that contains x 2^k for all x in a; power is 2^k. */
-RISKCORE_KERNEL Triple balls_shift(Triple a, double power)
+RISKCORE_PLAIN Triple balls_shift(Triple a, double power)
 {
     double high = a.a, low = a.b, radius = a.c;
     return (Triple){high * power, low * power, balls_OUTWARD * (radius * power + UNDERFLOW)};
@@ -1856,7 +1919,7 @@ RISKCORE_KERNEL Triple balls_shift(Triple a, double power)
 
 static const double TAIL = 0x1p-49;
 
-RISKCORE_KERNEL Triple log_last(Triple w)
+RISKCORE_PLAIN Triple log_last(Triple w)
 {
     double x = w.a;
     double total = 0.0;
@@ -1871,66 +1934,66 @@ RISKCORE_KERNEL Triple log_last(Triple w)
         balls_OUTWARD * (TAIL * magnitude(total) + 0x1.cac083126e978p-5 * w.c)};
 }
 
-RISKCORE_KERNEL Triple rest(Triple w, Triple t)
+RISKCORE_PLAIN Triple rest(Triple w, Triple t)
 {
     return t;
 }
 
-RISKCORE_KERNEL Triple balls_horner(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner(Triple w, Triple t)
 {
     return rest(w, balls_add(balls_multiply(w, t), (Triple){0x1.5555555555555p-2,
         0x1.5555555555555p-56, 0x1.7777777777778p-108}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_2(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_2(Triple w, Triple t)
 {
     return balls_horner(w, balls_add(balls_multiply(w, t), (Triple){0.2,
         -0x1.999999999999ap-57, 0x1.c28f5c28f5c2ap-109}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_3(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_3(Triple w, Triple t)
 {
     return balls_horner_2(w, balls_add(balls_multiply(w, t), (Triple){0x1.2492492492492p-3,
         0x1.2492492492492p-57, 0x1.41d41d41d41d4p-109}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_4(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_4(Triple w, Triple t)
 {
     return balls_horner_3(w, balls_add(balls_multiply(w, t), (Triple){0x1.c71c71c71c71cp-4,
         0x1.c71c71c71c71cp-58, 0x1.f49f49f49f4ap-110}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_5(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_5(Triple w, Triple t)
 {
     return balls_horner_4(w, balls_add(balls_multiply(w, t), (Triple){0x1.745d1745d1746p-4,
         -0x1.745d1745d1746p-59, 0x1.999999999999ap-110}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_6(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_6(Triple w, Triple t)
 {
     return balls_horner_5(w, balls_add(balls_multiply(w, t), (Triple){0x1.3b13b13b13b14p-4,
         -0x1.3b13b13b13b14p-58, 0x1.5a95a95a95a96p-110}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_7(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_7(Triple w, Triple t)
 {
     return balls_horner_6(w, balls_add(balls_multiply(w, t), (Triple){0x1.1111111111111p-4,
         0x1.1111111111111p-60, 0x1.2c5f92c5f92c6p-110}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_8(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_8(Triple w, Triple t)
 {
     return balls_horner_7(w, balls_add(balls_multiply(w, t), (Triple){0x1.e1e1e1e1e1e1ep-5,
         0x1.e1e1e1e1e1e1ep-61, 0x1.0909090909091p-110}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_9(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_9(Triple w, Triple t)
 {
     return balls_horner_8(w, balls_add(balls_multiply(w, t), (Triple){0x1.af286bca1af28p-5,
         0x1.af286bca1af28p-59, 0x1.da46102b1da46p-111}));
 }
 
-RISKCORE_KERNEL Triple log_first(Triple w, Triple t)
+RISKCORE_PLAIN Triple log_first(Triple w, Triple t)
 {
     return balls_horner_9(w, balls_add(balls_multiply(w, t), (Triple){0x1.8618618618618p-5,
         0x1.8618618618618p-59, 0x1.ad1ad1ad1ad1bp-111}));
@@ -1940,7 +2003,7 @@ static const double LN2_MIDDLE = 0x1.ef35793c768p-45;
 static const double balls_LN2_LOW = -0x1.9ff0342542fc3p-90;
 
 /* Return a ball that contains k log 2, for an integer |k| <= 2^11. */
-RISKCORE_KERNEL Triple ln2_times(double k)
+RISKCORE_PLAIN Triple ln2_times(double k)
 {
     const Pair t1 = two_sum(k * LN2_HIGH, k * LN2_MIDDLE);
     double high = t1.a, low = t1.b;
@@ -1953,12 +2016,13 @@ static const double NARROW = 0x1p-50;
 static const int64_t SQRT_HALF_BITS = INT64_C(4604544269498187776);
 
 /* Return a ball that contains log(x 2^exponent) for all x in a, 2^-1000 <= x. */
-RISKCORE_KERNEL Triple balls_log(Triple a, double exponent)
+RISKCORE_PLAIN Triple balls_log(Triple a, double exponent)
 {
     double high = a.a, low = a.b, radius = a.c;
     radius = radius <= NARROW * high ? radius : INFINITY;
-    int64_t k = (bits(high) - SQRT_HALF_BITS) >> 52;
-    Triple z = balls_shift((Triple){high, low, radius}, from_bits(shift_left(1023 - k, 52)));
+    int64_t k = pattern_difference(bits(high), SQRT_HALF_BITS) >> 52;
+    Triple z = balls_shift((Triple){high, low, radius},
+        from_bits(shift_left(pattern_difference(1023, k), 52)));
     Triple s = balls_divide(add_double(z, -1.0), add_double(z, 1.0));
     Triple w = balls_multiply(s, s);
     Triple series = balls_multiply(w, log_first(w, log_last(w)));
@@ -1968,12 +2032,12 @@ RISKCORE_KERNEL Triple balls_log(Triple a, double exponent)
 }
 
 /* Return a ball that contains x - y for all x in a, y in b. */
-RISKCORE_KERNEL Triple balls_subtract(Triple a, Triple b)
+RISKCORE_PLAIN Triple balls_subtract(Triple a, Triple b)
 {
     return balls_add(a, balls_negate(b));
 }
 
-RISKCORE_KERNEL Triple exp_last(Triple w)
+RISKCORE_PLAIN Triple exp_last(Triple w)
 {
     double x = w.a;
     double total = 0.0;
@@ -1988,85 +2052,85 @@ RISKCORE_KERNEL Triple exp_last(Triple w)
         balls_OUTWARD * (TAIL * magnitude(total) + 0x1.2d59121d76749p-40 * w.c)};
 }
 
-RISKCORE_KERNEL Triple balls_horner_10(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_10(Triple w, Triple t)
 {
     return rest(w, balls_add(balls_multiply(w, t), (Triple){1.0, 0.0, 0x1.199999999999ap-106}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_11(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_11(Triple w, Triple t)
 {
     return balls_horner_10(w, balls_add(balls_multiply(w, t), (Triple){0.5, 0.0,
         0x1.199999999999ap-107}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_12(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_12(Triple w, Triple t)
 {
     return balls_horner_11(w, balls_add(balls_multiply(w, t), (Triple){0x1.5555555555555p-3,
         0x1.5555555555555p-57, 0x1.7777777777778p-109}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_13(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_13(Triple w, Triple t)
 {
     return balls_horner_12(w, balls_add(balls_multiply(w, t), (Triple){0x1.5555555555555p-5,
         0x1.5555555555555p-59, 0x1.7777777777778p-111}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_14(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_14(Triple w, Triple t)
 {
     return balls_horner_13(w, balls_add(balls_multiply(w, t), (Triple){0x1.1111111111111p-7,
         0x1.1111111111111p-63, 0x1.2c5f92c5f92c6p-113}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_15(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_15(Triple w, Triple t)
 {
     return balls_horner_14(w, balls_add(balls_multiply(w, t), (Triple){0x1.6c16c16c16c17p-10,
         -0x1.f49f49f49f49fp-65, 0x1.907f6e5d4c3b3p-116}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_16(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_16(Triple w, Triple t)
 {
     return balls_horner_15(w, balls_add(balls_multiply(w, t), (Triple){0x1.a01a01a01a01ap-13,
         0x1.a01a01a01a01ap-73, 0x1.c9b634fce9684p-119}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_17(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_17(Triple w, Triple t)
 {
     return balls_horner_16(w, balls_add(balls_multiply(w, t), (Triple){0x1.a01a01a01a01ap-16,
         0x1.a01a01a01a01ap-76, 0x1.c9b634fce9684p-122}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_18(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_18(Triple w, Triple t)
 {
     return balls_horner_17(w, balls_add(balls_multiply(w, t), (Triple){0x1.71de3a556c734p-19,
         -0x1.c154f8ddc6cp-73, 0x1.96dad9c45db2p-125}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_19(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_19(Triple w, Triple t)
 {
     return balls_horner_18(w, balls_add(balls_multiply(w, t), (Triple){0x1.27e4fb7789f5cp-22,
         0x1.cbbc05b4fa99ap-76, 0x1.457be169e48e6p-128}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_20(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_20(Triple w, Triple t)
 {
     return balls_horner_19(w, balls_add(balls_multiply(w, t), (Triple){0x1.ae64567f544e4p-26,
         -0x1.c062e06d1f209p-80, 0x1.d96e5f25a9895p-132}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_21(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_21(Triple w, Triple t)
 {
     return balls_horner_20(w, balls_add(balls_multiply(w, t), (Triple){0x1.1eed8eff8d898p-29,
         -0x1.2aec959e14c06p-83, 0x1.3b9eea191bb0ep-135}));
 }
 
-RISKCORE_KERNEL Triple balls_exp_first(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_exp_first(Triple w, Triple t)
 {
     return balls_horner_21(w, balls_add(balls_multiply(w, t), (Triple){0x1.6124613a86d09p-33,
         0x1.f28e0cc748ebep-87, 0x1.8474d159fab24p-139}));
 }
 
 /* Return (2^k, m) with 2^k (1 + m) around exp x for all x in a, |x| <= 600. */
-RISKCORE_KERNEL Tuple_d_ddd scaled_exp(Triple a)
+RISKCORE_PLAIN Tuple_d_ddd scaled_exp(Triple a)
 {
     double high = a.a;
     int64_t k = (int64_t)(high / LN2_HIGH + (high > 0.0 ? 0.5 : -0.5));
@@ -2075,7 +2139,7 @@ RISKCORE_KERNEL Tuple_d_ddd scaled_exp(Triple a)
         balls_exp_first(t, exp_last(t)))};
 }
 
-RISKCORE_KERNEL Triple sine_last(Triple w)
+RISKCORE_PLAIN Triple sine_last(Triple w)
 {
     double x = w.a;
     double total = 0.0;
@@ -2090,68 +2154,68 @@ RISKCORE_KERNEL Triple sine_last(Triple w)
         balls_OUTWARD * (TAIL * magnitude(total) + 0x1.5b3f597371fbep-44 * w.c)};
 }
 
-RISKCORE_KERNEL Triple balls_horner_22(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_22(Triple w, Triple t)
 {
     return rest(w, balls_add(balls_multiply(w, t), (Triple){0x1.a51a6625307d3p0,
         0x1.1873d8912200cp-55, 0x1.cf36a38f4ef02p-106}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_23(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_23(Triple w, Triple t)
 {
     return balls_horner_22(w, balls_add(balls_multiply(w, t), (Triple){-0x1.9f9cb402bc46cp-1,
         -0x1.487acd8cd312cp-55, 0x1.c92c5f9c9be77p-107}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_24(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_24(Triple w, Triple t)
 {
     return balls_horner_23(w, balls_add(balls_multiply(w, t), (Triple){0x1.86a8e4720db67p-3,
         -0x1.461b9cb783f4cp-58, 0x1.adb9c8170f158p-109}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_25(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_25(Triple w, Triple t)
 {
     return balls_horner_24(w, balls_add(balls_multiply(w, t), (Triple){-0x1.ac6805cf350a6p-6,
         -0x1.7494ad340e176p-61, 0x1.d73f399720beap-112}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_26(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_26(Triple w, Triple t)
 {
     return balls_horner_25(w, balls_add(balls_multiply(w, t), (Triple){0x1.33816aa4607abp-9,
         0x1.9073895b4c74dp-63, 0x1.52418ee803ba3p-115}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_27(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_27(Triple w, Triple t)
 {
     return balls_horner_26(w, balls_add(balls_multiply(w, t), (Triple){-0x1.374719fab3915p-13,
         -0x1.0e61a9828f8c2p-67, 0x1.5667cfc6f8b98p-119}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_28(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_28(Triple w, Triple t)
 {
     return balls_horner_27(w, balls_add(balls_multiply(w, t), (Triple){0x1.d42498d1ce099p-18,
         -0x1.1ababb65fecf3p-72, 0x1.017a874031521p-123}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_29(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_29(Triple w, Triple t)
 {
     return balls_horner_28(w, balls_add(balls_multiply(w, t), (Triple){-0x1.0fc992ff39e13p-22,
         -0x1.c9302ba499e77p-76, 0x1.2af754e58c77cp-128}));
 }
 
-RISKCORE_KERNEL Triple balls_horner_30(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_horner_30(Triple w, Triple t)
 {
     return balls_horner_29(w, balls_add(balls_multiply(w, t), (Triple){0x1.f5f9d970ca6dfp-28,
         -0x1.aaa1a2bd821cbp-83, 0x1.14163797a2895p-133}));
 }
 
-RISKCORE_KERNEL Triple balls_sine_first(Triple w, Triple t)
+RISKCORE_PLAIN Triple balls_sine_first(Triple w, Triple t)
 {
     return balls_horner_30(w, balls_add(balls_multiply(w, t), (Triple){-0x1.79788684225eap-33,
         -0x1.50c98c7a1a08cp-87, 0x1.9f37c72af29b5p-139}));
 }
 
 /* Return a ball that contains pi e/sin(pi e) - 1, for |e| <= 0.51. */
-RISKCORE_KERNEL Triple sine_excess(double e)
+RISKCORE_PLAIN Triple sine_excess(double e)
 {
     const Pair t1 = two_product(e, e);
     double square = t1.a, square_low = t1.b;
@@ -2161,7 +2225,7 @@ RISKCORE_KERNEL Triple sine_excess(double e)
 }
 
 /* Return a ball around the exponential with the given parts, minus 1. */
-RISKCORE_KERNEL Triple balls_expm1(double power, Triple m)
+RISKCORE_PLAIN Triple balls_expm1(double power, Triple m)
 {
     const Pair t1 = two_sum(power, -1.0);
     double above = t1.a, above_low = t1.b;
@@ -2169,7 +2233,7 @@ RISKCORE_KERNEL Triple balls_expm1(double power, Triple m)
 }
 
 /* Return a ball around the exponential with the given parts. */
-RISKCORE_KERNEL Triple balls_exp(double power, Triple m)
+RISKCORE_PLAIN Triple balls_exp(double power, Triple m)
 {
     return balls_shift(add_double(m, 1.0), power);
 }
@@ -2177,7 +2241,7 @@ RISKCORE_KERNEL Triple balls_exp(double power, Triple m)
 /* --- riskcore/core/special/gauss/enclosure.py ----------------------------------- */
 
 /* Return a ball around e r(e), or if less around e r(e) - 1 = -e r(1+e)/v. */
-RISKCORE_KERNEL Triple enclosure_reflected(double e, double p, double down, bool less)
+RISKCORE_PLAIN Triple enclosure_reflected(double e, double p, double down, bool less)
 {
     Triple q = complement(p * down);
     double q_high = q.a, q_low = q.b;
@@ -2202,7 +2266,7 @@ RISKCORE_KERNEL Triple enclosure_reflected(double e, double p, double down, bool
 /* --- riskcore/core/special/balls.py --------------------------------------------- */
 
 /* Return a ball that contains 1/b; its radius is infinite for b = 0. */
-RISKCORE_KERNEL Triple reciprocal(double b)
+RISKCORE_PLAIN Triple reciprocal(double b)
 {
     double z = 1.0 / b;
     double z_low = fma(-z, b, 1.0) / b;
@@ -2215,7 +2279,7 @@ RISKCORE_KERNEL Triple reciprocal(double b)
 /* --- riskcore/core/special/gauss/enclosure.py ----------------------------------- */
 
 /* Return r(f, p)/down as a quotient, for 1/2 < f < F_LEVELS, p < P_LEVELS. */
-RISKCORE_KERNEL Tuple_ddd__ddd small(double f, double p, double down)
+RISKCORE_PLAIN Tuple_ddd__ddd small(double f, double p, double down)
 {
     Triple q = complement(p * down);
     int64_t steps = (int64_t)(f + 0.5) - 1;
@@ -2246,13 +2310,14 @@ RISKCORE_KERNEL Tuple_ddd__ddd small(double f, double p, double down)
     return (Tuple_ddd__ddd){above, multiply_double(q, f - 1.0)};
 }
 
-RISKCORE_KERNEL Triple levels_1000(Pair f, Pair p)
+RISKCORE_PLAIN Triple levels_1000(Pair f, Pair p)
 {
     double f_high = f.a, f_low = f.b;
     double p_high = p.a;
     double x = p_high;
     double y = 1.0;
     double k;
+    RISKCORE_UNROLL
     for (int64_t m = 7; m > 4; m--) {
         k = m + 1.0;
         double t = (f_high + m) * y;
@@ -2266,6 +2331,7 @@ RISKCORE_KERNEL Triple levels_1000(Pair f, Pair p)
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
+    RISKCORE_UNROLL
     for (int64_t m = 4; m > 0; m--) {
         k = m + 1.0;
         const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
@@ -2284,13 +2350,14 @@ RISKCORE_KERNEL Triple levels_1000(Pair f, Pair p)
         y_low, 0.0}), X));
 }
 
-RISKCORE_KERNEL Triple levels_128(Pair f, Pair p)
+RISKCORE_PLAIN Triple levels_128(Pair f, Pair p)
 {
     double f_high = f.a, f_low = f.b;
     double p_high = p.a;
     double x = p_high;
     double y = 1.0;
     double k;
+    RISKCORE_UNROLL
     for (int64_t m = 12; m > 6; m--) {
         k = m + 1.0;
         double t = (f_high + m) * y;
@@ -2304,6 +2371,7 @@ RISKCORE_KERNEL Triple levels_128(Pair f, Pair p)
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
+    RISKCORE_UNROLL
     for (int64_t m = 6; m > 0; m--) {
         k = m + 1.0;
         const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
@@ -2322,13 +2390,14 @@ RISKCORE_KERNEL Triple levels_128(Pair f, Pair p)
         y_low, 0.0}), X));
 }
 
-RISKCORE_KERNEL Triple enclosure_levels_32(Pair f, Pair p)
+RISKCORE_PLAIN Triple enclosure_levels_32(Pair f, Pair p)
 {
     double f_high = f.a, f_low = f.b;
     double p_high = p.a;
     double x = p_high;
     double y = 1.0;
     double k;
+    RISKCORE_UNROLL
     for (int64_t m = 29; m > 11; m--) {
         k = m + 1.0;
         double t = (f_high + m) * y;
@@ -2342,6 +2411,7 @@ RISKCORE_KERNEL Triple enclosure_levels_32(Pair f, Pair p)
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
+    RISKCORE_UNROLL
     for (int64_t m = 11; m > 0; m--) {
         k = m + 1.0;
         const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
@@ -2364,7 +2434,7 @@ static const double enclosure_F_HUGE = 0x1p60;
 static const double E_ABSOLUTE = 0x1p-100;
 
 /* Return a ball that contains E(f, p), f >= F_LEVELS. */
-RISKCORE_KERNEL Triple e_by_f(double f, double p)
+RISKCORE_PLAIN Triple e_by_f(double f, double p)
 {
     if (f >= enclosure_F_HUGE) {
         double half = 0.5 / f;
@@ -2388,7 +2458,7 @@ RISKCORE_KERNEL Triple e_by_f(double f, double p)
 static const double enclosure_F_LEVELS = 32.0;
 
 /* Return D = (f - 1) + p + q E for f >= 1 and p >= P_LEVELS, or for large f. */
-RISKCORE_KERNEL Triple resolvent(double f, double p)
+RISKCORE_PLAIN Triple resolvent(double f, double p)
 {
     Triple E = f >= enclosure_F_LEVELS ? e_by_f(f, p) : e_by_p((Pair){f, 0.0}, (Pair){p, 0.0});
     const Pair t1 = two_sum(f, -1.0);
@@ -2398,7 +2468,7 @@ RISKCORE_KERNEL Triple resolvent(double f, double p)
 }
 
 /* Return a ball that contains r(f, p) 2^(600 n), and n; nan outside the domain. */
-RISKCORE_KERNEL Tuple_ddd_i risk_ball(double f, double p)
+RISKCORE_PLAIN Tuple_ddd_i risk_ball(double f, double p)
 {
     if (!((f > 0.0) & (f < INFINITY) & (p > 0.0) & (p <= 1.0))) {
         return (Tuple_ddd_i){(Triple){NAN, NAN, NAN}, 0};
@@ -2435,13 +2505,13 @@ RISKCORE_KERNEL Tuple_ddd_i risk_ball(double f, double p)
 /* Return the double above x >= 0. */
 RISKCORE_KERNEL double double_above(double x)
 {
-    return from_bits(bits(x) + 1);
+    return from_bits(pattern_sum(bits(x), 1));
 }
 
 /* Return the double below x > 0, for infinity the largest double. */
 RISKCORE_KERNEL double double_below(double x)
 {
-    return from_bits(bits(x) - 1);
+    return from_bits(pattern_difference(bits(x), 1));
 }
 
 static const double ball_step_SMALLEST = 5e-324;
@@ -2449,7 +2519,7 @@ static const double NEARLY_ALL = 0x1.fffffffffep-1;
 static const double COARSE = 0x1p-1021;
 
 /* Return whether high 2^(-600 n) rounded, result, is nearest to all of a ball. */
-RISKCORE_KERNEL bool is_nearest(Triple ball, int64_t n, double result)
+RISKCORE_PLAIN bool is_nearest(Triple ball, int64_t n, double result)
 {
     double high = ball.a, low = ball.b, radius = ball.c;
     double up = 0.5 * (double_above(high) - high);
@@ -2464,7 +2534,7 @@ RISKCORE_KERNEL bool is_nearest(Triple ball, int64_t n, double result)
 }
 
 /* Return the largest double not above x 2^(-600 n). */
-RISKCORE_KERNEL double towards_zero(double x, int64_t n)
+RISKCORE_PLAIN double towards_zero(double x, int64_t n)
 {
     int64_t step = n > 0 ? 1 : -1;
     const int64_t t1 = size_of(n);
@@ -2478,7 +2548,7 @@ RISKCORE_KERNEL double towards_zero(double x, int64_t n)
 /* --- riskcore/core/special/fixed_point.py --------------------------------------- */
 
 /* Let z be the integer k, |k| < 2^27. */
-RISKCORE_KERNEL void set_integer(int64_t *z, int64_t n, int64_t k)
+RISKCORE_PLAIN void set_integer(int64_t *z, int64_t n, int64_t k)
 {
     const int64_t t1 = n + 1;
     RISKCORE_EACH
@@ -2494,11 +2564,11 @@ static const int64_t FIRST_MANTISSA = INT64_C(4503599627370496);
 static const int64_t TOP = INT64_C(9007199254740992);
 
 /* Let z 2^s be the double x >= 0, or the midpoint of x and the next double. */
-RISKCORE_KERNEL int64_t boundary(int64_t *z, double x, bool middle, int64_t n)
+RISKCORE_PLAIN int64_t boundary(int64_t *z, double x, bool middle, int64_t n)
 {
     int64_t pattern = bits(x);
     int64_t e = pattern >> 52;
-    int64_t number_of_units = 2 * (pattern & (FIRST_MANTISSA - 1)) + (middle ? 1 : 0);
+    int64_t number_of_units = pattern_sum(2 * (pattern & (FIRST_MANTISSA - 1)), middle ? 1 : 0);
     if (e > 0) {
         number_of_units += TOP;
         e -= 1;
@@ -2520,18 +2590,19 @@ static const double SMALLEST_NORMAL = 0x1p-1022;
 static const double TWO_54 = 0x1p54;
 
 /* Return m and e with x = m 2^e, 1/2 <= m < 1, for a double x > 0. */
-RISKCORE_KERNEL Tuple_di mantissa(double x)
+RISKCORE_PLAIN Tuple_di mantissa(double x)
 {
     bool subnormal = x < SMALLEST_NORMAL;
     int64_t pattern = bits(subnormal ? x * TWO_54 : x);
-    int64_t e = (pattern >> 52) - 1022;
-    return (Tuple_di){from_bits(pattern - shift_left(e, 52)), subnormal ? e - 54 : e};
+    int64_t e = pattern_difference(pattern >> 52, 1022);
+    return (Tuple_di){from_bits(pattern_difference(pattern, shift_left(e, 52))),
+        subnormal ? e - 54 : e};
 }
 
 static const double fixed_point_OUTWARD = 0x1.0000000001p0;
 
 /* Set the bound of a number's error. */
-RISKCORE_KERNEL void set_error(int64_t *x, int64_t n, double units)
+RISKCORE_PLAIN void set_error(int64_t *x, int64_t n, double units)
 {
     x[n] = bits(units * fixed_point_OUTWARD);
 }
@@ -2539,7 +2610,7 @@ RISKCORE_KERNEL void set_error(int64_t *x, int64_t n, double units)
 static const int64_t BASE = 268435456;
 
 /* Let z be the double 0 <= x < 2^27, as far as n words hold it. */
-RISKCORE_KERNEL void set_double(int64_t *z, int64_t n, double x)
+RISKCORE_PLAIN void set_double(int64_t *z, int64_t n, double x)
 {
     double rest = x;
     RISKCORE_EACH
@@ -2552,7 +2623,7 @@ RISKCORE_KERNEL void set_double(int64_t *z, int64_t n, double x)
 }
 
 /* Return the bound of a number's error, in units. */
-RISKCORE_KERNEL double error(int64_t *x, int64_t n)
+RISKCORE_PLAIN double error(int64_t *x, int64_t n)
 {
     return from_bits(x[n]);
 }
@@ -2560,20 +2631,20 @@ RISKCORE_KERNEL double error(int64_t *x, int64_t n)
 static const double fixed_point_UNIT = 0x1p-28;
 
 /* Return a number as a double, to 2^-50 of itself or 2^-80. */
-RISKCORE_KERNEL double fixed_point_rounded(int64_t *x)
+RISKCORE_PLAIN double fixed_point_rounded(int64_t *x)
 {
     double low = (double)x[2] + (double)x[3] * fixed_point_UNIT;
     return (double)x[0] + ((double)x[1] + low * fixed_point_UNIT) * fixed_point_UNIT;
 }
 
 /* Return an upper bound of |x|. */
-RISKCORE_KERNEL double fixed_point_size(int64_t *x)
+RISKCORE_PLAIN double fixed_point_size(int64_t *x)
 {
     return magnitude(fixed_point_rounded(x)) * fixed_point_OUTWARD + 0x1p-70;
 }
 
 /* Return 2^(-28 (n-1)), the weight of the last word; 0 where that underflows. */
-RISKCORE_KERNEL double units(int64_t n)
+RISKCORE_PLAIN double units(int64_t n)
 {
     double unit = 1.0;
     for (int64_t unused_ = 1; unused_ < n; unused_++) {
@@ -2613,7 +2684,7 @@ RISKCORE_SHARED void fixed_point_multiply(int64_t *z, int64_t *x, int64_t *y, in
 }
 
 /* Let z be x k for an integer |k| < 2^30. */
-RISKCORE_KERNEL void fixed_point_times(int64_t *z, int64_t *x, int64_t k, int64_t n)
+RISKCORE_PLAIN void fixed_point_times(int64_t *z, int64_t *x, int64_t k, int64_t n)
 {
     double lost = error(x, n) * size_of(k);
     int64_t carry = 0;
@@ -2628,7 +2699,7 @@ RISKCORE_KERNEL void fixed_point_times(int64_t *z, int64_t *x, int64_t k, int64_
 }
 
 /* Let z be x/k for an integer 0 < k < 2^30. */
-RISKCORE_KERNEL void over(int64_t *z, int64_t *x, int64_t k, int64_t n)
+RISKCORE_PLAIN void over(int64_t *z, int64_t *x, int64_t k, int64_t n)
 {
     double lost = error(x, n) / k + 1.0;
     int64_t rest = 0;
@@ -2643,7 +2714,7 @@ RISKCORE_KERNEL void over(int64_t *z, int64_t *x, int64_t k, int64_t n)
 }
 
 /* Let z be x 2^s; numbers shifted to the left must stay below 2^27. */
-RISKCORE_KERNEL void fixed_point_shift(int64_t *z, int64_t *x, int64_t s, int64_t n)
+RISKCORE_PLAIN void fixed_point_shift(int64_t *z, int64_t *x, int64_t s, int64_t n)
 {
     int64_t size_ = s < 0 ? -s : s;
     int64_t words = floor_divide(size_, fixed_point_WORD);
@@ -2685,7 +2756,7 @@ RISKCORE_KERNEL void fixed_point_shift(int64_t *z, int64_t *x, int64_t s, int64_
 }
 
 /* Let z be x - y. */
-RISKCORE_KERNEL void fixed_point_subtract(int64_t *z, int64_t *x, int64_t *y, int64_t n)
+RISKCORE_PLAIN void fixed_point_subtract(int64_t *z, int64_t *x, int64_t *y, int64_t n)
 {
     double lost = error(x, n) + error(y, n);
     int64_t carry = 0;
@@ -2700,7 +2771,7 @@ RISKCORE_KERNEL void fixed_point_subtract(int64_t *z, int64_t *x, int64_t *y, in
 }
 
 /* Return whether all words are 0, whatever the error. */
-RISKCORE_KERNEL bool is_zero(int64_t *x, int64_t n)
+RISKCORE_PLAIN bool is_zero(int64_t *x, int64_t n)
 {
     bool nothing = true;
     for (int64_t i = 0; i < n; i++) {
@@ -2712,7 +2783,7 @@ RISKCORE_KERNEL bool is_zero(int64_t *x, int64_t n)
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
 /* Return whether x 2^s = y for exact numbers between 1/32 and 32. */
-RISKCORE_KERNEL bool equal(int64_t *x, int64_t s, int64_t *y, int64_t n)
+RISKCORE_PLAIN bool equal(int64_t *x, int64_t s, int64_t *y, int64_t n)
 {
     int64_t t[41];
     bool same = false;
@@ -2725,7 +2796,7 @@ RISKCORE_KERNEL bool equal(int64_t *x, int64_t s, int64_t *y, int64_t n)
 }
 
 /* Return the sign of r - B 2^s if B 2^s is p/(f-1), p/f or 1/f, else 0. */
-RISKCORE_KERNEL int64_t at_a_limit(double f, double a, double b, int64_t *B, int64_t s,
+RISKCORE_PLAIN int64_t at_a_limit(double f, double a, double b, int64_t *B, int64_t s,
     int64_t n)
 {
     int64_t t[41];
@@ -2821,7 +2892,7 @@ RISKCORE_SHARED void fixed_point_divide(int64_t *z, int64_t *x, int64_t *y, int6
 }
 
 /* Let z be x + k. */
-RISKCORE_KERNEL void add_integer(int64_t *z, int64_t *x, int64_t k, int64_t n)
+RISKCORE_PLAIN void add_integer(int64_t *z, int64_t *x, int64_t k, int64_t n)
 {
     const int64_t t1 = n + 1;
     RISKCORE_EACH
@@ -2832,7 +2903,7 @@ RISKCORE_KERNEL void add_integer(int64_t *z, int64_t *x, int64_t k, int64_t n)
 }
 
 /* Let z be x + y. */
-RISKCORE_KERNEL void fixed_point_add(int64_t *z, int64_t *x, int64_t *y, int64_t n)
+RISKCORE_PLAIN void fixed_point_add(int64_t *z, int64_t *x, int64_t *y, int64_t n)
 {
     double lost = error(x, n) + error(y, n);
     int64_t carry = 0;
@@ -2846,19 +2917,19 @@ RISKCORE_KERNEL void fixed_point_add(int64_t *z, int64_t *x, int64_t *y, int64_t
     set_error(z, n, lost);
 }
 
-RISKCORE_KERNEL void add_to_error(int64_t *z, int64_t n, double more)
+RISKCORE_PLAIN void add_to_error(int64_t *z, int64_t n, double more)
 {
     set_error(z, n, error(z, n) + more);
 }
 
 /* Return the integer e with 2^e <= x < 2^(e+1), for a normal x. */
-RISKCORE_KERNEL int64_t fixed_point_exponent(double x)
+RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
 {
-    return (bits(x) >> 52) - 1023;
+    return pattern_difference(bits(x) >> 52, 1023);
 }
 
 /* Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0. */
-RISKCORE_KERNEL void fixed_point_inverse(int64_t *z, int64_t m, int64_t square, int64_t n)
+RISKCORE_PLAIN void fixed_point_inverse(int64_t *z, int64_t m, int64_t square, int64_t n)
 {
     int64_t power[41];
     int64_t term[41];
@@ -2881,7 +2952,7 @@ RISKCORE_KERNEL void fixed_point_inverse(int64_t *z, int64_t m, int64_t square, 
 }
 
 /* Let z be log 2 = 2 artanh 1/3. */
-RISKCORE_KERNEL void ln2(int64_t *z, int64_t n)
+RISKCORE_PLAIN void ln2(int64_t *z, int64_t n)
 {
     fixed_point_inverse(z, 3, 9, n);
     fixed_point_times(z, z, 2, n);
@@ -2926,7 +2997,7 @@ RISKCORE_SHARED void fixed_point_log(int64_t *z, int64_t *x, int64_t exponent, i
 }
 
 /* Let z be -x. */
-RISKCORE_KERNEL void fixed_point_negate(int64_t *z, int64_t *x, int64_t n)
+RISKCORE_PLAIN void fixed_point_negate(int64_t *z, int64_t *x, int64_t n)
 {
     double lost = error(x, n);
     int64_t carry = 0;
@@ -2966,7 +3037,7 @@ RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
 }
 
 /* Let z be pi = 16 arctan 1/5 - 4 arctan 1/239 (Machin). */
-RISKCORE_KERNEL void pi(int64_t *z, int64_t n)
+RISKCORE_PLAIN void pi(int64_t *z, int64_t n)
 {
     int64_t t[41];
     fixed_point_inverse(z, 5, -25, n);
@@ -3007,7 +3078,7 @@ RISKCORE_SHARED void sinc(int64_t *z, int64_t *x, int64_t n)
 static const int64_t MOST_LEVELS = 4000;
 
 /* Return the number of levels that leave about the last bit, for p or for f. */
-RISKCORE_KERNEL int64_t fixed_point_step_levels(double f, double p, int64_t n)
+RISKCORE_PLAIN int64_t fixed_point_step_levels(double f, double p, int64_t n)
 {
     double needed = (double)(fixed_point_WORD * n);
     int64_t by_p = (int64_t)(needed / 1.7) + 4;
@@ -3071,7 +3142,7 @@ RISKCORE_SHARED void e(int64_t *z, double f, double p_double, int64_t *g, int64_
 }
 
 /* Let z 2^s be r(e), if itself, or (1 - e r(e))/e, and return s; |e| <= 1/2. */
-RISKCORE_KERNEL int64_t fixed_point_step_reflected(int64_t *z, double e_, bool itself,
+RISKCORE_PLAIN int64_t fixed_point_step_reflected(int64_t *z, double e_, bool itself,
     int64_t p_scale, int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t *v, int64_t n)
 {
     int64_t t[41];
@@ -3124,7 +3195,7 @@ RISKCORE_KERNEL int64_t fixed_point_step_reflected(int64_t *z, double e_, bool i
 }
 
 /* Let z 2^s be r, return s, for small p and f < 1024. */
-RISKCORE_KERNEL int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int64_t p_scale,
+RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int64_t p_scale,
     int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
 {
     int64_t v[41];
@@ -3160,7 +3231,7 @@ RISKCORE_KERNEL int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, in
 }
 
 /* Let z 2^s be r, return s: for f < 1, r = (p f + w)/(f (f + w)). */
-RISKCORE_KERNEL int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di f_parts,
+RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di f_parts,
     double p_double, int64_t *p, int64_t *q, int64_t n)
 {
     int64_t g[41];
@@ -3183,7 +3254,7 @@ RISKCORE_KERNEL int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_d
 }
 
 /* Let z 2^s be r, return s: for f >= 1 with p not small or f large, r = p/D. */
-RISKCORE_KERNEL int64_t by_fraction(int64_t *z, double f, Tuple_di f_parts, double p_double,
+RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, Tuple_di f_parts, double p_double,
     int64_t p_scale, int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
 {
     int64_t g[41];
@@ -3241,7 +3312,7 @@ RISKCORE_SHARED int64_t risk_in_words(int64_t *z, double f, double a, double b, 
 /* --- riskcore/core/special/fixed_point.py --------------------------------------- */
 
 /* Return the sign of a number, 0 if its error leaves it open. */
-RISKCORE_KERNEL int64_t sign(int64_t *x, int64_t n)
+RISKCORE_PLAIN int64_t sign(int64_t *x, int64_t n)
 {
     double lost = error(x, n);
     /* In units from the top; words after a sum of 2^900 units change no comparison. */
@@ -3303,7 +3374,7 @@ static const double WIDEST = 0x1p-60;
 static const double ball_step_LARGEST = 0x1.fffffffffffffp1023;
 
 /* Return the double nearest r(f, a/b), a < b, where a ball contains r 2^(600 n). */
-RISKCORE_KERNEL double ball_step_nearest(double f, double a, double b, Triple ball, int64_t n)
+RISKCORE_PLAIN double ball_step_nearest(double f, double a, double b, Triple ball, int64_t n)
 {
     double high = ball.a, low = ball.b, radius = ball.c;
     if (!(radius <= WIDEST * high && WIDEST * high < INFINITY)) {
@@ -3342,13 +3413,13 @@ RISKCORE_SHARED double nearest_slow(double f, double p)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL double individual_nearest(double f, double p, double excess)
+RISKCORE_PLAIN double individual_nearest(double f, double p, double excess)
 {
     double r = value(f, p, excess);
     return r == r ? r : nearest_slow(f, p);
 }
 
-RISKCORE_KERNEL double individual_risk_of_one(double f, double p)
+RISKCORE_PLAIN double individual_risk_of_one(double f, double p)
 {
     return individual_nearest(f, p, 0.0);
 }
@@ -3356,7 +3427,7 @@ RISKCORE_KERNEL double individual_risk_of_one(double f, double p)
 static const int64_t BLOCK = 512;
 
 /* Return whether a block may read argument k in place. */
-RISKCORE_KERNEL bool in_place(double **args, int64_t *steps, int64_t k)
+RISKCORE_PLAIN bool individual_in_place(double **args, int64_t *steps, int64_t k)
 {
     int64_t gap = address(args[2]) - address(args[k]);
     return (bool)((steps[k] == 8) & ((steps[2] != 8) | (size_of(gap) >= 8 * BLOCK)));
@@ -3365,7 +3436,7 @@ RISKCORE_KERNEL bool in_place(double **args, int64_t *steps, int64_t k)
 /* --- riskcore/core/special/loops.py --------------------------------------------- */
 
 /* Return how many cells may be read before the first result is written. */
-RISKCORE_KERNEL int64_t cells_ahead(double *first, int64_t step, double *out)
+RISKCORE_PLAIN int64_t cells_ahead(double *first, int64_t step, double *out)
 {
     return ((step == 0) | (address(out) - address(first) == step)) ? 1 : BLOCK;
 }
@@ -3373,7 +3444,7 @@ RISKCORE_KERNEL int64_t cells_ahead(double *first, int64_t step, double *out)
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
 /* Return n contiguous doubles: in place, or copied to the stack. */
-RISKCORE_KERNEL double *column(double *array, int64_t first, int64_t step, double *room,
+RISKCORE_PLAIN double *column(double *array, int64_t first, int64_t step, double *room,
     int64_t n, bool in_place)
 {
     if (!in_place) {
@@ -3390,7 +3461,7 @@ static const int64_t blocks_WORD = 64;
 static const int64_t NOTHING = 255;
 
 /* Fill the codes after n up to whole masks; return the number of masks. */
-RISKCORE_KERNEL int64_t padded(uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t padded(uint8_t *codes, int64_t n)
 {
     int64_t words = floor_divide(n + blocks_WORD - 1, blocks_WORD);
     const int64_t t1 = words * blocks_WORD;
@@ -3401,7 +3472,7 @@ RISKCORE_KERNEL int64_t padded(uint8_t *codes, int64_t n)
     return words;
 }
 
-RISKCORE_KERNEL int64_t classify(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t classify(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -3415,7 +3486,7 @@ RISKCORE_KERNEL int64_t classify(double *f, double *p, uint8_t *codes, int64_t n
 static const int64_t risk_blocks_REGIONS = 11;
 
 /* Return the region to try on a whole block; REGIONS if none is common enough. */
-RISKCORE_KERNEL int64_t prevailing(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t prevailing(double *f, double *p, uint8_t *codes, int64_t n)
 {
     n = lesser_integer(n, 64);
     classify(f, p, codes, n);
@@ -3476,14 +3547,14 @@ RISKCORE_KERNEL bool is_from_32(double f, double p)
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
 /* List the cells that have a code; return their number. */
-RISKCORE_KERNEL int64_t pick(uint8_t *codes, int64_t words, int64_t code, int64_t *picked)
+RISKCORE_PLAIN int64_t pick(uint8_t *codes, int64_t words, int64_t code, int64_t *picked)
 {
     int64_t m = 0;
     for (int64_t j = 0; j < words; j++) {
         int64_t mask = matching(codes, j * blocks_WORD, code);
         while (mask != 0) {
-            picked[m] = j * blocks_WORD + lowest(mask);
-            mask &= mask - 1;
+            picked[m] = pattern_sum(j * blocks_WORD, lowest(mask));
+            mask &= pattern_difference(mask, 1);
             m += 1;
         }
     }
@@ -3491,7 +3562,7 @@ RISKCORE_KERNEL int64_t pick(uint8_t *codes, int64_t words, int64_t code, int64_
 }
 
 /* List the cells among n that have a code; return their number. */
-RISKCORE_KERNEL int64_t list_of(uint8_t *codes, int64_t n, int64_t code, int64_t *picked)
+RISKCORE_PLAIN int64_t list_of(uint8_t *codes, int64_t n, int64_t code, int64_t *picked)
 {
     return pick(codes, padded(codes, n), code, picked);
 }
@@ -3499,7 +3570,7 @@ RISKCORE_KERNEL int64_t list_of(uint8_t *codes, int64_t n, int64_t code, int64_t
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
 /* List the cells that the method of region w does not serve. */
-RISKCORE_KERNEL int64_t set_apart(int64_t w, double *f, double *p, uint8_t *codes, int64_t n,
+RISKCORE_PLAIN int64_t set_apart(int64_t w, double *f, double *p, uint8_t *codes, int64_t n,
     int64_t *rest)
 {
     if (w == fast_integer_ONE) {
@@ -3542,7 +3613,7 @@ RISKCORE_KERNEL int64_t set_apart(int64_t w, double *f, double *p, uint8_t *code
 static const int64_t VECTOR = 8;
 
 /* Repeat the first cell up to whole vectors; return the new length. */
-RISKCORE_KERNEL int64_t filled_up(int64_t *picked, int64_t m)
+RISKCORE_PLAIN int64_t filled_up(int64_t *picked, int64_t m)
 {
     int64_t full = floor_divide(m + VECTOR - 1, VECTOR) * VECTOR;
     for (int64_t j = m; j < full; j++) {
@@ -3552,7 +3623,7 @@ RISKCORE_KERNEL int64_t filled_up(int64_t *picked, int64_t m)
 }
 
 /* Copy the n cells listed. */
-RISKCORE_KERNEL void gather(double *f, double *p, double *excess, int64_t *picked,
+RISKCORE_PLAIN void gather(double *f, double *p, double *excess, int64_t *picked,
     double *to_f, double *to_p, double *to_e, int64_t n)
 {
     for (int64_t j = 0; j < n; j++) {
@@ -3563,7 +3634,7 @@ RISKCORE_KERNEL void gather(double *f, double *p, double *excess, int64_t *picke
     }
 }
 
-RISKCORE_KERNEL int64_t blocks_classify(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -3574,7 +3645,7 @@ RISKCORE_KERNEL int64_t blocks_classify(double *f, double *p, uint8_t *codes, in
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_fill(int64_t w, double *f, double *p, double *excess,
+RISKCORE_PLAIN void risk_blocks_fill(int64_t w, double *f, double *p, double *excess,
     double *out, int64_t n)
 {
     /* Short loops that pass results on the stack: a processor runs more of their iterations at
@@ -3741,14 +3812,14 @@ RISKCORE_KERNEL void risk_blocks_fill(int64_t w, double *f, double *p, double *e
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
 /* Copy n values to the cells listed. */
-RISKCORE_KERNEL void scatter(double *source, int64_t *picked, double *target, int64_t n)
+RISKCORE_PLAIN void scatter(double *source, int64_t *picked, double *target, int64_t n)
 {
     for (int64_t j = 0; j < n; j++) {
         target[picked[j]] = source[j];
     }
 }
 
-RISKCORE_KERNEL void blocks_block(double *f, double *p, double *excess, double *out, int64_t n)
+RISKCORE_PLAIN void blocks_block(double *f, double *p, double *excess, double *out, int64_t n)
 {
     uint8_t codes[512];
     int64_t rest[513];
@@ -3788,8 +3859,8 @@ RISKCORE_KERNEL void blocks_block(double *f, double *p, double *excess, double *
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -3947,8 +4018,8 @@ static const double LOG_TAIL[] = {0x1.bacf914c1badp-6, 0x1.d41d41d41d41dp-6,
 RISKCORE_KERNEL Pair minus_log(double p, double p_low)
 {
     int64_t pattern = bits(p);
-    int64_t exponent = (pattern - SQRT_HALF_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, SQRT_HALF_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double z_low = p_low * from_bits(shift_left(1023 - exponent, 52));
     double k = (double)exponent;
     const Pair t1 = two_sum(z - 1.0, z_low);
@@ -3988,7 +4059,7 @@ RISKCORE_KERNEL Pair minus_log(double p, double p_low)
 }
 
 /* Fill in r for integer f < 32: T(1) = -log p, T(g+1) = 1/g - v T(g), r = v T. */
-RISKCORE_KERNEL void contiguity(double *f, double *p, double *high, double *low, int64_t n)
+RISKCORE_PLAIN void contiguity(double *f, double *p, double *high, double *low, int64_t n)
 {
     double v[512];
     double v_low[512];
@@ -4036,7 +4107,7 @@ RISKCORE_KERNEL void contiguity(double *f, double *p, double *high, double *low,
 }
 
 /* Let x/y be X_1 of the positive fraction for f + f_low, as in the enclosures. */
-RISKCORE_KERNEL void double_double_step_levels(int64_t levels, int64_t in_pairs, double *f,
+RISKCORE_PLAIN void double_double_step_levels(int64_t levels, int64_t in_pairs, double *f,
     double *f_low, double *p, double *p_low, double *x, double *x_low, double *y,
     double *y_low, int64_t n)
 {
@@ -4386,7 +4457,7 @@ RISKCORE_KERNEL Pair double_double_step_sine_deficit(double d)
 }
 
 /* Fill in r for f < 32 that is not an integer, and small p. */
-RISKCORE_KERNEL void real(double *f, double *p, double *high, double *low, int64_t n)
+RISKCORE_PLAIN void real(double *f, double *p, double *high, double *low, int64_t n)
 {
     double v[512];
     double v_low[512];
@@ -4531,7 +4602,7 @@ RISKCORE_KERNEL void real(double *f, double *p, double *high, double *low, int64
 }
 
 /* Fill in r = (p f + w)/(f (f + w)), w = p + q E(f+1), for f < 1. */
-RISKCORE_KERNEL void double_double_step_below_one(double *f, double *p, double *high,
+RISKCORE_PLAIN void double_double_step_below_one(double *f, double *p, double *high,
     double *low, int64_t n)
 {
     double x[512];
@@ -4585,7 +4656,7 @@ RISKCORE_KERNEL void double_double_step_below_one(double *f, double *p, double *
 }
 
 /* Fill in r = p/(f - 1 + p + q E), E = X/(f + X), for f >= 1. */
-RISKCORE_KERNEL void double_double_step_fraction(int64_t levels, int64_t in_pairs, double *f,
+RISKCORE_PLAIN void double_double_step_fraction(int64_t levels, int64_t in_pairs, double *f,
     double *p, double *high, double *low, int64_t n)
 {
     double x[512];
@@ -4626,7 +4697,7 @@ RISKCORE_KERNEL void double_double_step_fraction(int64_t levels, int64_t in_pair
     }
 }
 
-RISKCORE_KERNEL void double_double_step_fill(int64_t group, double *f, double *p, double *high,
+RISKCORE_PLAIN void double_double_step_fill(int64_t group, double *f, double *p, double *high,
     double *low, int64_t n)
 {
     if (group <= SOME) {
@@ -4719,6 +4790,7 @@ RISKCORE_SHARED void risk_pairs(double *f, double *p, double *high, double *low,
         high[i] = NAN;
     }
     int64_t words = padded(codes, n);
+    RISKCORE_UNROLL
     for (int64_t group_ = 0; group_ < GROUPS; group_++) {
         int64_t m = pick(codes, words, group_, picked);
         if (m > 0) {
@@ -4763,7 +4835,7 @@ RISKCORE_SHARED void ball_step_nearest_block(double *f, double *p, double *out, 
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void again(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void again(double *f, double *x, double *out, int64_t n)
 {
     uint8_t codes[512];
     int64_t left[513];
@@ -4781,7 +4853,7 @@ RISKCORE_KERNEL void again(double *f, double *x, double *out, int64_t n)
     scatter(out_left, left, out, m);
 }
 
-RISKCORE_KERNEL void complete(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void complete(double *f, double *x, double *out, int64_t n)
 {
     int64_t missing = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -4794,7 +4866,7 @@ RISKCORE_KERNEL void complete(double *f, double *x, double *out, int64_t n)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL void individual_nearest_block(double *f, double *p, double *excess,
+RISKCORE_PLAIN void individual_nearest_block(double *f, double *p, double *excess,
     double *out, int64_t n)
 {
     blocks_block(f, p, excess, out, n);
@@ -4802,21 +4874,21 @@ RISKCORE_KERNEL void individual_nearest_block(double *f, double *p, double *exce
 }
 
 /* Copy n doubles from the stack to a strided array. */
-RISKCORE_KERNEL void store(double *room, double *array, int64_t first, int64_t step, int64_t n)
+RISKCORE_PLAIN void store(double *room, double *array, int64_t first, int64_t step, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         array[(first + i) * (step >> 3)] = room[i];
     }
 }
 
-RISKCORE_KERNEL void individual_risk_of_many(double **args, int64_t *sizes, int64_t *steps,
+RISKCORE_PLAIN void individual_risk_of_many(double **args, int64_t *sizes, int64_t *steps,
     int64_t unused_)
 {
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -4860,7 +4932,7 @@ RISKCORE_KERNEL double moved_risk(double f, double p, double excess, double high
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL double moved_value(double f, double p, double excess)
+RISKCORE_PLAIN double moved_value(double f, double p, double excess)
 {
     int64_t where = fast_integer_region(f, p);
     if (where == fast_integer_OTHER) {
@@ -4880,7 +4952,7 @@ RISKCORE_KERNEL double moved_value(double f, double p, double excess)
 /* --- riskcore/core/special/gauss/extremes.py ------------------------------------ */
 
 /* Return r(f, f/F) 2^(600 n) up to a factor 1 + O(p log p), p = f/F, and n. */
-RISKCORE_KERNEL Tuple_ddd_i rare_risk(double f, double F)
+RISKCORE_PLAIN Tuple_ddd_i rare_risk(double f, double F)
 {
     Triple size_ = (Triple){scaled(F, -1), 0.0, 0.0};
     if (f > 1.5) {
@@ -4936,7 +5008,7 @@ static const double RARE_ERROR = 0x1p-900;
 static const double ball_step_UP = 0x1p460;
 
 /* Return a ball that contains r(f, f/F) 2^(600 n), and n, for 0 < f < F. */
-RISKCORE_KERNEL Tuple_ddd_i frequencies_ball(double f, double F)
+RISKCORE_PLAIN Tuple_ddd_i frequencies_ball(double f, double F)
 {
     double p = f / F;
     int64_t n;
@@ -4983,7 +5055,7 @@ RISKCORE_SHARED double nearest_slow_of(double f, double F)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL double individual_risk_from_frequencies_of_one(double f, double F)
+RISKCORE_PLAIN double individual_risk_from_frequencies_of_one(double f, double F)
 {
     const Pair t1 = individual_fraction(f, F);
     double p = t1.a, excess = t1.b;
@@ -4993,7 +5065,7 @@ RISKCORE_KERNEL double individual_risk_from_frequencies_of_one(double f, double 
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL int64_t blocks_classify_2(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify_2(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -5004,7 +5076,7 @@ RISKCORE_KERNEL int64_t blocks_classify_2(double *f, double *p, uint8_t *codes, 
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_fill_2(int64_t w, double *f, double *p, double *excess,
+RISKCORE_PLAIN void risk_blocks_fill_2(int64_t w, double *f, double *p, double *excess,
     double *out, int64_t n)
 {
     /* Short loops that pass results on the stack: a processor runs more of their iterations at
@@ -5172,7 +5244,7 @@ RISKCORE_KERNEL void risk_blocks_fill_2(int64_t w, double *f, double *p, double 
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL void moved_block(double *f, double *p, double *excess, double *out, int64_t n)
+RISKCORE_PLAIN void moved_block(double *f, double *p, double *excess, double *out, int64_t n)
 {
     uint8_t codes[512];
     int64_t rest[513];
@@ -5212,8 +5284,8 @@ RISKCORE_KERNEL void moved_block(double *f, double *p, double *excess, double *o
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_2(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_2(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -5258,7 +5330,7 @@ RISKCORE_SHARED void nearest_block_of(double *f, double *F, double *out, int64_t
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_again(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void risk_blocks_again(double *f, double *x, double *out, int64_t n)
 {
     uint8_t codes[512];
     int64_t left[513];
@@ -5276,7 +5348,7 @@ RISKCORE_KERNEL void risk_blocks_again(double *f, double *x, double *out, int64_
     scatter(out_left, left, out, m);
 }
 
-RISKCORE_KERNEL void complete_moved(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void complete_moved(double *f, double *x, double *out, int64_t n)
 {
     int64_t missing = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -5289,7 +5361,7 @@ RISKCORE_KERNEL void complete_moved(double *f, double *x, double *out, int64_t n
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL void from_frequencies_block(double *f, double *F, double *unused_, double *out,
+RISKCORE_PLAIN void from_frequencies_block(double *f, double *F, double *unused_, double *out,
     int64_t n)
 {
     double p[512];
@@ -5304,14 +5376,14 @@ RISKCORE_KERNEL void from_frequencies_block(double *f, double *F, double *unused
     complete_moved(f, F, out, n);
 }
 
-RISKCORE_KERNEL void individual_risk_from_frequencies_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void individual_risk_from_frequencies_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -5348,7 +5420,7 @@ RISKCORE_KERNEL double log_risk(double f, double p, double excess, double high, 
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL double scalar(double f, double p, double excess)
+RISKCORE_PLAIN double scalar(double f, double p, double excess)
 {
     int64_t where = fast_integer_region(f, p);
     if (where == fast_integer_OTHER) {
@@ -5435,8 +5507,8 @@ RISKCORE_KERNEL double atanh_series(double w)
 RISKCORE_KERNEL Pair log_high_low(double x, double scaled_by)
 {
     int64_t pattern = bits(x);
-    int64_t exponent = (pattern - SQRT_HALF_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, SQRT_HALF_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double k = (double)exponent - scaled_by;
     double u = z - 1.0;
     double d = z + 1.0;
@@ -5455,7 +5527,7 @@ RISKCORE_KERNEL Pair log_high_low(double x, double scaled_by)
 
 static const double AT_ONE = 0x1p-35;
 
-RISKCORE_KERNEL double log_risk_slow(double f, double p)
+RISKCORE_PLAIN double log_risk_slow(double f, double p)
 {
     if (f == 1.0 && (P_TO_ONE < p && p <= 1.0)) {
         /* r = (1-z) atanh(z)/z, log r = -z - z^2/6 - z^3/3 - ..., z = q/(1 + p). */
@@ -5475,7 +5547,7 @@ RISKCORE_KERNEL double log_risk_slow(double f, double p)
     return high + (low + r_low / r);
 }
 
-RISKCORE_KERNEL double log_individual_risk_of_one(double f, double p)
+RISKCORE_PLAIN double log_individual_risk_of_one(double f, double p)
 {
     double found = scalar(f, p, 0.0);
     return found == found ? found : log_risk_slow(f, p);
@@ -5483,7 +5555,7 @@ RISKCORE_KERNEL double log_individual_risk_of_one(double f, double p)
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL int64_t blocks_classify_3(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify_3(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -5494,7 +5566,7 @@ RISKCORE_KERNEL int64_t blocks_classify_3(double *f, double *p, uint8_t *codes, 
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_fill_3(int64_t w, double *f, double *p, double *excess,
+RISKCORE_PLAIN void risk_blocks_fill_3(int64_t w, double *f, double *p, double *excess,
     double *out, int64_t n)
 {
     /* Short loops that pass results on the stack: a processor runs more of their iterations at
@@ -5661,7 +5733,7 @@ RISKCORE_KERNEL void risk_blocks_fill_3(int64_t w, double *f, double *p, double 
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL void blocks_block_2(double *f, double *p, double *excess, double *out,
+RISKCORE_PLAIN void blocks_block_2(double *f, double *p, double *excess, double *out,
     int64_t n)
 {
     uint8_t codes[512];
@@ -5702,8 +5774,8 @@ RISKCORE_KERNEL void blocks_block_2(double *f, double *p, double *excess, double
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_3(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_3(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -5716,7 +5788,7 @@ RISKCORE_KERNEL void blocks_block_2(double *f, double *p, double *excess, double
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL void slow_block(double *f, double *p, double *out, int64_t n)
+RISKCORE_PLAIN void individual_slow_block(double *f, double *p, double *out, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -5726,7 +5798,7 @@ RISKCORE_KERNEL void slow_block(double *f, double *p, double *out, int64_t n)
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_again_2(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void risk_blocks_again_2(double *f, double *x, double *out, int64_t n)
 {
     uint8_t codes[512];
     int64_t left[513];
@@ -5740,11 +5812,11 @@ RISKCORE_KERNEL void risk_blocks_again_2(double *f, double *x, double *out, int6
     }
     int64_t m = list_of(codes, n, 0, left);
     gather(f, x, f, left, f_left, x_left, nothing, m);
-    slow_block(f_left, x_left, out_left, m);
+    individual_slow_block(f_left, x_left, out_left, m);
     scatter(out_left, left, out, m);
 }
 
-RISKCORE_KERNEL void risk_blocks_complete(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void risk_blocks_complete(double *f, double *x, double *out, int64_t n)
 {
     int64_t missing = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -5757,20 +5829,20 @@ RISKCORE_KERNEL void risk_blocks_complete(double *f, double *x, double *out, int
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL void whole(double *f, double *p, double *excess, double *out, int64_t n)
+RISKCORE_PLAIN void whole(double *f, double *p, double *excess, double *out, int64_t n)
 {
     blocks_block_2(f, p, excess, out, n);
     risk_blocks_complete(f, p, out, n);
 }
 
-RISKCORE_KERNEL void log_individual_risk_of_many(double **args, int64_t *sizes, int64_t *steps,
+RISKCORE_PLAIN void log_individual_risk_of_many(double **args, int64_t *sizes, int64_t *steps,
     int64_t unused_)
 {
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -5877,7 +5949,7 @@ RISKCORE_KERNEL double individual_gradient_2(double f, double p, double excess, 
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL double risk_blocks_scalar(double f, double p, double excess)
+RISKCORE_PLAIN double risk_blocks_scalar(double f, double p, double excess)
 {
     int64_t where = fast_integer_region(f, p);
     if (where == fast_integer_OTHER) {
@@ -5897,7 +5969,7 @@ RISKCORE_KERNEL double risk_blocks_scalar(double f, double p, double excess)
 /* --- riskcore/core/special/gauss/extremes.py ------------------------------------ */
 
 /* Return G(f, q) = f r/p as a double-double; infinite beyond the largest double. */
-RISKCORE_KERNEL Triple extremes_gauss(double f, double p)
+RISKCORE_PLAIN Triple extremes_gauss(double f, double p)
 {
     const Tuple_ddi t1 = risk_midpoint(f, p);
     double high = t1.a, low = t1.b;
@@ -5912,7 +5984,7 @@ RISKCORE_KERNEL Triple extremes_gauss(double f, double p)
 }
 
 /* Return (G(f, q) - 1)/q = C/D for f < 32 or p < 2^-960; nan outside the domain. */
-RISKCORE_KERNEL double extremes_gauss_excess(double f, double p)
+RISKCORE_PLAIN double extremes_gauss_excess(double f, double p)
 {
     if (!((f > 0.0) & (p > 0.0) & (p <= 1.0))) {
         return NAN;
@@ -5953,7 +6025,7 @@ RISKCORE_KERNEL double extremes_gauss_excess(double f, double p)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL double gradient_slow(double f, double p)
+RISKCORE_PLAIN double gradient_slow(double f, double p)
 {
     if (f > fast_integer_F_HUGE && (fast_integer_RARE <= p && p <= 1.0)) {
         return gradient_by_series(f, 1.0 - p);
@@ -5961,7 +6033,7 @@ RISKCORE_KERNEL double gradient_slow(double f, double p)
     return extremes_gauss_excess(f, p);
 }
 
-RISKCORE_KERNEL double individual_risk_gradient_of_one(double f, double p)
+RISKCORE_PLAIN double individual_risk_gradient_of_one(double f, double p)
 {
     double found = risk_blocks_scalar(f, p, 0.0);
     return found == found ? found : gradient_slow(f, p);
@@ -5969,7 +6041,7 @@ RISKCORE_KERNEL double individual_risk_gradient_of_one(double f, double p)
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL int64_t blocks_classify_4(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify_4(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -5980,7 +6052,7 @@ RISKCORE_KERNEL int64_t blocks_classify_4(double *f, double *p, uint8_t *codes, 
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_fill_4(int64_t w, double *f, double *p, double *excess,
+RISKCORE_PLAIN void risk_blocks_fill_4(int64_t w, double *f, double *p, double *excess,
     double *out, int64_t n)
 {
     /* Short loops that pass results on the stack: a processor runs more of their iterations at
@@ -6149,7 +6221,7 @@ RISKCORE_KERNEL void risk_blocks_fill_4(int64_t w, double *f, double *p, double 
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL void blocks_block_3(double *f, double *p, double *excess, double *out,
+RISKCORE_PLAIN void blocks_block_3(double *f, double *p, double *excess, double *out,
     int64_t n)
 {
     uint8_t codes[512];
@@ -6190,8 +6262,8 @@ RISKCORE_KERNEL void blocks_block_3(double *f, double *p, double *excess, double
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_4(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_4(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -6204,7 +6276,7 @@ RISKCORE_KERNEL void blocks_block_3(double *f, double *p, double *excess, double
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL void individual_slow_block(double *f, double *p, double *out, int64_t n)
+RISKCORE_PLAIN void individual_slow_block_2(double *f, double *p, double *out, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -6214,7 +6286,7 @@ RISKCORE_KERNEL void individual_slow_block(double *f, double *p, double *out, in
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_again_3(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void risk_blocks_again_3(double *f, double *x, double *out, int64_t n)
 {
     uint8_t codes[512];
     int64_t left[513];
@@ -6228,11 +6300,11 @@ RISKCORE_KERNEL void risk_blocks_again_3(double *f, double *x, double *out, int6
     }
     int64_t m = list_of(codes, n, 0, left);
     gather(f, x, f, left, f_left, x_left, nothing, m);
-    individual_slow_block(f_left, x_left, out_left, m);
+    individual_slow_block_2(f_left, x_left, out_left, m);
     scatter(out_left, left, out, m);
 }
 
-RISKCORE_KERNEL void risk_blocks_complete_2(double *f, double *x, double *out, int64_t n)
+RISKCORE_PLAIN void risk_blocks_complete_2(double *f, double *x, double *out, int64_t n)
 {
     int64_t missing = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -6245,21 +6317,21 @@ RISKCORE_KERNEL void risk_blocks_complete_2(double *f, double *x, double *out, i
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_KERNEL void individual_whole(double *f, double *p, double *excess, double *out,
+RISKCORE_PLAIN void individual_whole(double *f, double *p, double *excess, double *out,
     int64_t n)
 {
     blocks_block_3(f, p, excess, out, n);
     risk_blocks_complete_2(f, p, out, n);
 }
 
-RISKCORE_KERNEL void individual_risk_gradient_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void individual_risk_gradient_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = in_place(args, steps, 0);
-    bool p_is = in_place(args, steps, 1);
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -6276,22 +6348,29 @@ RISKCORE_KERNEL void individual_risk_gradient_of_many(double **args, int64_t *si
     }
 }
 
-/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+/* --- riskcore/core/special/gauss/rounding_test.py ------------------------------- */
 
-/* Return the double below r if no double is within the error; else nan. */
-RISKCORE_KERNEL double below(double f, double p, double excess, double high, double low,
-    double error)
+/* Return the double below all high + low + d for |d| <= error, else nan. */
+RISKCORE_KERNEL double rounded_down(double high, double low, double error)
 {
     const Pair t1 = fast_two_sum(high, low);
     high = t1.a;
     low = t1.b;
-    double lower = low > error ? high : double_below(high);
-    return magnitude(low) > error ? lower : NAN;
+    double below = low < 0.0 ? from_bits(pattern_difference(bits(high), 1)) : high;
+    return magnitude(low) > error ? below : NAN;
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+RISKCORE_KERNEL double down(double f, double p, double excess, double high, double low,
+    double error)
+{
+    return rounded_down(high, low, error);
 }
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL double risk_blocks_value(double f, double p, double excess)
+RISKCORE_PLAIN double risk_blocks_value(double f, double p, double excess)
 {
     int64_t where = fast_integer_region(f, p);
     if (where == fast_integer_OTHER) {
@@ -6300,25 +6379,25 @@ RISKCORE_KERNEL double risk_blocks_value(double f, double p, double excess)
     const Triple t1 = pair(where, f, p);
     double high = t1.a, low = t1.b, error = t1.c;
     if (where == FROM_16) {
-        return below(f, p, excess, high, low, error);
+        return down(f, p, excess, high, low, error);
     }
     if (where == FROM_32) {
-        return below(f, p, excess, high, low, error);
+        return down(f, p, excess, high, low, error);
     }
-    return below(f, p, excess, high, low, error);
+    return down(f, p, excess, high, low, error);
 }
 
 /* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
 
 /* Return whether r(f, p) 2^(600 n) >= x follows from r >= p/f. */
-RISKCORE_KERNEL bool not_below(double f, double p, double x, int64_t n)
+RISKCORE_PLAIN bool not_below(double f, double p, double x, int64_t n)
 {
     int64_t k = scaling(f);
     return fma(x, scaled(f, k), -scaled(p, n + k)) <= 0.0;
 }
 
 /* Return whether r(f, p) 2^(600 n) <= x follows from r <= 1/f, p/(f-1+p). */
-RISKCORE_KERNEL bool not_above(double f, double p, double x, int64_t n)
+RISKCORE_PLAIN bool not_above(double f, double p, double x, int64_t n)
 {
     int64_t k = scaling(f);
     if (f < 1.0) {
@@ -6333,7 +6412,7 @@ RISKCORE_KERNEL bool not_above(double f, double p, double x, int64_t n)
 }
 
 /* Return the smallest double not below x 2^(-600 n). */
-RISKCORE_KERNEL double from_zero(double x, int64_t n)
+RISKCORE_PLAIN double from_zero(double x, int64_t n)
 {
     int64_t step = n > 0 ? 1 : -1;
     const int64_t t1 = size_of(n);
@@ -6353,8 +6432,8 @@ RISKCORE_SHARED Pair sides_slow(double f, double p)
     if (!(radius <= WIDEST * high && WIDEST * high < INFINITY)) {
         return (Pair){NAN, NAN};
     }
-    bool low_open = low < radius && !not_below(f, p, high, n);
-    bool high_open = low > -radius && !not_above(f, p, high, n);
+    bool low_open = low <= radius && !not_below(f, p, high, n);
+    bool high_open = low >= -radius && !not_above(f, p, high, n);
     if (low_open && high_open && p < 1.0) {
         /* A scaled double that is not representable is rounded outwards below. */
         double x = scaled(high, -n);
@@ -6372,7 +6451,7 @@ RISKCORE_SHARED Pair sides_slow(double f, double p)
 /* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
 
 /* Return the doubles around r(f, p); nan outside the domain. */
-RISKCORE_KERNEL Pair individual_risk_bounds_of_one(double f, double p)
+RISKCORE_SHARED Pair individual_risk_bounds_of_one(double f, double p)
 {
     double lower = risk_blocks_value(f, p, 0.0);
     if (lower == lower) {
@@ -6381,9 +6460,18 @@ RISKCORE_KERNEL Pair individual_risk_bounds_of_one(double f, double p)
     return sides_slow(f, p);
 }
 
+/* Return whether a block may read argument k in place, as for one result. */
+RISKCORE_PLAIN bool bounds_in_place(double **args, int64_t *steps, int64_t k)
+{
+    bool to_lower = size_of(address(args[2]) - address(args[k])) >= 8 * BLOCK;
+    bool to_upper = size_of(address(args[3]) - address(args[k])) >= 8 * BLOCK;
+    bool apart = ((steps[2] != 8) | to_lower) & ((steps[3] != 8) | to_upper);
+    return (bool)((steps[k] == 8) & apart);
+}
+
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL int64_t blocks_classify_5(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify_5(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -6394,7 +6482,7 @@ RISKCORE_KERNEL int64_t blocks_classify_5(double *f, double *p, uint8_t *codes, 
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double *excess,
+RISKCORE_PLAIN void risk_blocks_fill_5(int64_t w, double *f, double *p, double *excess,
     double *out, int64_t n)
 {
     /* Short loops that pass results on the stack: a processor runs more of their iterations at
@@ -6416,7 +6504,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                 high = t2.a;
                 low = t2.b;
                 error = t2.c;
-                out[i] = below(f[i], p[i], excess[i], high, low, error);
+                out[i] = down(f[i], p[i], excess[i], high, low, error);
             }
         } else {
             if (w == SMALL) {
@@ -6426,7 +6514,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                     high = t3.a;
                     low = t3.b;
                     error = t3.c;
-                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                 }
             } else {
                 double v[512];
@@ -6445,7 +6533,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                     high = t5.a;
                     low = t5.b;
                     error = t5.c;
-                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                 }
             }
         }
@@ -6457,7 +6545,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                 high = t6.a;
                 low = t6.b;
                 error = t6.c;
-                out[i] = below(f[i], p[i], excess[i], high, low, error);
+                out[i] = down(f[i], p[i], excess[i], high, low, error);
             }
         } else {
             if (w == fast_integer_LEVELS) {
@@ -6473,7 +6561,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                     high = t8.a;
                     low = t8.b;
                     error = t8.c;
-                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                 }
             } else {
                 if (w == FROM_32) {
@@ -6489,7 +6577,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                         high = t10.a;
                         low = t10.b;
                         error = t10.c;
-                        out[i] = below(f[i], p[i], excess[i], high, low, error);
+                        out[i] = down(f[i], p[i], excess[i], high, low, error);
                     }
                 } else {
                     if (w == FROM_16) {
@@ -6505,7 +6593,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                             high = t12.a;
                             low = t12.b;
                             error = t12.c;
-                            out[i] = below(f[i], p[i], excess[i], high, low, error);
+                            out[i] = down(f[i], p[i], excess[i], high, low, error);
                         }
                     } else {
                         if (w == LEVELS_REAL) {
@@ -6521,7 +6609,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                                 high = t14.a;
                                 low = t14.b;
                                 error = t14.c;
-                                out[i] = below(f[i], p[i], excess[i], high, low, error);
+                                out[i] = down(f[i], p[i], excess[i], high, low, error);
                             }
                         } else {
                             if (w == FORWARD_REAL) {
@@ -6531,7 +6619,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                                     high = t15.a;
                                     low = t15.b;
                                     error = t15.c;
-                                    out[i] = below(f[i], p[i], excess[i], high, low, error);
+                                    out[i] = down(f[i], p[i], excess[i], high, low, error);
                                 }
                             } else {
                                 if (w == BACKWARD_REAL) {
@@ -6541,7 +6629,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
                                         high = t16.a;
                                         low = t16.b;
                                         error = t16.c;
-                                        out[i] = below(f[i], p[i], excess[i], high, low, error);
+                                        out[i] = down(f[i], p[i], excess[i], high, low, error);
                                     }
                                 } else {
                                     RISKCORE_EACH
@@ -6560,7 +6648,7 @@ RISKCORE_KERNEL void risk_blocks_fill_5(int64_t w, double *f, double *p, double 
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_KERNEL void blocks_block_4(double *f, double *p, double *excess, double *out,
+RISKCORE_PLAIN void blocks_block_4(double *f, double *p, double *excess, double *out,
     int64_t n)
 {
     uint8_t codes[512];
@@ -6601,8 +6689,8 @@ RISKCORE_KERNEL void blocks_block_4(double *f, double *p, double *excess, double
             gather(x, y, z, picked, f_picked, p_picked, excess_picked, full);
         }
         if (m > 0) {
-            risk_blocks_fill_5(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p, turn > 0
-                ? excess_picked : excess, turn > 0 ? out_picked : out, full);
+            risk_blocks_fill_5(w, turn > 0 ? f_picked : f, turn > 0 ? p_picked : p,
+                turn > 0 ? excess_picked : excess, turn > 0 ? out_picked : out, full);
         }
         if (turn > 0) {
             scatter(out_picked, picked, value, full);
@@ -6611,6 +6699,14 @@ RISKCORE_KERNEL void blocks_block_4(double *f, double *p, double *excess, double
     if (in_place) {
         scatter(out_rest, rest, out, left);
     }
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+/* Fill in the doubles below r, n <= BLOCK; nan where the pairs do not decide. */
+RISKCORE_SHARED void lower_block(double *f, double *p, double *lower, int64_t n)
+{
+    blocks_block_4(f, p, f, lower, n);
 }
 
 /* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
@@ -6624,8 +6720,8 @@ RISKCORE_SHARED void sides_block(double *f, double *p, double *lower, double *up
         double high = lower[i];
         double low = upper[i];
         double error = ERROR * high;
-        bool above = low >= error;
-        bool below = low <= -error;
+        bool above = low > error;
+        bool below = low < -error;
         lower[i] = above ? high : (below ? double_below(high) : NAN);
         upper[i] = below ? high : (above ? double_above(high) : NAN);
     }
@@ -6642,7 +6738,7 @@ RISKCORE_SHARED void sides_block(double *f, double *p, double *lower, double *up
 /* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
 
 /* Fill in the missing bounds. */
-RISKCORE_KERNEL void remaining(double *f, double *p, double *lower, double *upper, int64_t n)
+RISKCORE_PLAIN void remaining(double *f, double *p, double *lower, double *upper, int64_t n)
 {
     uint8_t codes[512];
     int64_t left[513];
@@ -6663,9 +6759,10 @@ RISKCORE_KERNEL void remaining(double *f, double *p, double *lower, double *uppe
 }
 
 /* Fill in the doubles around r(f, p) for n <= BLOCK cells; no array may overlap. */
-RISKCORE_KERNEL void bounds_block(double *f, double *p, double *lower, double *upper, int64_t n)
+RISKCORE_PLAIN void bounds_bounds_block(double *f, double *p, double *lower, double *upper,
+    int64_t n)
 {
-    blocks_block_4(f, p, f, lower, n);
+    lower_block(f, p, lower, n);
     int64_t missing = 0;
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -6677,29 +6774,225 @@ RISKCORE_KERNEL void bounds_block(double *f, double *p, double *lower, double *u
     }
 }
 
-RISKCORE_KERNEL void individual_risk_bounds_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void individual_risk_bounds_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
-    double f[512];
-    double p[512];
-    double lower[512];
-    double upper[512];
+    double f_room[512];
+    double p_room[512];
+    double lower_room[512];
+    double upper_room[512];
+    bool f_is = bounds_in_place(args, steps, 0);
+    bool p_is = bounds_in_place(args, steps, 1);
+    bool lower_is = steps[2] == 8;
+    bool upper_is = steps[3] == 8;
     int64_t first = 0;
     while (first < sizes[0]) {
         int64_t n = lesser_integer(BLOCK, sizes[0] - first);
-        /* Results may take the place of the arguments. */
-        for (int64_t i = 0; i < n; i++) {
-            f[i] = args[0][(first + i) * (steps[0] >> 3)];
+        double *f = column(args[0], first, steps[0], f_room, n, f_is);
+        double *p = column(args[1], first, steps[1], p_room, n, p_is);
+        double *lower = lower_is ? args[2] + first : lower_room;
+        double *upper = upper_is ? args[3] + first : upper_room;
+        bounds_bounds_block(f, p, lower, upper, n);
+        if (!lower_is) {
+            store(lower_room, args[2], first, steps[2], n);
         }
-        for (int64_t i = 0; i < n; i++) {
-            p[i] = args[1][(first + i) * (steps[1] >> 3)];
+        if (!upper_is) {
+            store(upper_room, args[3], first, steps[3], n);
         }
-        bounds_block(f, p, lower, upper, n);
+        first += n;
+    }
+}
+
+/* Return one of two bounds, nan if they are not equal or neighbors. */
+RISKCORE_KERNEL double chosen(double lower, double upper)
+{
+    bool decided = upper <= double_above(lower);
+    return decided ? (false ? upper : lower) : NAN;
+}
+
+RISKCORE_PLAIN double individual_risk_down_of_one(double f, double p)
+{
+    const Pair t1 = individual_risk_bounds_of_one(f, p);
+    double lower = t1.a, upper = t1.b;
+    return chosen(lower, upper);
+}
+
+RISKCORE_PLAIN void bounds_slow_block(double *f, double *p, double *out, int64_t n)
+{
+    double lower[512];
+    double upper[512];
+    sides_block(f, p, lower, upper, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = chosen(lower[i], upper[i]);
+    }
+}
+
+/* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
+
+RISKCORE_PLAIN void risk_blocks_again_4(double *f, double *x, double *out, int64_t n)
+{
+    uint8_t codes[512];
+    int64_t left[513];
+    double f_left[512];
+    double x_left[512];
+    double nothing[512];
+    double out_left[512];
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        codes[i] = out[i] == out[i];
+    }
+    int64_t m = list_of(codes, n, 0, left);
+    gather(f, x, f, left, f_left, x_left, nothing, m);
+    bounds_slow_block(f_left, x_left, out_left, m);
+    scatter(out_left, left, out, m);
+}
+
+RISKCORE_PLAIN void risk_blocks_complete_3(double *f, double *x, double *out, int64_t n)
+{
+    int64_t missing = 0;
+    for (int64_t i = 0; i < n; i++) {
+        missing += out[i] != out[i];
+    }
+    if (missing > 0) {
+        risk_blocks_again_4(f, x, out, n);
+    }
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+RISKCORE_PLAIN void bounds_block(double *f, double *p, double *excess, double *out, int64_t n)
+{
+    lower_block(f, p, out, n);
+    if (false) {
+        RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
-            args[2][(first + i) * (steps[2] >> 3)] = lower[i];
+            out[i] = double_above(out[i]);
         }
+    }
+    risk_blocks_complete_3(f, p, out, n);
+}
+
+/* --- riskcore/core/risk/individual.py ------------------------------------------- */
+
+RISKCORE_PLAIN void individual_risk_down_of_many(double **args, int64_t *sizes,
+    int64_t *steps, int64_t unused_)
+{
+    double f_room[512];
+    double p_room[512];
+    double out_room[512];
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
+    bool out_is = steps[2] == 8;
+    int64_t first = 0;
+    int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
+    while (first < sizes[0]) {
+        int64_t n = lesser_integer(ahead, sizes[0] - first);
+        double *f = column(args[0], first, steps[0], f_room, n, f_is);
+        double *p = column(args[1], first, steps[1], p_room, n, p_is);
+        double *out = out_is ? args[2] + first : out_room;
+        bounds_block(f, p, f, out, n);
+        if (!out_is) {
+            store(out_room, args[2], first, steps[2], n);
+        }
+        first += n;
+    }
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+/* Return one of two bounds, nan if they are not equal or neighbors. */
+RISKCORE_KERNEL double bounds_chosen(double lower, double upper)
+{
+    bool decided = upper <= double_above(lower);
+    return decided ? (true ? upper : lower) : NAN;
+}
+
+RISKCORE_PLAIN double individual_risk_up_of_one(double f, double p)
+{
+    const Pair t1 = individual_risk_bounds_of_one(f, p);
+    double lower = t1.a, upper = t1.b;
+    return bounds_chosen(lower, upper);
+}
+
+RISKCORE_PLAIN void bounds_slow_block_2(double *f, double *p, double *out, int64_t n)
+{
+    double lower[512];
+    double upper[512];
+    sides_block(f, p, lower, upper, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = bounds_chosen(lower[i], upper[i]);
+    }
+}
+
+/* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
+
+RISKCORE_PLAIN void risk_blocks_again_5(double *f, double *x, double *out, int64_t n)
+{
+    uint8_t codes[512];
+    int64_t left[513];
+    double f_left[512];
+    double x_left[512];
+    double nothing[512];
+    double out_left[512];
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        codes[i] = out[i] == out[i];
+    }
+    int64_t m = list_of(codes, n, 0, left);
+    gather(f, x, f, left, f_left, x_left, nothing, m);
+    bounds_slow_block_2(f_left, x_left, out_left, m);
+    scatter(out_left, left, out, m);
+}
+
+RISKCORE_PLAIN void risk_blocks_complete_4(double *f, double *x, double *out, int64_t n)
+{
+    int64_t missing = 0;
+    for (int64_t i = 0; i < n; i++) {
+        missing += out[i] != out[i];
+    }
+    if (missing > 0) {
+        risk_blocks_again_5(f, x, out, n);
+    }
+}
+
+/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
+
+RISKCORE_PLAIN void bounds_block_2(double *f, double *p, double *excess, double *out,
+    int64_t n)
+{
+    lower_block(f, p, out, n);
+    if (true) {
+        RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
-            args[3][(first + i) * (steps[3] >> 3)] = upper[i];
+            out[i] = double_above(out[i]);
+        }
+    }
+    risk_blocks_complete_4(f, p, out, n);
+}
+
+/* --- riskcore/core/risk/individual.py ------------------------------------------- */
+
+RISKCORE_PLAIN void individual_risk_up_of_many(double **args, int64_t *sizes, int64_t *steps,
+    int64_t unused_)
+{
+    double f_room[512];
+    double p_room[512];
+    double out_room[512];
+    bool f_is = individual_in_place(args, steps, 0);
+    bool p_is = individual_in_place(args, steps, 1);
+    bool out_is = steps[2] == 8;
+    int64_t first = 0;
+    int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
+    while (first < sizes[0]) {
+        int64_t n = lesser_integer(ahead, sizes[0] - first);
+        double *f = column(args[0], first, steps[0], f_room, n, f_is);
+        double *p = column(args[1], first, steps[1], p_room, n, p_is);
+        double *out = out_is ? args[2] + first : out_room;
+        bounds_block_2(f, p, f, out, n);
+        if (!out_is) {
+            store(out_room, args[2], first, steps[2], n);
         }
         first += n;
     }
@@ -6821,7 +7114,7 @@ RISKCORE_KERNEL Pair inverse_mean_fractions_series_step(double k, double last, d
 }
 
 /* Return numerator and denominator of G(3). */
-RISKCORE_KERNEL Pair series(double u, double e, double p, double last)
+RISKCORE_PLAIN Pair series(double u, double e, double p, double last)
 {
     double N = 0.0;
     double M = 1.0;
@@ -6874,11 +7167,12 @@ RISKCORE_KERNEL Pair gammas_end(double u, double v, double U, double V, double W
 }
 
 /* Return log(Gamma(2+u+v)/(Gamma(2+u) Gamma(2+v)))/(u v). */
-RISKCORE_KERNEL Pair gammas(double u, double v)
+RISKCORE_PLAIN Pair gammas(double u, double v)
 {
     double U = 0.0;
     double V = 0.0;
     double W = 0.0;
+    RISKCORE_UNROLL
     for (int64_t k = 30 - 1; k > -1; k--) {
         const Triple t1 = gammas_step(k, u, v, U, V, W);
         U = t1.a;
@@ -7078,8 +7372,8 @@ RISKCORE_KERNEL Tuple_dddd inverse_mean_fractions_rise(double k, double n, doubl
     const Pair t6 = dd_multiply_double(M, M_low, shape + k);
     double below = t6.a, below_low = t6.b;
     bool done = k >= n;
-    return (Tuple_dddd){done ? N : above, done ? N_low : above_low, done ? M : below, done
-        ? M_low : below_low};
+    return (Tuple_dddd){done ? N : above, done ? N_low : above_low, done ? M : below,
+        done ? M_low : below_low};
 }
 
 /* Return p N/M. */
@@ -7212,7 +7506,7 @@ RISKCORE_KERNEL Pair of_pairs(double p, double b, double b_low, double h, Tuple_
 /* --- riskcore/core/special/negative_binomial/inverse_mean_fractions.py ---------- */
 
 /* Return r and its low part for f >= 1/2, p < 1/2, s >= f - 1/2. */
-RISKCORE_KERNEL Pair inverse_mean_fractions_reflected(double f, double s, double p)
+RISKCORE_PLAIN Pair inverse_mean_fractions_reflected(double f, double s, double p)
 {
     const Tuple_dddd t1 = places(f, s);
     double u = t1.a, e = t1.b, g = t1.c, n = t1.d;
@@ -7237,6 +7531,7 @@ RISKCORE_KERNEL Pair inverse_mean_fractions_reflected(double f, double s, double
     const Pair t8 = two_sum(s, -f);
     a = t8.a;
     a_low = t8.b;
+    RISKCORE_UNROLL
     for (int64_t k = 2; k < PAIR_STEPS; k++) {
         ratio = pair_upwards(u + (double)k, f, a, a_low, p, ratio);
     }
@@ -7347,13 +7642,14 @@ RISKCORE_KERNEL Tuple_dddd gauss_pair_end(double f, double s, double a, double a
 static const int64_t inverse_mean_fractions_GAUSS_PAIRS = 11;
 
 /* Return r and its low part for f >= 1/2, p >= 1/2, s >= f - 1/2. */
-RISKCORE_KERNEL Pair by_gauss(double f, double s, double p)
+RISKCORE_PLAIN Pair by_gauss(double f, double s, double p)
 {
     double q = 1.0 - p;
     const Tuple_dddd t1 = inverse_mean_fractions_gauss_start(f, s);
     double n = t1.a, shape = t1.b, a = t1.c, a_low = t1.d;
     const Pair t2 = gauss_tail(f, a, q, (double)inverse_mean_fractions_GAUSS_PAIRS);
     double x = t2.a, y = t2.b;
+    RISKCORE_UNROLL
     for (int64_t m = inverse_mean_fractions_GAUSS_PAIRS; m > 2; m--) {
         const Pair t3 = inverse_mean_parts_gauss_step(f, shape, a, q, (double)m, x, y);
         x = t3.a;
@@ -7433,7 +7729,7 @@ RISKCORE_KERNEL Tuple_dddd noerlund_pair_step(double b, double b_low, double ste
 static const int64_t NOERLUND_EXACT = 5;
 
 /* Return numerator and denominator of V(last), V(0) = D, from those of V(5). */
-RISKCORE_KERNEL Tuple_dddd noerlund_pair_end(double b, double b_low, double step,
+RISKCORE_PLAIN Tuple_dddd noerlund_pair_end(double b, double b_low, double step,
     double square, double square_low, double first, double first_low, int64_t last, double x,
     double y)
 {
@@ -7449,7 +7745,7 @@ RISKCORE_KERNEL Tuple_dddd noerlund_pair_end(double b, double b_low, double step
 static const int64_t inverse_mean_fractions_NOERLUND_LEVELS = 60;
 
 /* Return numerator and denominator of V(last), for p >= 1/2. */
-RISKCORE_KERNEL Tuple_dddd noerlund_pairs(double f, double s, double p, int64_t last)
+RISKCORE_PLAIN Tuple_dddd noerlund_pairs(double f, double s, double p, int64_t last)
 {
     const Pair t1 = base(f, s, p);
     double b = t1.a, b_low = t1.b;
@@ -7458,6 +7754,7 @@ RISKCORE_KERNEL Tuple_dddd noerlund_pairs(double f, double s, double p, int64_t 
     double square = t2.a, square_low = t2.b, first = t2.c, first_low = t2.d;
     double x = noerlund_tail(b, step, (double)inverse_mean_fractions_NOERLUND_LEVELS);
     double y = 1.0;
+    RISKCORE_UNROLL
     for (int64_t k = inverse_mean_fractions_NOERLUND_LEVELS - 1; k > NOERLUND_EXACT - 1; k--) {
         const Pair t3 = inverse_mean_parts_noerlund_step(b, p, step, square, first, (double)k,
             x, y);
@@ -7475,7 +7772,7 @@ RISKCORE_KERNEL Pair inverse_of(double p, Tuple_dddd ratio)
 }
 
 /* Return r and its low part for f >= 1/2, p >= 1/2, s - f >= A_LARGE. */
-RISKCORE_KERNEL Pair by_noerlund(double f, double s, double p)
+RISKCORE_PLAIN Pair by_noerlund(double f, double s, double p)
 {
     return inverse_of(p, noerlund_pairs(f, s, p, 0));
 }
@@ -7483,7 +7780,7 @@ RISKCORE_KERNEL Pair by_noerlund(double f, double s, double p)
 /* --- riskcore/core/special/gamma/digamma.py ------------------------------------- */
 
 /* Return 1/y - 1/(y+m). */
-RISKCORE_KERNEL Pair gap(double y, double y_low, double m)
+RISKCORE_PLAIN Pair gap(double y, double y_low, double m)
 {
     const Pair t1 = dd_add(y, y_low, m, 0.0);
     const Pair t2 = dd_divide(m, 0.0, t1.a, t1.b);
@@ -7504,7 +7801,7 @@ RISKCORE_KERNEL Pair dd_multiply(double a, double a_low, double b, double b_low)
 /* --- riskcore/core/special/gamma/digamma.py ------------------------------------- */
 
 /* Return 1/y^2 - 1/(y+m)^2. */
-RISKCORE_KERNEL Pair gap_of_squares(double y, double y_low, double m)
+RISKCORE_PLAIN Pair gap_of_squares(double y, double y_low, double m)
 {
     const Pair t1 = gap(y, y_low, m);
     double high = t1.a, low = t1.b;
@@ -7520,7 +7817,7 @@ RISKCORE_KERNEL Pair gap_of_squares(double y, double y_low, double m)
 static const double digamma_LARGE = 16.0;
 
 /* Return the sum of gaps from y to below LARGE as a pair, and their number. */
-RISKCORE_KERNEL Triple up(double y, double y_low, double m, bool squares)
+RISKCORE_PLAIN Triple up(double y, double y_low, double m, bool squares)
 {
     double high = 0.0;
     double low = 0.0;
@@ -7605,8 +7902,8 @@ RISKCORE_KERNEL Pair dd_log(double x, double x_low)
     bool subnormal = x < double_double_TINY;
     double scaled = x * (subnormal ? TWO_52 : 1.0);
     int64_t pattern = bits(scaled);
-    int64_t exponent = (pattern - SQRT_HALF_BITS) >> 52;
-    double z = from_bits(pattern - shift_left(exponent, 52));
+    int64_t exponent = pattern_difference(pattern, SQRT_HALF_BITS) >> 52;
+    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
     double z_low = z * (x_low / x);
     double k = (double)exponent - (subnormal ? 52.0 : 0.0);
     const Pair t1 = two_sum(z - 1.0, z_low);
@@ -7633,7 +7930,7 @@ static const double near_one_SMALLEST = -0.29;
 static const double near_one_LARGEST = 0.41;
 
 /* Return log(1 + v) for v > -1, to 2^-75 of itself. */
-RISKCORE_KERNEL Pair dd_log1p(double v, double v_low)
+RISKCORE_PLAIN Pair dd_log1p(double v, double v_low)
 {
     if (near_one_SMALLEST < v && v < near_one_LARGEST) {
         const Pair t1 = dd_add(2.0, 0.0, v, v_low);
@@ -7650,7 +7947,7 @@ RISKCORE_KERNEL Pair dd_log1p(double v, double v_low)
 /* --- riskcore/core/special/gamma/stirling.py ------------------------------------ */
 
 /* Return the sum of coefficient times (a^j - c^j)/(a - c), j = i, i+2, i+4, ... */
-RISKCORE_KERNEL double fall(const double *coefficients, double a, double c, double quotient,
+RISKCORE_PLAIN double fall(const double *coefficients, double a, double c, double quotient,
     double power)
 {
     double total = 0.0;
@@ -7667,7 +7964,7 @@ static const double S1[] = {0x1.5555555555555p-4, -0x1.1111111111111p-7, 0x1.041
     -0x1.1111111111111p-8, 0x1.f07c1f07c1f08p-8, -0x1.5995995995996p-6, 0x1.5555555555555p-4};
 
 /* Return S'(x+m) - S'(x) for x, x+m >= LARGE. */
-RISKCORE_KERNEL double rise_of_slope(double x, double m)
+RISKCORE_PLAIN double rise_of_slope(double x, double m)
 {
     double a = 1.0 / x;
     double c = 1.0 / (x + m);
@@ -7677,7 +7974,7 @@ RISKCORE_KERNEL double rise_of_slope(double x, double m)
 /* --- riskcore/core/special/gamma/digamma.py ------------------------------------- */
 
 /* Return psi(y+m) - psi(y) - log((y+m)/y) for y >= LARGE. */
-RISKCORE_KERNEL Pair beyond_log(double y, double y_low, double m)
+RISKCORE_PLAIN Pair beyond_log(double y, double y_low, double m)
 {
     const Pair t1 = gap(y, y_low, m);
     double high = t1.a, low = t1.b;
@@ -7685,7 +7982,7 @@ RISKCORE_KERNEL Pair beyond_log(double y, double y_low, double m)
 }
 
 /* Return dd_digamma_difference for a pair x. */
-RISKCORE_KERNEL Pair dd_digamma_difference_at_pair(double x, double x_low, double m)
+RISKCORE_PLAIN Pair dd_digamma_difference_at_pair(double x, double x_low, double m)
 {
     if (m == 0.0) {
         return (Pair){0.0, 0.0};
@@ -7707,7 +8004,7 @@ RISKCORE_KERNEL Pair dd_digamma_difference_at_pair(double x, double x_low, doubl
 }
 
 /* Return psi(x+m) - psi(x) for x > 0, m >= 0, to 2^-60 of itself. */
-RISKCORE_KERNEL Pair dd_digamma_difference(double x, double m)
+RISKCORE_PLAIN Pair dd_digamma_difference(double x, double m)
 {
     return dd_digamma_difference_at_pair(x, 0.0, m);
 }
@@ -7715,7 +8012,7 @@ RISKCORE_KERNEL Pair dd_digamma_difference(double x, double m)
 /* --- riskcore/core/special/negative_binomial/inverse_mean_pairs.py -------------- */
 
 /* Return -log p - psi(f) + psi(1), the limit of (1 - p^e g)/e for e = 0. */
-RISKCORE_KERNEL Pair slope(double f, double p)
+RISKCORE_PLAIN Pair slope(double f, double p)
 {
     const Pair t1 = dd_digamma_difference(1.0, f);
     double high = t1.a, low = t1.b;
@@ -7734,7 +8031,7 @@ RISKCORE_KERNEL Pair slope(double f, double p)
 /* --- riskcore/core/special/gamma/ratio.py --------------------------------------- */
 
 /* Return y (y+s+t)/((y+s)(y+t)) and 1 minus it, two positive double-doubles. */
-RISKCORE_KERNEL Tuple_dddd quotients(double y, double y_low, double s, double t)
+RISKCORE_PLAIN Tuple_dddd quotients(double y, double y_low, double s, double t)
 {
     const Pair t1 = dd_add(y, y_low, s, 0.0);
     double ys = t1.a, ys_low = t1.b;
@@ -7761,7 +8058,7 @@ RISKCORE_KERNEL Tuple_dddd quotients(double y, double y_low, double s, double t)
 /* --- riskcore/core/special/gamma/products.py ------------------------------------ */
 
 /* Return log q for q > 0, where d is 1 - q, to 2^-75 of itself. */
-RISKCORE_KERNEL Pair log_of_quotient(double q, double q_low, double d, double d_low)
+RISKCORE_PLAIN Pair log_of_quotient(double q, double q_low, double d, double d_low)
 {
     if (near_one_SMALLEST < -d && -d < near_one_LARGEST) {
         return dd_log1p(-d, -d_low);
@@ -7772,7 +8069,7 @@ RISKCORE_KERNEL Pair log_of_quotient(double q, double q_low, double d, double d_
 /* --- riskcore/core/special/gamma/stirling.py ------------------------------------ */
 
 /* Return the sum of coefficient times a^j - b^j - c^j + d^j, j = 1, 3, 5, ... */
-RISKCORE_KERNEL double second_fall(const double *coefficients, bool slope, double x, double s,
+RISKCORE_PLAIN double second_fall(const double *coefficients, bool slope, double x, double s,
     double t)
 {
     double a = 1.0 / x;
@@ -7816,7 +8113,7 @@ RISKCORE_KERNEL double second_fall(const double *coefficients, bool slope, doubl
 }
 
 /* Return S(x) - S(x+s) - S(x+t) + S(x+s+t) for x >= LARGE, s, t >= 0. */
-RISKCORE_KERNEL double stirling_second_difference(double x, double s, double t)
+RISKCORE_PLAIN double stirling_second_difference(double x, double s, double t)
 {
     return second_fall(S, false, x, s, t);
 }
@@ -7824,7 +8121,7 @@ RISKCORE_KERNEL double stirling_second_difference(double x, double s, double t)
 /* --- riskcore/core/special/gamma/ratio.py --------------------------------------- */
 
 /* Return f for x >= LARGE. */
-RISKCORE_KERNEL Pair ratio_second_difference(double x, double x_low, double s, double t)
+RISKCORE_PLAIN Pair ratio_second_difference(double x, double x_low, double s, double t)
 {
     const Tuple_dddd t1 = quotients(x, x_low, s, t);
     double p = t1.a, p_low = t1.b, d = t1.c, d_low = t1.d;
@@ -7864,7 +8161,7 @@ RISKCORE_KERNEL Pair ratio_second_difference(double x, double x_low, double s, d
 /* --- riskcore/core/special/gamma/products.py ------------------------------------ */
 
 /* Return the logarithm of the product. */
-RISKCORE_KERNEL Pair products_log_of(Tuple_dddddd product)
+RISKCORE_PLAIN Pair products_log_of(Tuple_dddddd product)
 {
     double p = product.a, p_low = product.b, e = product.c, e_low = product.d,
         log_ = product.e, log_low = product.f;
@@ -7876,7 +8173,7 @@ RISKCORE_KERNEL Pair products_log_of(Tuple_dddddd product)
 static const double FAINT = 0x1p-300;
 
 /* Return the product times q, where d is 1 - q. */
-RISKCORE_KERNEL Tuple_dddddd products_times(Tuple_dddddd product, double q, double q_low,
+RISKCORE_PLAIN Tuple_dddddd products_times(Tuple_dddddd product, double q, double q_low,
     double d, double d_low)
 {
     double p = product.a, p_low = product.b, e = product.c, e_low = product.d,
@@ -7905,7 +8202,7 @@ RISKCORE_KERNEL Tuple_dddddd products_times(Tuple_dddddd product, double q, doub
 /* --- riskcore/core/special/gamma/ratio.py --------------------------------------- */
 
 /* Return dd_log_gamma_ratio for a pair x. */
-RISKCORE_KERNEL Pair dd_log_gamma_ratio_at_pair(double x, double x_low, double s, double t)
+RISKCORE_PLAIN Pair dd_log_gamma_ratio_at_pair(double x, double x_low, double s, double t)
 {
     Tuple_dddddd product = (Tuple_dddddd){1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
     double y = x;
@@ -7927,7 +8224,7 @@ RISKCORE_KERNEL Pair dd_log_gamma_ratio_at_pair(double x, double x_low, double s
 }
 
 /* Return -f = log(Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))), x, s, t > 0. */
-RISKCORE_KERNEL Pair dd_log_gamma_ratio(double x, double s, double t)
+RISKCORE_PLAIN Pair dd_log_gamma_ratio(double x, double s, double t)
 {
     return dd_log_gamma_ratio_at_pair(x, 0.0, s, t);
 }
@@ -7935,7 +8232,7 @@ RISKCORE_KERNEL Pair dd_log_gamma_ratio(double x, double s, double t)
 static const double ratio_NEAR_ONE = 0.41;
 
 /* Return log of Gamma(f) Gamma(1-e)/Gamma(f-e) for e < f, e from -1 to 1/2. */
-RISKCORE_KERNEL Pair dd_log_gamma_quotient(double f, double e, double e_low)
+RISKCORE_PLAIN Pair dd_log_gamma_quotient(double f, double e, double e_low)
 {
     double high, low;
     if (e > 0.0) {
@@ -7973,7 +8270,7 @@ RISKCORE_KERNEL Pair dd_log_gamma_quotient(double f, double e, double e_low)
 /* --- riskcore/core/special/negative_binomial/inverse_mean_pairs.py -------------- */
 
 /* Return log(g p^e). */
-RISKCORE_KERNEL Pair log_of_gammas(double f, double p, double e, double e_low)
+RISKCORE_PLAIN Pair log_of_gammas(double f, double p, double e, double e_low)
 {
     const Pair t1 = dd_log(p, 0.0);
     const Pair t2 = dd_multiply(t1.a, t1.b, e, e_low);
@@ -7985,7 +8282,7 @@ RISKCORE_KERNEL Pair log_of_gammas(double f, double p, double e, double e_low)
 /* --- riskcore/core/special/near_one.py ------------------------------------------ */
 
 /* Return exp(x) - 1 for x <= 709, to 2^-70 of itself; -1 below -80. */
-RISKCORE_KERNEL Pair dd_expm1(double x, double x_low)
+RISKCORE_PLAIN Pair dd_expm1(double x, double x_low)
 {
     x_low = x > near_one_LOWEST ? x_low : 0.0;
     const Tuple_dddd t1 = near_one_exponentials(greater(x, near_one_LOWEST), x_low);
@@ -7998,7 +8295,7 @@ RISKCORE_KERNEL Pair dd_expm1(double x, double x_low)
 static const double END = 0x1p-80;
 
 /* Return r for 0 < s < 3/2, s < f + 1 and f p <= 1. */
-RISKCORE_KERNEL Pair inverse_mean_pairs_reflected(double f, double s, double p)
+RISKCORE_PLAIN Pair inverse_mean_pairs_reflected(double f, double s, double p)
 {
     const Pair t1 = two_sum(s, -1.0);
     double e = t1.a, e_low = t1.b;
@@ -8055,7 +8352,7 @@ RISKCORE_KERNEL Pair inverse_mean_pairs_reflected(double f, double s, double p)
 }
 
 /* Return r(f, s + steps) from r(f, s). */
-RISKCORE_KERNEL Pair inverse_mean_pairs_upwards(double f, double s, double p, double steps,
+RISKCORE_PLAIN Pair inverse_mean_pairs_upwards(double f, double s, double p, double steps,
     double r, double r_low)
 {
     double k = 0.0;
@@ -8082,7 +8379,7 @@ RISKCORE_KERNEL Pair inverse_mean_pairs_upwards(double f, double s, double p, do
 static const int64_t inverse_mean_pairs_LEVELS = 140;
 
 /* Return r for f < 1 from D at f + 1, whose b and parts are given. */
-RISKCORE_KERNEL Pair inverse_mean_pairs_below_one(double f, double p, Pair b, Pair step,
+RISKCORE_PLAIN Pair inverse_mean_pairs_below_one(double f, double p, Pair b, Pair step,
     Pair square, Pair first)
 {
     double k = (double)inverse_mean_pairs_LEVELS;
@@ -8128,7 +8425,7 @@ RISKCORE_KERNEL Pair inverse_mean_pairs_below_one(double f, double p, Pair b, Pa
 }
 
 /* Return f p + s q. */
-RISKCORE_KERNEL Pair gauss_sum(double f, double s, double p)
+RISKCORE_PLAIN Pair gauss_sum(double f, double s, double p)
 {
     const Pair t1 = base(f, s, p);
     const Pair t2 = two_sum(1.0, -p);
@@ -8136,7 +8433,7 @@ RISKCORE_KERNEL Pair gauss_sum(double f, double s, double p)
 }
 
 /* Return the number of levels that leave less than 2^-60 of D, for s < f + 1. */
-RISKCORE_KERNEL int64_t gauss_levels(double f, double p)
+RISKCORE_PLAIN int64_t gauss_levels(double f, double p)
 {
     double x = f * p;
     double by_p = 23.0 / sqrt(p);
@@ -8145,7 +8442,7 @@ RISKCORE_KERNEL int64_t gauss_levels(double f, double p)
 }
 
 /* Return a guess of W(m), as if W(m+1) were the same. */
-RISKCORE_KERNEL double gauss_guess(double f, double s, double p, double m)
+RISKCORE_PLAIN double gauss_guess(double f, double s, double p, double m)
 {
     double q = 1.0 - p;
     double e = (m + 1.0) * (s + m) / (f + (2.0 * m + 1.0));
@@ -8155,7 +8452,7 @@ RISKCORE_KERNEL double gauss_guess(double f, double s, double p, double m)
 }
 
 /* Return e(m) = m (s + m - 1)/(f + 2 m - 1). */
-RISKCORE_KERNEL Pair gauss_part(double f, double s, double m)
+RISKCORE_PLAIN Pair gauss_part(double f, double s, double m)
 {
     if (m == 0.0) {
         return (Pair){0.0, 0.0};
@@ -8168,7 +8465,7 @@ RISKCORE_KERNEL Pair gauss_part(double f, double s, double m)
 }
 
 /* Return D by Gauss's fraction for s < f + 1. */
-RISKCORE_KERNEL Pair inverse_mean_pairs_gauss(double f, double s, double p)
+RISKCORE_PLAIN Pair inverse_mean_pairs_gauss(double f, double s, double p)
 {
     const Pair t1 = two_sum(1.0, -p);
     double q = t1.a, q_low = t1.b;
@@ -8321,7 +8618,7 @@ RISKCORE_KERNEL Pair of_parts(double p, double b, double b_low, double h, double
 /* --- riskcore/core/special/negative_binomial/inverse_mean.py -------------------- */
 
 /* Return half the levels, minus one half, of a region of Gauss's fraction. */
-RISKCORE_KERNEL int64_t pairs_of(int64_t where)
+RISKCORE_PLAIN int64_t pairs_of(int64_t where)
 {
     return where == GAUSS_31 ? 15 : 20;
 }
@@ -8337,7 +8634,7 @@ RISKCORE_KERNEL Pair inverse_mean_parts_gauss_end(double f, double s, double q, 
 }
 
 /* Return (A, B) with D = b + (1 - a) q A/B, by 2 pairs + 1 levels. */
-RISKCORE_KERNEL Pair inverse_mean_parts_gauss(double f, double s, double a, double q,
+RISKCORE_PLAIN Pair inverse_mean_parts_gauss(double f, double s, double a, double q,
     int64_t pairs)
 {
     const Pair t1 = gauss_tail(f, a, q, (double)pairs);
@@ -8353,7 +8650,7 @@ RISKCORE_KERNEL Pair inverse_mean_parts_gauss(double f, double s, double a, doub
 /* --- riskcore/core/special/negative_binomial/inverse_mean.py -------------------- */
 
 /* Return the levels of a region of Noerlund's fraction. */
-RISKCORE_KERNEL int64_t levels_of(int64_t where)
+RISKCORE_PLAIN int64_t levels_of(int64_t where)
 {
     if (where == NOERLUND_3) {
         return 3;
@@ -8370,7 +8667,7 @@ RISKCORE_KERNEL int64_t levels_of(int64_t where)
 /* --- riskcore/core/special/negative_binomial/inverse_mean_parts.py -------------- */
 
 /* Return (A, B) with D = b + first A/B, B/A = V(1). */
-RISKCORE_KERNEL Pair noerlund(double b, double p, double step, double square, double first,
+RISKCORE_PLAIN Pair noerlund(double b, double p, double step, double square, double first,
     int64_t levels)
 {
     double x = noerlund_tail(b, step, (double)levels);
@@ -8387,7 +8684,7 @@ RISKCORE_KERNEL Pair noerlund(double b, double p, double step, double square, do
 /* --- riskcore/core/special/negative_binomial/inverse_mean.py -------------------- */
 
 /* Return r(f, s, p) and its low part, for f, s > 0 and 0 < p <= 1. */
-RISKCORE_KERNEL Pair inverse_mean(double f, double s, double p)
+RISKCORE_PLAIN Pair inverse_mean(double f, double s, double p)
 {
     const Pair t1 = two_sum(s, -f);
     double a = t1.a, a_low = t1.b;
@@ -8452,7 +8749,7 @@ RISKCORE_KERNEL Pair inverse_mean(double f, double s, double p)
 
 /* --- riskcore/core/risk/prior.py ------------------------------------------------ */
 
-RISKCORE_KERNEL double individual_risk_with_prior_of_one(double f, double shape, double p)
+RISKCORE_PLAIN double individual_risk_with_prior_of_one(double f, double shape, double p)
 {
     if (!prior_inside(f, shape, p)) {
         return NAN;
@@ -8476,7 +8773,7 @@ RISKCORE_KERNEL int64_t code(double f, double s, double p)
 }
 
 /* Fill T = (1 - p^a)/a of the n cells. */
-RISKCORE_KERNEL void powers(double *f, double *s, double *p, double *T, double *T_low,
+RISKCORE_PLAIN void powers(double *f, double *s, double *p, double *T, double *T_low,
     int64_t n)
 {
     double high[512];
@@ -8497,7 +8794,7 @@ RISKCORE_KERNEL void powers(double *f, double *s, double *p, double *T, double *
     }
 }
 
-RISKCORE_KERNEL void fill_forward(int64_t w, double *f, double *s, double *p, double *out,
+RISKCORE_PLAIN void fill_forward(int64_t w, double *f, double *s, double *p, double *out,
     int64_t n)
 {
     double A[512];
@@ -8558,6 +8855,7 @@ RISKCORE_KERNEL void fill_forward(int64_t w, double *f, double *s, double *p, do
         }
         return;
     }
+    RISKCORE_UNROLL
     for (int64_t g = 2; g < 31; g++) {
         RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
@@ -8579,7 +8877,7 @@ RISKCORE_KERNEL void fill_forward(int64_t w, double *f, double *s, double *p, do
     }
 }
 
-RISKCORE_KERNEL void inverse_mean_blocks_fill_gauss(int64_t w, double *f, double *s, double *p,
+RISKCORE_PLAIN void inverse_mean_blocks_fill_gauss(int64_t w, double *f, double *s, double *p,
     double *out, int64_t n)
 {
     double x[512];
@@ -8615,7 +8913,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_fill_gauss(int64_t w, double *f, double
 }
 
 /* Fill V(last) = x/y of the n cells. */
-RISKCORE_KERNEL void noerlund_levels(double *b, double *p, double *first, double *x, double *y,
+RISKCORE_PLAIN void noerlund_levels(double *b, double *p, double *first, double *x, double *y,
     int64_t levels, int64_t last, int64_t n)
 {
     RISKCORE_EACH
@@ -8637,7 +8935,7 @@ RISKCORE_KERNEL void noerlund_levels(double *b, double *p, double *first, double
     }
 }
 
-RISKCORE_KERNEL void inverse_mean_blocks_fill_noerlund(int64_t w, double *f, double *s,
+RISKCORE_PLAIN void inverse_mean_blocks_fill_noerlund(int64_t w, double *f, double *s,
     double *p, double *out, int64_t n)
 {
     double x[512];
@@ -8662,7 +8960,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_fill_noerlund(int64_t w, double *f, dou
 }
 
 /* Return the largest of n numbers. */
-RISKCORE_KERNEL double largest(double *x, int64_t n)
+RISKCORE_PLAIN double largest(double *x, int64_t n)
 {
     double largest = x[0];
     for (int64_t i = 0; i < n; i++) {
@@ -8672,7 +8970,7 @@ RISKCORE_KERNEL double largest(double *x, int64_t n)
 }
 
 /* Take N and M of the n cells upwards in the shape. */
-RISKCORE_KERNEL void inverse_mean_blocks_rise(double *shape, double *a, double *a_low,
+RISKCORE_PLAIN void inverse_mean_blocks_rise(double *shape, double *a, double *a_low,
     double *p, double *steps, double *N, double *N_low, double *M, double *M_low, int64_t n)
 {
     const int64_t t1 = (int64_t)largest(steps, n);
@@ -8689,7 +8987,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_rise(double *shape, double *a, double *
     }
 }
 
-RISKCORE_KERNEL void inverse_mean_blocks_fill_reflected(double *f, double *s, double *p,
+RISKCORE_PLAIN void inverse_mean_blocks_fill_reflected(double *f, double *s, double *p,
     double *out, int64_t n)
 {
     double u[512];
@@ -8715,6 +9013,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_fill_reflected(double *f, double *s, do
         M[i] = 0.0;
         M_low[i] = 0.0;
     }
+    RISKCORE_UNROLL
     for (int64_t k = 30 - 1; k > -1; k--) {
         RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
@@ -8834,7 +9133,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_fill_reflected(double *f, double *s, do
     }
 }
 
-RISKCORE_KERNEL void fill_gauss_pairs(double *f, double *s, double *p, double *out, int64_t n)
+RISKCORE_PLAIN void fill_gauss_pairs(double *f, double *s, double *p, double *out, int64_t n)
 {
     double shape[512];
     double a[512];
@@ -8856,6 +9155,7 @@ RISKCORE_KERNEL void fill_gauss_pairs(double *f, double *s, double *p, double *o
         N[i] = t2.a;
         M[i] = t2.b;
     }
+    RISKCORE_UNROLL
     for (int64_t m = inverse_mean_fractions_GAUSS_PAIRS; m > 2; m--) {
         double k = (double)m;
         RISKCORE_EACH
@@ -8885,7 +9185,7 @@ RISKCORE_KERNEL void fill_gauss_pairs(double *f, double *s, double *p, double *o
 }
 
 /* Fill p/D of the n cells from V(5) = x/y. */
-RISKCORE_KERNEL void noerlund_ends(double *b, double *b_low, double *p, double *square_low,
+RISKCORE_PLAIN void noerlund_ends(double *b, double *b_low, double *p, double *square_low,
     double *first, double *first_low, double *x, double *y, double *out, int64_t n)
 {
     double x_low[512];
@@ -8895,6 +9195,7 @@ RISKCORE_KERNEL void noerlund_ends(double *b, double *b_low, double *p, double *
         x_low[i] = 0.0;
         y_low[i] = 0.0;
     }
+    RISKCORE_UNROLL
     for (int64_t j = NOERLUND_EXACT - 1; j > -1; j--) {
         double k = (double)j;
         RISKCORE_EACH
@@ -8917,7 +9218,7 @@ RISKCORE_KERNEL void noerlund_ends(double *b, double *b_low, double *p, double *
     }
 }
 
-RISKCORE_KERNEL void fill_noerlund_pairs(double *f, double *s, double *p, double *out,
+RISKCORE_PLAIN void fill_noerlund_pairs(double *f, double *s, double *p, double *out,
     int64_t n)
 {
     double x[512];
@@ -8943,7 +9244,7 @@ RISKCORE_KERNEL void fill_noerlund_pairs(double *f, double *s, double *p, double
 }
 
 /* Fill the n cells of a region that is not OTHER. */
-RISKCORE_KERNEL void inverse_mean_blocks_fill(int64_t w, double *f, double *s, double *p,
+RISKCORE_PLAIN void inverse_mean_blocks_fill(int64_t w, double *f, double *s, double *p,
     double *out, int64_t n)
 {
     if (w <= FORWARD_31) {
@@ -8971,7 +9272,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_fill(int64_t w, double *f, double *s, d
 
 static const int64_t inverse_mean_blocks_REGIONS = 14;
 
-RISKCORE_KERNEL void inverse_mean_blocks_block(double *f, double *s, double *p, double *out,
+RISKCORE_PLAIN void inverse_mean_blocks_block(double *f, double *s, double *p, double *out,
     int64_t n)
 {
     if (n == 1) {
@@ -8989,6 +9290,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_block(double *f, double *s, double *p, 
         codes[i] = code(f[i], s[i], p[i]);
     }
     int64_t words = padded(codes, n);
+    RISKCORE_UNROLL
     for (int64_t w = 0; w < inverse_mean_blocks_REGIONS; w++) {
         int64_t m = pick(codes, words, w, picked);
         if (m > 0) {
@@ -9010,7 +9312,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_block(double *f, double *s, double *p, 
 
 /* --- riskcore/core/special/loops.py --------------------------------------------- */
 
-RISKCORE_KERNEL void individual_risk_with_prior_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void individual_risk_with_prior_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
     double x[512];
@@ -9035,7 +9337,7 @@ RISKCORE_KERNEL void individual_risk_with_prior_of_many(double **args, int64_t *
 
 /* --- riskcore/core/special/negative_binomial/inverse_mean.py -------------------- */
 
-RISKCORE_KERNEL double inverse_mean_log_of(double r, double r_low)
+RISKCORE_PLAIN double inverse_mean_log_of(double r, double r_low)
 {
     double high, low;
     if (magnitude(r - 1.0) < 0.25) {
@@ -9051,7 +9353,7 @@ RISKCORE_KERNEL double inverse_mean_log_of(double r, double r_low)
 }
 
 /* Return log(p/D) from D - p. */
-RISKCORE_KERNEL double log_by_excess(double excess, double excess_low, double p)
+RISKCORE_PLAIN double log_by_excess(double excess, double excess_low, double p)
 {
     const Pair t1 = dd_divide(excess, excess_low, p, 0.0);
     const Pair t2 = dd_log1p(t1.a, t1.b);
@@ -9062,13 +9364,14 @@ RISKCORE_KERNEL double log_by_excess(double excess, double excess_low, double p)
 /* --- riskcore/core/special/negative_binomial/inverse_mean_fractions.py ---------- */
 
 /* Return D - p for f >= 1, p >= 1/2, r >= 1/2, s - f from -1/2 to A_LARGE. */
-RISKCORE_KERNEL Pair inverse_mean_fractions_gauss_excess(double f, double s, double p)
+RISKCORE_PLAIN Pair inverse_mean_fractions_gauss_excess(double f, double s, double p)
 {
     double q = 1.0 - p;
     const Pair t1 = two_sum(s, -f);
     double a = t1.a, a_low = t1.b;
     const Pair t2 = gauss_tail(f, a, q, (double)inverse_mean_fractions_GAUSS_PAIRS);
     double x = t2.a, y = t2.b;
+    RISKCORE_UNROLL
     for (int64_t m = inverse_mean_fractions_GAUSS_PAIRS; m > 2; m--) {
         const Pair t3 = inverse_mean_parts_gauss_step(f, s, a, q, (double)m, x, y);
         x = t3.a;
@@ -9098,7 +9401,7 @@ RISKCORE_KERNEL Pair inverse_mean_fractions_gauss_excess(double f, double s, dou
 }
 
 /* Return D - p for f >= 1, p >= 1/2, r >= 1/2, s - f >= A_LARGE. */
-RISKCORE_KERNEL Pair noerlund_excess(double f, double s, double p)
+RISKCORE_PLAIN Pair noerlund_excess(double f, double s, double p)
 {
     const Tuple_dddd t1 = noerlund_pairs(f, s, p, 1);
     double x = t1.a, x_low = t1.b, y = t1.c, y_low = t1.d;
@@ -9124,7 +9427,7 @@ RISKCORE_KERNEL Pair noerlund_excess(double f, double s, double p)
 static const double R_NEAR_ONE = 0.5;
 
 /* Return log r(f, s, p). */
-RISKCORE_KERNEL double log_inverse_mean(double f, double s, double p)
+RISKCORE_PLAIN double log_inverse_mean(double f, double s, double p)
 {
     const Pair t1 = inverse_mean(f, s, p);
     double r = t1.a, r_low = t1.b;
@@ -9148,7 +9451,7 @@ RISKCORE_KERNEL double log_inverse_mean(double f, double s, double p)
 /* --- riskcore/core/risk/prior.py ------------------------------------------------ */
 
 /* Natural logarithm of the individual risk with a prior; right also near r = 1. */
-RISKCORE_KERNEL double log_individual_risk_with_prior_of_one(double f, double shape, double p)
+RISKCORE_PLAIN double log_individual_risk_with_prior_of_one(double f, double shape, double p)
 {
     if (!prior_inside(f, shape, p)) {
         return NAN;
@@ -9162,7 +9465,7 @@ RISKCORE_KERNEL double log_individual_risk_with_prior_of_one(double f, double sh
 
 /* --- riskcore/core/compiled/ufunc_maker.py -------------------------------------- */
 
-RISKCORE_KERNEL void log_individual_risk_with_prior_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void log_individual_risk_with_prior_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
     const int64_t t1 = sizes[0];
@@ -9208,12 +9511,13 @@ RISKCORE_KERNEL Pair poisson_of_one(double mu)
 /* --- riskcore/core/special/negative_binomial/inverse_mean_fractions.py ---------- */
 
 /* Return numerator and denominator of V(last) of the Poisson law. */
-RISKCORE_KERNEL Tuple_dddd poisson_pairs(double f, double mu, int64_t last)
+RISKCORE_PLAIN Tuple_dddd poisson_pairs(double f, double mu, int64_t last)
 {
     const Pair t1 = two_sum(f, mu);
     double b = t1.a, b_low = t1.b;
     double x = noerlund_tail(b, 1.0, (double)inverse_mean_fractions_NOERLUND_LEVELS);
     double y = 1.0;
+    RISKCORE_UNROLL
     for (int64_t k = inverse_mean_fractions_NOERLUND_LEVELS - 1; k > NOERLUND_EXACT - 1; k--) {
         const Pair t2 = inverse_mean_parts_noerlund_step(b, 1.0, 1.0, 0.0, -mu, (double)k, x,
             y);
@@ -9224,7 +9528,7 @@ RISKCORE_KERNEL Tuple_dddd poisson_pairs(double f, double mu, int64_t last)
 }
 
 /* Return r and its low part of the Poisson law for f >= 1/2. */
-RISKCORE_KERNEL Pair poisson_by_noerlund(double f, double mu)
+RISKCORE_PLAIN Pair poisson_by_noerlund(double f, double mu)
 {
     return inverse_of(1.0, poisson_pairs(f, mu, 0));
 }
@@ -9232,7 +9536,7 @@ RISKCORE_KERNEL Pair poisson_by_noerlund(double f, double mu)
 /* --- riskcore/core/special/negative_binomial/inverse_mean.py -------------------- */
 
 /* Return E[1/(f + X)] and its low part, X Poisson of mean mu >= 0. */
-RISKCORE_KERNEL Pair inverse_mean_poisson(double f, double mu)
+RISKCORE_PLAIN Pair inverse_mean_poisson(double f, double mu)
 {
     if (mu == 0.0) {
         return quotient_pair(1.0, 0.0, f, 0.0);
@@ -9260,7 +9564,7 @@ RISKCORE_KERNEL Pair inverse_mean_poisson(double f, double mu)
 
 /* --- riskcore/core/risk/prior.py ------------------------------------------------ */
 
-RISKCORE_KERNEL double individual_risk_poisson_of_one(double f, double mu)
+RISKCORE_PLAIN double individual_risk_poisson_of_one(double f, double mu)
 {
     if (!inside_poisson(f, mu)) {
         return NAN;
@@ -9272,19 +9576,19 @@ RISKCORE_KERNEL double individual_risk_poisson_of_one(double f, double mu)
 
 /* --- riskcore/core/special/negative_binomial/inverse_mean_blocks.py ------------- */
 
-RISKCORE_KERNEL double one(double f, double mu, double p)
+RISKCORE_PLAIN double one(double f, double mu, double p)
 {
     return individual_risk_poisson_of_one(f, mu);
 }
 
 RISKCORE_KERNEL int64_t inverse_mean_blocks_code(double f, double mu, double p)
 {
-    return ((int)inside_poisson(f, mu) & (mu > 0.0)) ? poisson_region(f, mu)
-        : inverse_mean_OTHER;
+    return ((int)inside_poisson(f, mu) & (mu > 0.0)) ? poisson_region(f,
+        mu) : inverse_mean_OTHER;
 }
 
 /* Fill the n cells of a region of the Poisson law that is not OTHER. */
-RISKCORE_KERNEL void fill_poisson(int64_t w, double *f, double *mu, double *p, double *out,
+RISKCORE_PLAIN void fill_poisson(int64_t w, double *f, double *mu, double *p, double *out,
     int64_t n)
 {
     double r, r_low;
@@ -9331,7 +9635,7 @@ RISKCORE_KERNEL void fill_poisson(int64_t w, double *f, double *mu, double *p, d
     }
 }
 
-RISKCORE_KERNEL void inverse_mean_blocks_block_2(double *f, double *s, double *p, double *out,
+RISKCORE_PLAIN void inverse_mean_blocks_block_2(double *f, double *s, double *p, double *out,
     int64_t n)
 {
     if (n == 1) {
@@ -9349,6 +9653,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_block_2(double *f, double *s, double *p
         codes[i] = inverse_mean_blocks_code(f[i], s[i], p[i]);
     }
     int64_t words = padded(codes, n);
+    RISKCORE_UNROLL
     for (int64_t w = 0; w < inverse_mean_blocks_REGIONS; w++) {
         int64_t m = pick(codes, words, w, picked);
         if (m > 0) {
@@ -9367,7 +9672,7 @@ RISKCORE_KERNEL void inverse_mean_blocks_block_2(double *f, double *s, double *p
     }
 }
 
-RISKCORE_KERNEL void with_p(double *f, double *mu, double *out, int64_t n)
+RISKCORE_PLAIN void with_p(double *f, double *mu, double *out, int64_t n)
 {
     double p[512];
     RISKCORE_EACH
@@ -9379,7 +9684,7 @@ RISKCORE_KERNEL void with_p(double *f, double *mu, double *out, int64_t n)
 
 /* --- riskcore/core/special/loops.py --------------------------------------------- */
 
-RISKCORE_KERNEL void individual_risk_poisson_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void individual_risk_poisson_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
     double x[512];
@@ -9404,7 +9709,7 @@ RISKCORE_KERNEL void individual_risk_poisson_of_many(double **args, int64_t *siz
 /* --- riskcore/core/special/negative_binomial/inverse_mean_fractions.py ---------- */
 
 /* Return D - 1 of the Poisson law for f >= 1: (f - 1) + mu (1 - 1/V(1)). */
-RISKCORE_KERNEL Pair poisson_excess(double f, double mu)
+RISKCORE_PLAIN Pair poisson_excess(double f, double mu)
 {
     const Tuple_dddd t1 = poisson_pairs(f, mu, 1);
     double x = t1.a, x_low = t1.b, y = t1.c, y_low = t1.d;
@@ -9419,7 +9724,7 @@ RISKCORE_KERNEL Pair poisson_excess(double f, double mu)
 /* --- riskcore/core/special/negative_binomial/inverse_mean.py -------------------- */
 
 /* Return log E[1/(f + X)]; for r near 1 from D - 1. */
-RISKCORE_KERNEL double log_inverse_mean_poisson(double f, double mu)
+RISKCORE_PLAIN double log_inverse_mean_poisson(double f, double mu)
 {
     const Pair t1 = inverse_mean_poisson(f, mu);
     double r = t1.a, r_low = t1.b;
@@ -9433,7 +9738,7 @@ RISKCORE_KERNEL double log_inverse_mean_poisson(double f, double mu)
 /* --- riskcore/core/risk/prior.py ------------------------------------------------ */
 
 /* Natural logarithm of the individual risk with a Poisson law; right near r = 1. */
-RISKCORE_KERNEL double log_individual_risk_poisson_of_one(double f, double mu)
+RISKCORE_PLAIN double log_individual_risk_poisson_of_one(double f, double mu)
 {
     if (!inside_poisson(f, mu)) {
         return NAN;
@@ -9443,7 +9748,7 @@ RISKCORE_KERNEL double log_individual_risk_poisson_of_one(double f, double mu)
 
 /* --- riskcore/core/compiled/ufunc_maker.py -------------------------------------- */
 
-RISKCORE_KERNEL void log_individual_risk_poisson_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void log_individual_risk_poisson_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
     const int64_t t1 = sizes[0];
@@ -9551,7 +9856,7 @@ RISKCORE_KERNEL Pair inverse_moments_gauss_step(int64_t n, double f, double p, d
 }
 
 /* Return gauss_step in pairs. */
-RISKCORE_KERNEL Tuple_dddd inverse_moments_gauss_pair_step(int64_t n, double f, double p,
+RISKCORE_PLAIN Tuple_dddd inverse_moments_gauss_pair_step(int64_t n, double f, double p,
     Tuple_dddd fraction)
 {
     double S = fraction.a, S_low = fraction.b, slope = fraction.c, slope_low = fraction.d;
@@ -10007,8 +10312,8 @@ RISKCORE_KERNEL Tuple_dddd inverse_moments_upwards(double k, double d, double n,
     v = t8.a;
     v_low = t8.b;
     bool more = k <= n;
-    return (Tuple_dddd){more ? above : r, more ? above_low : r_low, more ? v : V, more
-        ? v_low : V_low};
+    return (Tuple_dddd){more ? above : r, more ? above_low : r_low, more ? v : V,
+        more ? v_low : V_low};
 }
 
 /* Return the moments at 1 + d + n from the results of upwards. */
@@ -10035,14 +10340,14 @@ RISKCORE_KERNEL Tuple_dddd reflected_end(double d, double n, double z, double z_
     y = dd_add(y, y_low, -V, -V_low).a;
     double b = n == 0.0 ? sqrt(z) : z;
     double variance = z * (n == 0.0 ? V : z * V);
-    return (Tuple_dddd){down ? x + x_low : above + above_low, down ? y : variance, down ? 1.0
-        : b, down ? y : V};
+    return (Tuple_dddd){down ? x + x_low : above + above_low, down ? y : variance,
+        down ? 1.0 : b, down ? y : V};
 }
 
 static const int64_t SERIES_TERMS = 31;
 static const int64_t SERIES_PAIRS = 6;
 
-RISKCORE_KERNEL Tuple_dddd inverse_moments_reflected(double f, double p)
+RISKCORE_PLAIN Tuple_dddd inverse_moments_reflected(double f, double p)
 {
     const Pair t1 = place(f);
     double d = t1.a, n = t1.b;
@@ -10050,12 +10355,14 @@ RISKCORE_KERNEL Tuple_dddd inverse_moments_reflected(double f, double p)
     double z = t2.a, z_low = t2.b;
     double tau = 0.0;
     double omega = 0.0;
+    RISKCORE_UNROLL
     for (int64_t m = SERIES_TERMS; m > SERIES_PAIRS; m--) {
         const Pair t3 = inverse_moments_series_step((double)m, d, z, tau, omega);
         tau = t3.a;
         omega = t3.b;
     }
     Tuple_dddd sums = (Tuple_dddd){tau, 0.0, omega, 0.0};
+    RISKCORE_UNROLL
     for (int64_t m = SERIES_PAIRS; m > 0; m--) {
         sums = series_pair_step((double)m, d, z, z_low, sums);
     }
@@ -10071,7 +10378,7 @@ RISKCORE_KERNEL Tuple_dddd inverse_moments_reflected(double f, double p)
 static const int64_t inverse_moments_GAUSS_PAIRS = 5;
 
 /* Return E[1/F], Var(1/F), b and I with Var(1/F) = b^2 I; f > 0, 0 < p <= 1. */
-RISKCORE_KERNEL Tuple_dddd moments(double f, double p)
+RISKCORE_PLAIN Tuple_dddd moments(double f, double p)
 {
     int64_t where = inverse_moments_region(f, p);
     double slope;
@@ -10079,6 +10386,7 @@ RISKCORE_KERNEL Tuple_dddd moments(double f, double p)
         const Pair t1 = noerlund_start(f, p);
         slope = t1.b;
         double V = t1.a;
+        RISKCORE_UNROLL
         for (int64_t k = inverse_moments_NOERLUND_LEVELS - 1; k > 1; k--) {
             const Pair t2 = inverse_moments_noerlund_step((double)k, f, p, V, slope);
             V = t2.a;
@@ -10090,12 +10398,14 @@ RISKCORE_KERNEL Tuple_dddd moments(double f, double p)
         const Pair t3 = inverse_moments_gauss_start(f, p);
         slope = t3.b;
         double S = t3.a;
+        RISKCORE_UNROLL
         for (int64_t n = GAUSS_LEVELS; n > inverse_moments_GAUSS_PAIRS; n--) {
             const Pair t4 = inverse_moments_gauss_step(n, f, p, S, slope);
             S = t4.a;
             slope = t4.b;
         }
         Tuple_dddd fraction = (Tuple_dddd){S, 0.0, slope, 0.0};
+        RISKCORE_UNROLL
         for (int64_t n = inverse_moments_GAUSS_PAIRS; n > 2; n--) {
             fraction = inverse_moments_gauss_pair_step(n, f, p, fraction);
         }
@@ -10112,7 +10422,7 @@ RISKCORE_KERNEL double deviation(double r, double variance, double b, double spr
 }
 
 /* Return the standard deviation of 1/F given f; its mean is the individual risk. */
-RISKCORE_KERNEL double individual_risk_deviation_of_one(double f, double p)
+RISKCORE_PLAIN double individual_risk_deviation_of_one(double f, double p)
 {
     if (!has_moments(f, p)) {
         return NAN;
@@ -10123,7 +10433,7 @@ RISKCORE_KERNEL double individual_risk_deviation_of_one(double f, double p)
 
 /* --- riskcore/core/special/negative_binomial/inverse_moments_blocks.py ---------- */
 
-RISKCORE_KERNEL void inverse_moments_blocks_fill_noerlund(double *f, double *p, double *r,
+RISKCORE_PLAIN void inverse_moments_blocks_fill_noerlund(double *f, double *p, double *r,
     double *var, double *b, double *spread, int64_t n)
 {
     double V[512];
@@ -10134,6 +10444,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_noerlund(double *f, double *p, 
         V[i] = t1.a;
         slope[i] = t1.b;
     }
+    RISKCORE_UNROLL
     for (int64_t j = inverse_moments_NOERLUND_LEVELS - 1; j > 1; j--) {
         double k = (double)j;
         RISKCORE_EACH
@@ -10153,7 +10464,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_noerlund(double *f, double *p, 
     }
 }
 
-RISKCORE_KERNEL void inverse_moments_blocks_fill_gauss(double *f, double *p, double *r,
+RISKCORE_PLAIN void inverse_moments_blocks_fill_gauss(double *f, double *p, double *r,
     double *var, double *b, double *spread, int64_t n)
 {
     double S[512];
@@ -10168,6 +10479,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_gauss(double *f, double *p, dou
         S_low[i] = 0.0;
         slope_low[i] = 0.0;
     }
+    RISKCORE_UNROLL
     for (int64_t k = GAUSS_LEVELS; k > inverse_moments_GAUSS_PAIRS; k--) {
         RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
@@ -10176,6 +10488,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_gauss(double *f, double *p, dou
             slope[i] = t2.b;
         }
     }
+    RISKCORE_UNROLL
     for (int64_t k = inverse_moments_GAUSS_PAIRS; k > 2; k--) {
         RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
@@ -10198,7 +10511,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_gauss(double *f, double *p, dou
     }
 }
 
-RISKCORE_KERNEL void inverse_moments_blocks_fill_reflected(double *f, double *p, double *r,
+RISKCORE_PLAIN void inverse_moments_blocks_fill_reflected(double *f, double *p, double *r,
     double *var, double *b, double *spread, int64_t n)
 {
     double d[512];
@@ -10227,6 +10540,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_reflected(double *f, double *p,
         most = greater(most, steps[i]);
     }
     double m;
+    RISKCORE_UNROLL
     for (int64_t j = SERIES_TERMS; j > SERIES_PAIRS; j--) {
         m = (double)j;
         RISKCORE_EACH
@@ -10236,6 +10550,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_reflected(double *f, double *p,
             omega[i] = t3.b;
         }
     }
+    RISKCORE_UNROLL
     for (int64_t j = SERIES_PAIRS; j > 0; j--) {
         m = (double)j;
         RISKCORE_EACH
@@ -10298,7 +10613,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_fill_reflected(double *f, double *p,
 static const int64_t OUTSIDE = 3;
 static const int64_t inverse_moments_blocks_REGIONS = 4;
 
-RISKCORE_KERNEL void inverse_moments_blocks_block(double *f, double *p, double *out, int64_t n)
+RISKCORE_PLAIN void inverse_moments_blocks_block(double *f, double *p, double *out, int64_t n)
 {
     if (n == 1) {
         out[0] = individual_risk_deviation_of_one(f[0], p[0]);
@@ -10317,6 +10632,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_block(double *f, double *p, double *
         codes[i] = has_moments(f[i], p[i]) ? inverse_moments_region(f[i], p[i]) : OUTSIDE;
     }
     int64_t words = padded(codes, n);
+    RISKCORE_UNROLL
     for (int64_t w = 0; w < inverse_moments_blocks_REGIONS; w++) {
         int64_t m = pick(codes, words, w, picked);
         if (m > 0) {
@@ -10345,7 +10661,7 @@ RISKCORE_KERNEL void inverse_moments_blocks_block(double *f, double *p, double *
 
 /* --- riskcore/core/special/loops.py --------------------------------------------- */
 
-RISKCORE_KERNEL void individual_risk_deviation_of_many(double **args, int64_t *sizes,
+RISKCORE_PLAIN void individual_risk_deviation_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
     double x[512];
@@ -10369,13 +10685,20 @@ RISKCORE_KERNEL void individual_risk_deviation_of_many(double **args, int64_t *s
 
 /* --- public functions ---------------------------------------------------------------------- */
 
-RISKCORE_CLONES RISKCORE_SHARED double individual_risk_in_mode(double f, double p)
+RISKCORE_SHARED double individual_risk_in_mode(double f, double p)
 {
     return individual_risk_of_one(f, p);
 }
 
-double riskcore_individual_risk(double f, double p)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_fma(double f, double p);
+#endif
+double RISKCORE_NAME(individual_risk)(double f, double p)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_fma(f, p);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10385,31 +10708,41 @@ double riskcore_individual_risk(double f, double p)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void individual_risk_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_array_fma(const double *f, const double *p, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_array)(const double *f, const double *p, double *out,
+    int64_t n)
 {
-    individual_risk_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_individual_risk_array(const double *f, const double *p, double *out, int64_t n)
-{
-    double *args[] = {(double *)f, (double *)p, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_array_fma(f, p, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    individual_risk_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double individual_risk_from_frequencies_in_mode(double f,
-    double F)
+RISKCORE_SHARED double individual_risk_from_frequencies_in_mode(double f, double F)
 {
     return individual_risk_from_frequencies_of_one(f, F);
 }
 
-double riskcore_individual_risk_from_frequencies(double f, double F)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_from_frequencies_fma(double f, double F);
+#endif
+double RISKCORE_NAME(individual_risk_from_frequencies)(double f, double F)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_from_frequencies_fma(f, F);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10419,31 +10752,41 @@ double riskcore_individual_risk_from_frequencies(double f, double F)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void individual_risk_from_frequencies_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
-{
-    individual_risk_from_frequencies_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_individual_risk_from_frequencies_array(const double *f, const double *F,
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_from_frequencies_array_fma(const double *f, const double *F,
+    double *out, int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_from_frequencies_array)(const double *f, const double *F,
     double *out, int64_t n)
 {
-    double *args[] = {(double *)f, (double *)F, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_from_frequencies_array_fma(f, F, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    individual_risk_from_frequencies_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)F, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_from_frequencies_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double log_individual_risk_in_mode(double f, double p)
+RISKCORE_SHARED double log_individual_risk_in_mode(double f, double p)
 {
     return log_individual_risk_of_one(f, p);
 }
 
-double riskcore_log_individual_risk(double f, double p)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_log_individual_risk_fma(double f, double p);
+#endif
+double RISKCORE_NAME(log_individual_risk)(double f, double p)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_log_individual_risk_fma(f, p);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10453,31 +10796,41 @@ double riskcore_log_individual_risk(double f, double p)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void log_individual_risk_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
-{
-    log_individual_risk_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_log_individual_risk_array(const double *f, const double *p, double *out,
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_log_individual_risk_array_fma(const double *f, const double *p, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(log_individual_risk_array)(const double *f, const double *p, double *out,
     int64_t n)
 {
-    double *args[] = {(double *)f, (double *)p, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_log_individual_risk_array_fma(f, p, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    log_individual_risk_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    log_individual_risk_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double individual_risk_gradient_in_mode(double f, double p)
+RISKCORE_SHARED double individual_risk_gradient_in_mode(double f, double p)
 {
     return individual_risk_gradient_of_one(f, p);
 }
 
-double riskcore_individual_risk_gradient(double f, double p)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_gradient_fma(double f, double p);
+#endif
+double RISKCORE_NAME(individual_risk_gradient)(double f, double p)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_gradient_fma(f, p);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10487,31 +10840,41 @@ double riskcore_individual_risk_gradient(double f, double p)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void individual_risk_gradient_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_gradient_array_fma(const double *f, const double *p, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_gradient_array)(const double *f, const double *p,
+    double *out, int64_t n)
 {
-    individual_risk_gradient_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_individual_risk_gradient_array(const double *f, const double *p, double *out,
-    int64_t n)
-{
-    double *args[] = {(double *)f, (double *)p, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_gradient_array_fma(f, p, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    individual_risk_gradient_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_gradient_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED Pair individual_risk_bounds_in_mode(double f, double p)
+RISKCORE_SHARED Pair individual_risk_bounds_in_mode(double f, double p)
 {
     return individual_risk_bounds_of_one(f, p);
 }
 
-void riskcore_individual_risk_bounds(double f, double p, double *lower, double *upper)
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_bounds_fma(double f, double p, double *lower, double *upper);
+#endif
+void RISKCORE_NAME(individual_risk_bounds)(double f, double p, double *lower, double *upper)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_bounds_fma(f, p, lower, upper); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10522,32 +10885,129 @@ void riskcore_individual_risk_bounds(double f, double p, double *lower, double *
     *upper = value.b;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void individual_risk_bounds_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_bounds_array_fma(const double *f, const double *p, double *lower,
+    double *upper, int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_bounds_array)(const double *f, const double *p,
+    double *lower, double *upper, int64_t n)
 {
-    individual_risk_bounds_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_individual_risk_bounds_array(const double *f, const double *p, double *lower,
-    double *upper, int64_t n)
-{
-    double *args[] = {(double *)f, (double *)p, lower, upper};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_bounds_array_fma(f, p, lower, upper, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    individual_risk_bounds_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)p, lower, upper};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8, 8};
+    individual_risk_bounds_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double individual_risk_with_prior_in_mode(double f,
-    double shape, double p)
+RISKCORE_SHARED double individual_risk_down_in_mode(double f, double p)
+{
+    return individual_risk_down_of_one(f, p);
+}
+
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_down_fma(double f, double p);
+#endif
+double RISKCORE_NAME(individual_risk_down)(double f, double p)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_down_fma(f, p);
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    const double value = individual_risk_down_in_mode(f, p);
+    if (!is_usual(mode))
+        write_mode(mode);
+    return value;
+}
+
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_down_array_fma(const double *f, const double *p, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_down_array)(const double *f, const double *p, double *out,
+    int64_t n)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_down_array_fma(f, p, out, n); return; }
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_down_of_many(args, sizes, steps, 0);
+    if (!is_usual(mode))
+        write_mode(mode);
+}
+
+RISKCORE_SHARED double individual_risk_up_in_mode(double f, double p)
+{
+    return individual_risk_up_of_one(f, p);
+}
+
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_up_fma(double f, double p);
+#endif
+double RISKCORE_NAME(individual_risk_up)(double f, double p)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_up_fma(f, p);
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    const double value = individual_risk_up_in_mode(f, p);
+    if (!is_usual(mode))
+        write_mode(mode);
+    return value;
+}
+
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_up_array_fma(const double *f, const double *p, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_up_array)(const double *f, const double *p, double *out,
+    int64_t n)
+{
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_up_array_fma(f, p, out, n); return; }
+#endif
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_up_of_many(args, sizes, steps, 0);
+    if (!is_usual(mode))
+        write_mode(mode);
+}
+
+RISKCORE_SHARED double individual_risk_with_prior_in_mode(double f, double shape, double p)
 {
     return individual_risk_with_prior_of_one(f, shape, p);
 }
 
-double riskcore_individual_risk_with_prior(double f, double shape, double p)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_with_prior_fma(double f, double shape, double p);
+#endif
+double RISKCORE_NAME(individual_risk_with_prior)(double f, double shape, double p)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_with_prior_fma(f, shape, p);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10557,32 +11017,41 @@ double riskcore_individual_risk_with_prior(double f, double shape, double p)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void individual_risk_with_prior_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
-{
-    individual_risk_with_prior_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_individual_risk_with_prior_array(const double *f, const double *shape,
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_with_prior_array_fma(const double *f, const double *shape,
+    const double *p, double *out, int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_with_prior_array)(const double *f, const double *shape,
     const double *p, double *out, int64_t n)
 {
-    double *args[] = {(double *)f, (double *)shape, (double *)p, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_with_prior_array_fma(f, shape, p, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    individual_risk_with_prior_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)shape, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8, 8};
+    individual_risk_with_prior_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double log_individual_risk_with_prior_in_mode(double f,
-    double shape, double p)
+RISKCORE_SHARED double log_individual_risk_with_prior_in_mode(double f, double shape, double p)
 {
     return log_individual_risk_with_prior_of_one(f, shape, p);
 }
 
-double riskcore_log_individual_risk_with_prior(double f, double shape, double p)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_log_individual_risk_with_prior_fma(double f, double shape, double p);
+#endif
+double RISKCORE_NAME(log_individual_risk_with_prior)(double f, double shape, double p)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_log_individual_risk_with_prior_fma(f, shape, p);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10592,31 +11061,41 @@ double riskcore_log_individual_risk_with_prior(double f, double shape, double p)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void log_individual_risk_with_prior_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
-{
-    log_individual_risk_with_prior_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_log_individual_risk_with_prior_array(const double *f, const double *shape,
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_log_individual_risk_with_prior_array_fma(const double *f, const double *shape,
+    const double *p, double *out, int64_t n);
+#endif
+void RISKCORE_NAME(log_individual_risk_with_prior_array)(const double *f, const double *shape,
     const double *p, double *out, int64_t n)
 {
-    double *args[] = {(double *)f, (double *)shape, (double *)p, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_log_individual_risk_with_prior_array_fma(f, shape, p, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    log_individual_risk_with_prior_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)shape, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8, 8};
+    log_individual_risk_with_prior_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double individual_risk_poisson_in_mode(double f, double mu)
+RISKCORE_SHARED double individual_risk_poisson_in_mode(double f, double mu)
 {
     return individual_risk_poisson_of_one(f, mu);
 }
 
-double riskcore_individual_risk_poisson(double f, double mu)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_poisson_fma(double f, double mu);
+#endif
+double RISKCORE_NAME(individual_risk_poisson)(double f, double mu)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_poisson_fma(f, mu);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10626,31 +11105,41 @@ double riskcore_individual_risk_poisson(double f, double mu)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void individual_risk_poisson_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_poisson_array_fma(const double *f, const double *mu, double *out,
+    int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_poisson_array)(const double *f, const double *mu,
+    double *out, int64_t n)
 {
-    individual_risk_poisson_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_individual_risk_poisson_array(const double *f, const double *mu, double *out,
-    int64_t n)
-{
-    double *args[] = {(double *)f, (double *)mu, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_poisson_array_fma(f, mu, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    individual_risk_poisson_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)mu, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_poisson_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double log_individual_risk_poisson_in_mode(double f, double mu)
+RISKCORE_SHARED double log_individual_risk_poisson_in_mode(double f, double mu)
 {
     return log_individual_risk_poisson_of_one(f, mu);
 }
 
-double riskcore_log_individual_risk_poisson(double f, double mu)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_log_individual_risk_poisson_fma(double f, double mu);
+#endif
+double RISKCORE_NAME(log_individual_risk_poisson)(double f, double mu)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_log_individual_risk_poisson_fma(f, mu);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10660,31 +11149,41 @@ double riskcore_log_individual_risk_poisson(double f, double mu)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void log_individual_risk_poisson_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_log_individual_risk_poisson_array_fma(const double *f, const double *mu,
+    double *out, int64_t n);
+#endif
+void RISKCORE_NAME(log_individual_risk_poisson_array)(const double *f, const double *mu,
+    double *out, int64_t n)
 {
-    log_individual_risk_poisson_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_log_individual_risk_poisson_array(const double *f, const double *mu, double *out,
-    int64_t n)
-{
-    double *args[] = {(double *)f, (double *)mu, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_log_individual_risk_poisson_array_fma(f, mu, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    log_individual_risk_poisson_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)mu, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    log_individual_risk_poisson_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }
 
-RISKCORE_CLONES RISKCORE_SHARED double individual_risk_deviation_in_mode(double f, double p)
+RISKCORE_SHARED double individual_risk_deviation_in_mode(double f, double p)
 {
     return individual_risk_deviation_of_one(f, p);
 }
 
-double riskcore_individual_risk_deviation(double f, double p)
+#ifdef RISKCORE_HANDS_OVER
+double riskcore_individual_risk_deviation_fma(double f, double p);
+#endif
+double RISKCORE_NAME(individual_risk_deviation)(double f, double p)
 {
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        return riskcore_individual_risk_deviation_fma(f, p);
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
@@ -10694,20 +11193,23 @@ double riskcore_individual_risk_deviation(double f, double p)
     return value;
 }
 
-RISKCORE_CLONES RISKCORE_SHARED void individual_risk_deviation_arrays_in_mode(double **args, int64_t *sizes, int64_t *steps)
+#ifdef RISKCORE_HANDS_OVER
+void riskcore_individual_risk_deviation_array_fma(const double *f, const double *p,
+    double *out, int64_t n);
+#endif
+void RISKCORE_NAME(individual_risk_deviation_array)(const double *f, const double *p,
+    double *out, int64_t n)
 {
-    individual_risk_deviation_of_many(args, sizes, steps, 0);
-}
-
-void riskcore_individual_risk_deviation_array(const double *f, const double *p, double *out,
-    int64_t n)
-{
-    double *args[] = {(double *)f, (double *)p, out};
-    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+#ifdef RISKCORE_HANDS_OVER
+    if (HAS_FMA)
+        { riskcore_individual_risk_deviation_array_fma(f, p, out, n); return; }
+#endif
     const Mode mode = read_mode();
     if (!is_usual(mode))
         write_mode(usual(mode));
-    individual_risk_deviation_arrays_in_mode(args, sizes, steps);
+    double *args[] = {(double *)f, (double *)p, out};
+    int64_t sizes[] = {n}, steps[] = {8, 8, 8};
+    individual_risk_deviation_of_many(args, sizes, steps, 0);
     if (!is_usual(mode))
         write_mode(mode);
 }

@@ -10,13 +10,18 @@
 extern "C" {
 #endif
 
-/* A cell has f records in the sample, real, f > 0, and the sampling fraction p, 0 < p <= 1. Outside
-   the domain the result is nan. The functions give the same bits as those of Python, on every
-   processor. They neither allocate nor raise and have no state, so threads may share them. They
-   work in every floating-point mode on x86-64 and arm64; elsewhere it must be the usual one. Flags
-   mean nothing after a call. An array has n numbers; a result may replace an argument, and must not
-   overlap it otherwise. Compile riskcore.c with the usual options (-O3 is best, never -ffast-math),
-   and link with -lm: fma and sqrt are all that is called. */
+/* A cell has f records in the sample, real, f > 0, and the sampling fraction p,
+   0 < p <= 1. Outside the domain the result is nan. The functions give the same bits as
+   those of Python, on every processor. They neither allocate nor raise and have no
+   state, so threads may share them; they take some 100 KiB of stack. They work in every
+   floating-point mode on x86-64 and arm64; elsewhere it must be the usual one. Flags
+   mean nothing after a call. An array has n numbers; a result may replace an argument,
+   and must not overlap it otherwise.
+
+   Compile riskcore.c with optimization, never with -ffast-math, and link with -lm: of
+   libm only fma and sqrt are called. It is fast where the compiler may use FMA
+   (-march=native or -march=x86-64-v3). For a program that runs anywhere compile
+   riskcore.c and riskcore_fma.c, both with -DRISKCORE_DISPATCH. */
 
 /* Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record. */
 double riskcore_individual_risk(double f, double p);
@@ -41,6 +46,16 @@ void riskcore_individual_risk_gradient_array(const double *f, const double *p, d
 void riskcore_individual_risk_bounds(double f, double p, double *lower, double *upper);
 void riskcore_individual_risk_bounds_array(const double *f, const double *p, double *lower,
     double *upper, int64_t n);
+
+/* Individual risk rounded down: the largest double that is not above r(f, p). */
+double riskcore_individual_risk_down(double f, double p);
+void riskcore_individual_risk_down_array(const double *f, const double *p, double *out,
+    int64_t n);
+
+/* Individual risk rounded up: the smallest double that is not below r(f, p). */
+double riskcore_individual_risk_up(double f, double p);
+void riskcore_individual_risk_up_array(const double *f, const double *p, double *out,
+    int64_t n);
 
 /* Individual risk E[1/F | f] of a cell, its population frequency with a prior. */
 double riskcore_individual_risk_with_prior(double f, double shape, double p);

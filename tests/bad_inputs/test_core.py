@@ -21,6 +21,8 @@ UFUNCS = {
     "log_individual_risk": 2,
     "individual_risk_gradient": 2,
     "individual_risk_bounds": 2,
+    "individual_risk_down": 2,
+    "individual_risk_up": 2,
     "individual_risk_deviation": 2,
     "individual_risk_second_moment": 2,
     "population_frequency_quantile": 3,
@@ -67,7 +69,8 @@ OUTSIDE = [(0, 0.5), (-1, 0.5), (NAN, 0.5), (INF, 0.5), (1, -0.1), (1, 1.5), (1,
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["individual_risk", "log_individual_risk",
-                                  "individual_risk_gradient"])  # fmt: skip
+                                  "individual_risk_gradient", "individual_risk_down",
+                                  "individual_risk_up"])  # fmt: skip
 @pytest.mark.parametrize(("f", "p"), OUTSIDE)
 def test_outside_its_domain_a_ufunc_is_nan(name, f, p):
     assert math.isnan(getattr(riskcore, name)(f, p))

@@ -1,4 +1,4 @@
-"""Bounds of the individual risk: doubles proven to enclose the exact value.
+"""Directed rounding of the individual risk: down, up, and both as bounds.
 
 The pairs of ``individual_risk`` determine the two doubles around r unless one of them
 may be r itself; notes/proof_of_rounding.md proves their error. Slower steps decide
@@ -11,13 +11,18 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from riskcore.core.compiled.contract import Contract
-from riskcore.core.compiled.jit import kernel
-from riskcore.core.compiled.ufunc_maker import UfuncSource, clear_flags, on_demand
-from riskcore.core.special.floats import BLOCK, fast_two_sum, integer_stack, stack
+from riskcore.core.compiled.jit import kernel, shared
+from riskcore.core.compiled.ufunc_maker import (
+    UfuncSource,
+    address,
+    clear_flags,
+    on_demand,
+)
+from riskcore.core.risk.individual import Evaluation, _column, _loop, _store
+from riskcore.core.special.floats import BLOCK, integer_stack, offset, stack
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import (
     double_above,
-    double_below,
     sides_block,
     sides_slow,
 )
@@ -28,28 +33,34 @@ from riskcore.core.special.gauss.blocks import (
     scatter,
 )
 from riskcore.core.special.gauss.enclosure import risk_ball
+from riskcore.core.special.gauss.rounding_test import rounded_down
 
 if TYPE_CHECKING:
     import numpy as np
 
     individual_risk_bounds: np.ufunc
+    individual_risk_down: np.ufunc
+    individual_risk_up: np.ufunc
     risk_enclosure: np.ufunc
 
 
 @kernel
-def _below(
+def _down(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    """Return the double below r if no double is within the error; else nan."""
-    high, low = fast_two_sum(high, low)
-    lower = high if low > error else double_below(high)
-    return lower if abs(low) > error else math.nan
+    return rounded_down(high, low, error)
 
 
-_value, _block = risk_blocks.by_region(_below)
+_value, _block = risk_blocks.by_region(_down)
 
 
-@kernel
+@shared("float64*, float64*, float64*, int64")
+def _lower_block(f: Any, p: Any, lower: Any, n: int) -> None:
+    """Fill in the doubles below r, n <= BLOCK; nan where the pairs do not decide."""
+    _block(f, p, f, lower, n)
+
+
+@shared("float64, float64", "float64, float64")
 def risk_bounds(f: float, p: float) -> tuple[float, float]:
     """Return the doubles around r(f, p); nan outside the domain."""
     lower = _value(f, p, 0.0)
@@ -76,7 +87,7 @@ def _remaining(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
 @kernel
 def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
     """Fill in the doubles around r(f, p) for n <= BLOCK cells; no array may overlap."""
-    _block(f, p, f, lower, n)
+    _lower_block(f, p, lower, n)
     missing = 0
     for i in range(n):
         upper[i] = double_above(lower[i])
@@ -85,23 +96,67 @@ def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
         _remaining(f, p, lower, upper, n)
 
 
+@kernel
+def _in_place(args: Any, steps: Any, k: int) -> bool:
+    """Return whether a block may read argument ``k`` in place, as for one result."""
+    to_lower = abs(address(args[2]) - address(args[k])) >= 8 * BLOCK
+    to_upper = abs(address(args[3]) - address(args[k])) >= 8 * BLOCK
+    apart = ((steps[2] != 8) | to_lower) & ((steps[3] != 8) | to_upper)
+    return bool((steps[k] == 8) & apart)
+
+
 def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f, p, lower, upper = stack(), stack(), stack(), stack()
+    f_room, p_room, lower_room, upper_room = stack(), stack(), stack(), stack()
+    f_is, p_is = _in_place(args, steps, 0), _in_place(args, steps, 1)
+    lower_is, upper_is = steps[2] == 8, steps[3] == 8
     first = 0
     while first < sizes[0]:
         n = min(BLOCK, sizes[0] - first)
-        # Results may take the place of the arguments.
-        for i in range(n):
-            f[i] = args[0][(first + i) * (steps[0] >> 3)]
-        for i in range(n):
-            p[i] = args[1][(first + i) * (steps[1] >> 3)]
+        f = _column(args[0], first, steps[0], f_room, n, f_is)
+        p = _column(args[1], first, steps[1], p_room, n, p_is)
+        lower = offset(args[2], first) if lower_is else lower_room
+        upper = offset(args[3], first) if upper_is else upper_room
         bounds_block(f, p, lower, upper, n)
-        for i in range(n):
-            args[2][(first + i) * (steps[2] >> 3)] = lower[i]
-        for i in range(n):
-            args[3][(first + i) * (steps[3] >> 3)] = upper[i]
+        if not lower_is:
+            _store(lower_room, args[2], first, steps[2], n)
+        if not upper_is:
+            _store(upper_room, args[3], first, steps[3], n)
         first += n
     clear_flags()
+
+
+def _directed(up: bool) -> Evaluation:
+    """Make NumPy's loop and the scalar kernel of r rounded up, or else down."""
+
+    @kernel
+    def chosen(lower: float, upper: float) -> float:
+        """Return one of two bounds, nan if they are not equal or neighbors."""
+        decided = upper <= double_above(lower)
+        return (upper if up else lower) if decided else math.nan
+
+    @kernel
+    def slow_block(f: Any, p: Any, out: Any, n: int) -> None:
+        lower, upper = stack(), stack()
+        sides_block(f, p, lower, upper, n)
+        for i in range(n):
+            out[i] = chosen(lower[i], upper[i])
+
+    complete = risk_blocks.completion(slow_block)
+
+    @kernel
+    def scalar(f: float, p: float) -> float:
+        lower, upper = risk_bounds(f, p)
+        return chosen(lower, upper)
+
+    @kernel
+    def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        _lower_block(f, p, out, n)
+        if up:
+            for i in range(n):
+                out[i] = double_above(out[i])
+        complete(f, p, out, n)
+
+    return _loop(block), scalar
 
 
 @kernel
@@ -124,6 +179,80 @@ def _enclosure_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 
 UFUNCS = {
+    "individual_risk_down": UfuncSource(
+        *_directed(up=False),
+        """
+Individual risk rounded down: the largest double that is not above r(f, p).
+
+As r > 0, it is rounded to zero as well.
+
+Parameters
+----------
+f : array_like
+    Sample frequency of the cell, real, f > 0; any double.
+p : array_like
+    Sampling fraction of the cell, 0 < p <= 1; any double.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+r : ndarray or scalar
+    The lower one of ``individual_risk_bounds``, with the same proof; nan outside the
+    domain. 0 below the smallest double, the largest double above that. A result is
+    right or nan: nan if 1,092 bits do not decide on which side of a double r lies,
+    which no input tried ever needed.
+
+See Also
+--------
+riskcore.individual_risk_up : r rounded up.
+riskcore.individual_risk_bounds : both at once, in the time of one.
+riskcore.individual_risk : r rounded to nearest, with the definition and sources.
+
+Examples
+--------
+>>> from fractions import Fraction
+>>> import riskcore
+>>> 3 * Fraction(float(riskcore.individual_risk_down(3, 1.0))) < 1
+True
+>>> float(riskcore.individual_risk_down(1e10, 5e-324))
+0.0
+""",
+    ),
+    "individual_risk_up": UfuncSource(
+        *_directed(up=True),
+        """
+Individual risk rounded up: the smallest double that is not below r(f, p).
+
+Parameters
+----------
+f, p : array_like
+    As for ``individual_risk_down``.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+r : ndarray or scalar
+    The upper one of ``individual_risk_bounds``, with the same proof; nan outside the
+    domain. Infinite above the largest double. A result is right or nan, as for
+    ``individual_risk_down``.
+
+See Also
+--------
+riskcore.individual_risk_down : r rounded down.
+riskcore.individual_risk_bounds : both at once, in the time of one.
+riskcore.individual_risk : r rounded to nearest, with the definition and sources.
+
+Examples
+--------
+>>> import riskcore
+>>> float(riskcore.individual_risk_up(1e10, 5e-324))
+5e-324
+>>> riskcore.individual_risk_up([2, 4], 1.0)  # where r is a double it is the result
+array([0.5 , 0.25])
+""",
+    ),
     "individual_risk_bounds": UfuncSource(
         _bounds_loop,
         risk_bounds,
@@ -153,6 +282,7 @@ lower, upper : ndarray or scalar
 See Also
 --------
 riskcore.individual_risk : r itself, rounded.
+riskcore.individual_risk_down, riskcore.individual_risk_up : one bound alone, or nan.
 
 Notes
 -----
@@ -217,14 +347,20 @@ Examples
 __getattr__ = on_demand(__name__, UFUNCS)
 
 # The exact value lies between the two: proved in notes/proof_of_rounding.md and
-# notes/rounding_proof.md. The bounds are one unit apart, or equal.
-CONTRACTS = (
+# notes/rounding_proof.md. The bounds are one unit apart, or equal; rounded down or up,
+# the result is one of them.
+CONTRACTS = tuple(
     Contract(
-        "individual_risk_bounds",
+        name,
         ulps=1,
         worst=1.0,
-        witness=("0x1.0000000000000p+2", "0x1.0000000000000p-53"),
+        witness=witness,
         region="the whole domain",
         shown="proved",
-    ),
+    )
+    for name, witness in (
+        ("individual_risk_bounds", ("0x1.0000000000000p+2", "0x1.0000000000000p-53")),
+        ("individual_risk_down", ("0x1.0000000000000p+1", "0x1.8000000000000p-100")),
+        ("individual_risk_up", ("0x1.0000000000000p+2", "0x1.0000000000000p-53")),
+    )
 )

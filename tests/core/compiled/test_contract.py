@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flint import arb
 from mpmath import mpf, workprec
 
 import riskcore
@@ -136,13 +137,22 @@ def test_the_docstring_has_the_largest_error(name):
 
 
 def test_what_is_proved_is_correctly_rounded_or_encloses():
-    (rounded,), (enclosed,) = household.CONTRACTS, bounds.CONTRACTS
-    assert (rounded.shown, enclosed.shown) == ("proved", "proved")
+    (rounded,), (enclosed, *directed) = household.CONTRACTS, bounds.CONTRACTS
+    assert {one.shown for one in (rounded, enclosed, *directed)} == {"proved"}
     assert rounded.ulps == 0.5
     assert "Correctly rounded" in household.household_risk.__doc__
     at = [float.fromhex(number) for number in enclosed.witness]
     low, high = riskcore.individual_risk_bounds(*at)
     assert (high - low) / np.spacing(low) == enclosed.worst
+    assert len(directed) == 2
+    for contract in directed:
+        at = [float.fromhex(number) for number in contract.witness]
+        found = arb(float(getattr(riskcore, contract.function)(*at)))
+        exact = references.exact_risk(*at, 400)
+        unit = arb(float(np.spacing(float(exact.mid()))))
+        # Just below what is promised.
+        error = abs(found - exact) / unit
+        assert contract.worst - 0.005 < error < contract.worst
 
 
 # --- the tables --------------------------------------------------------------------

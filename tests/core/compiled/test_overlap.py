@@ -51,6 +51,8 @@ def overlap(rng, ufunc):
         outputs = [memory[start : start + n]]
     # Two results in the same place have no meaning: the others go elsewhere.
     outputs += [np.empty(n, dtype) for _ in range(ufunc.nout - 1)]
+    if rng.random() < 0.5:
+        outputs.reverse()
     # Without where= NumPy may run the loop on the arrays themselves.
     where = {"where": rng.random(n) < 0.7} if rng.random() < 0.2 else {}
     expected = [each.copy() for each in outputs]

@@ -1,4 +1,4 @@
-"""The bounds against Arb and mpmath: regions, borders, extremes, hardest points."""
+"""Bounds and directed rounding by Arb and mpmath: regions, borders, hardest points."""
 
 import csv
 import math
@@ -15,6 +15,7 @@ import riskcore
 from riskcore.accuracy import reference
 from riskcore.core.risk import bounds
 from riskcore.core.risk.bounds import risk_bounds, risk_enclosure
+from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import sides_slow
 from riskcore.core.special.gauss.enclosure import (
     F_HUGE,
@@ -22,10 +23,15 @@ from riskcore.core.special.gauss.enclosure import (
     P_LEVELS,
     P_SHORT,
 )
+from riskcore.core.special.gauss.fast_integer import OTHER, region
+from riskcore.core.special.gauss.rounding_test import rounded_down
 from tests.core.special.gauss.test_ball_step import exact
 
 DATA = Path(__file__).parents[1] / "points"
 SMALLEST, LARGEST = 5e-324, math.ldexp(1 - 2.0**-53, 1024)
+
+
+DIRECTED = ["individual_risk_down", "individual_risk_up"]
 
 
 def neighbors(x):
@@ -40,15 +46,26 @@ def contained(f, p, lower, upper, ball, bits=180):
     # Arb cannot decide equality; at p = 1 rational numbers do.
     above = math.isinf(upper) or p == 1 or r <= arb(upper)
     if (p == 1 or arb(lower) <= r) and above and distance <= arb(radius):
-        if p < 1 or math.isinf(upper):
+        if p < 1:
             return True
-        return Fraction(lower) * Fraction(f) <= 1 <= Fraction(upper) * Fraction(f)
+        ends = [
+            x if math.isinf(x) else Fraction(x) * Fraction(f) for x in (lower, upper)
+        ]
+        return ends[0] < 1 < ends[1] or ends[0] == 1 == ends[1]
     return bits < 3000 and contained(f, p, lower, upper, ball, 2 * bits)
 
 
+def down_and_up(f, p):
+    return riskcore.individual_risk_down(f, p), riskcore.individual_risk_up(f, p)
+
+
 def faults(f, p):
-    """Return the points whose bounds or ball do not contain r, or are too wide."""
+    """Return the points whose bounds or ball do not contain r, or are too wide.
+
+    r rounded down and up must be the bounds.
+    """
     bounds_there = riskcore.individual_risk_bounds(f, p)
+    assert np.array_equal(down_and_up(f, p), bounds_there)
     balls = risk_enclosure(f, p)
     found = []
     for row in zip(f, p, *bounds_there, *balls, strict=True):
@@ -132,6 +149,7 @@ def test_equal_where_exact():
     lower, upper = riskcore.individual_risk_bounds(f, 1.0)
     assert np.array_equal(lower, upper)
     assert np.array_equal(lower, 1 / f)
+    assert np.array_equal(down_and_up(f, 1.0), [1 / f, 1 / f])
 
 
 def test_neighbors_where_not_exact():
@@ -158,6 +176,9 @@ def test_past_the_ends_of_the_doubles():
     assert risk_bounds(1.7e308, SMALLEST) == (0.0, SMALLEST)
     assert risk_bounds(2.0, SMALLEST) == (0.0, SMALLEST)
     assert risk_bounds(1.0, SMALLEST)[0] == 744 * SMALLEST
+    f, p = [5e-324, 2.0**-1024, 2.0**-1023, 1.7e308, 2.0], [0.5] * 3 + [SMALLEST] * 2
+    bounds_there = [risk_bounds(x, y) for x, y in zip(f, p, strict=True)]
+    assert np.array_equal(np.transpose(down_and_up(f, p)), bounds_there)
 
 
 def points_of(name):
@@ -223,6 +244,7 @@ def test_bounds_are_neighbors_next_to_doubles(f, p, distance):
     ball = tuple(map(float, risk_enclosure(f, p)))
     assert contained(f, p, lower, upper, ball)
     assert upper == math.nextafter(lower, math.inf)
+    assert down_and_up(f, p) == (lower, upper)
     _, low, radius, _ = ball
     assert abs(low) <= radius  # the ball does not tell the side
     nearest = arb(float(riskcore.individual_risk(f, p)))
@@ -254,12 +276,29 @@ def test_out_and_where():
     assert np.array_equal([f, p], expected)
 
 
+@pytest.mark.parametrize("n", [5, 1100])
+@pytest.mark.parametrize("places", [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)])
+def test_results_in_the_place_of_arguments(cells, n, places):
+    # In blocks, and by steps: arguments next to each other, and far apart.
+    f, p = cells(n, seed=21)
+    expected = np.array(riskcore.individual_risk_bounds(f, p))
+    for step in (1, 2):
+        memory = np.zeros((3, n, step))
+        memory[:2, :, 0] = f, p
+        rows = memory[..., 0]
+        out = tuple(rows[k] for k in places)
+        riskcore.individual_risk_bounds(rows[0], rows[1], out=out)
+        assert np.array_equal(out, expected)
+
+
 def test_outside_the_domain_without_a_warning():
     f = np.array([0.0, -1.0, math.nan, math.inf, 2.0, 2.0, 2.0])
     p = np.array([0.5, 0.5, 0.5, 0.5, 0.0, 1.5, math.nan])
     with np.errstate(all="raise"):
         assert np.isnan(riskcore.individual_risk_bounds(f, p)).all()
+        assert np.isnan(down_and_up(f, p)).all()
         riskcore.individual_risk_bounds(2, SMALLEST)
+        assert down_and_up(2, SMALLEST) == (0.0, SMALLEST)
 
 
 def test_interpreted_gives_the_same_bits(cells):
@@ -275,6 +314,22 @@ def test_interpreted_gives_the_same_bits(cells):
     lower, upper = np.zeros_like(expected).tolist()
     bounds.bounds_block(f.tolist(), p.tolist(), lower, upper, len(f))
     assert np.array_equal([lower, upper], expected)
+
+
+def test_interpreted_loops_give_the_same_bits(method, cells):
+    # One region at a time: another's method may divide by zero, and Python raises.
+    f, p = cells(60, method)
+    chosen = (f > 1e-3) & (f < 1e100) & (p > 1e-200)
+    f, p = f[chosen][:15], p[chosen][:15]
+    expected = np.array(riskcore.individual_risk_bounds(f, p))
+    out = np.zeros_like(expected)
+    given = f.tolist(), p.tolist()
+    bounds.UFUNCS["individual_risk_bounds"].loop([*given, *out], [len(f)], [8] * 4, 0)
+    assert np.array_equal(out, expected)
+    for name, row in zip(DIRECTED, out, strict=True):
+        row[:] = 0.0
+        bounds.UFUNCS[name].loop([*given, row], [len(f)], [8] * 3, 0)
+    assert np.array_equal(out, expected)
 
 
 def test_the_fast_path_and_the_balls_agree(cells, method):
@@ -296,9 +351,38 @@ def test_a_pair_tells_its_neighbors_unless_a_double_is_within_its_error():
         (0.75 * ulp, 1.0),  # nearer to the double above
         (-1.25 * ulp, 1 - 1.5 * ulp),
     ]:
-        assert bounds._below(2.0, 0.5, 0.5, 1.0, low, error) == expected, low
+        assert rounded_down(1.0, low, error) == expected, low
     for low in (0.0, error, -error, 0.5 * error, ulp, ulp + error, -ulp, ulp / 2 - ulp):
-        assert math.isnan(bounds._below(2.0, 0.5, 0.5, 1.0, low, error)), low
+        assert math.isnan(rounded_down(1.0, low, error)), low
+
+
+def test_errors_of_pairs_are_small_enough_to_round_down(cells, method):
+    for f, p in np.transpose(cells(100, method, seed=22)).tolist():
+        where = region(f, p)
+        if where != OTHER:
+            high, low, error = risk_blocks._pair(where, f, p)
+            assert abs(low) < 2.0**-16 * high
+            assert error < 2.0**-56 * high
+
+
+def test_a_pair_rounded_down_in_rational_numbers():
+    rng = np.random.default_rng(20)
+    high = 2.0 ** rng.uniform(-60, 60, 3000)
+    low = np.spacing(high) * rng.uniform(-3, 3, 3000)
+    low[::3] = np.spacing(high[::3]) * rng.choice([-2, -1, -0.5, 0, 0.5, 1, 2], 1000)
+    error = high * 2.0 ** -rng.uniform(57, 120, 3000)
+    low[::2] += error[::2] * rng.choice([-1.5, -1.0, -0.5, 0.5, 1.0, 1.5], 1500)
+    undecided = 0
+    for row in zip(high.tolist(), low.tolist(), error.tolist(), strict=True):
+        middle, radius = Fraction(row[0]) + Fraction(row[1]), Fraction(row[2])
+        below = rounded_down(*row)
+        if math.isnan(below):  # then a double is within the error
+            undecided += 1
+            assert abs(Fraction(float(middle)) - middle) <= radius
+        else:
+            above = Fraction(math.nextafter(below, math.inf))
+            assert Fraction(below) < middle - radius < middle + radius < above
+    assert 500 < undecided < 2500
 
 
 @pytest.mark.slow  # Numba takes some 10 s
@@ -326,6 +410,7 @@ def test_monotone(cells):
 
 def test_the_risk_is_one_of_its_bounds(cells):
     f, p = cells(20_000, seed=18)
+    assert np.array_equal(down_and_up(f, p), riskcore.individual_risk_bounds(f, p))
     lower, upper = riskcore.individual_risk_bounds(f, p)
     r = riskcore.individual_risk(f, p)
     inside = (lower <= r) & (r <= upper)

@@ -254,8 +254,8 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
     (high, low, radius), n = risk_ball(f, p)
     if not (radius <= _WIDEST * high < math.inf):
         return math.nan, math.nan
-    low_open = low < radius and not _not_below(f, p, high, n)
-    high_open = low > -radius and not _not_above(f, p, high, n)
+    low_open = low <= radius and not _not_below(f, p, high, n)
+    high_open = low >= -radius and not _not_above(f, p, high, n)
     if low_open and high_open and p < 1.0:
         # A scaled double that is not representable is rounded outwards below.
         x = scaled(high, -n)
@@ -274,7 +274,7 @@ def sides_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
     for i in range(n):
         high, low = lower[i], upper[i]
         error = ERROR * high
-        above, below = low >= error, low <= -error
+        above, below = low > error, low < -error
         lower[i] = high if above else (double_below(high) if below else math.nan)
         upper[i] = high if below else (double_above(high) if above else math.nan)
     for i in range(n):

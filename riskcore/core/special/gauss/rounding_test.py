@@ -1,8 +1,9 @@
-"""The rounding test of the risk (Ziv), and its error bounds.
+"""The rounding tests of the risk (Ziv), and their error bounds.
 
 A fast path returns r as a pair high + low, within ``error``. If both ends of that
 interval round to the same double, it is the double nearest r, for rounding is
-monotonic; otherwise nan says that a slower path must decide.
+monotonic; if no double lies in it, all of it has the same neighbors. Otherwise nan says
+that a slower path must decide.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 
 from riskcore.core.compiled.jit import kernel
+from riskcore.core.special.floats import bits, fast_two_sum, from_bits
 
 # Error bounds of pairs, proved by ``python -m bench.prove``; searches found errors of a
 # third of them at most (notes/correct_rounding.md).
@@ -37,3 +39,15 @@ def rounded(high: float, low: float, error: float) -> float:
     below = high + (low - error)
     above = high + (low + error)
     return below if below == above else math.nan
+
+
+@kernel
+def rounded_down(high: float, low: float, error: float) -> float:
+    """Return the double below all high + low + d for |d| <= error, else nan.
+
+    It is nan if a double is among them. high > |low|, and ``error`` is below 2^-56 of
+    high.
+    """
+    high, low = fast_two_sum(high, low)
+    below = from_bits(bits(high) - 1) if low < 0.0 else high
+    return below if abs(low) > error else math.nan

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[4]
 sys.path.append(str(ROOT))
 hard_cases = import_module("bench.hard_cases")
 correct_rounding = import_module("bench.correct_rounding")
+directed_rounding = import_module("bench.directed_rounding")
 
 
 def read():
@@ -75,6 +76,15 @@ def test_bounds_and_risk_at_hard_cases():
     lower, upper = riskcore.individual_risk_bounds(f, p)
     assert np.all((lower <= nearest) & (nearest <= upper))
     assert np.all(riskcore.individual_risk(f, p) == nearest)
+    down, up = riskcore.individual_risk_down(f, p), riskcore.individual_risk_up(f, p)
+    assert np.array_equal([down, up], [lower, upper])
+
+
+@pytest.mark.parametrize("row", QUICK, ids=lambda row: f"{row[4].hex()} {row[5].hex()}")
+def test_rounded_down_and_up_by_arb(row):
+    f, p = row[4:6]
+    found = riskcore.individual_risk_down(f, p), riskcore.individual_risk_up(f, p)
+    assert found == directed_rounding.neighbors_by_arb(f, p)
 
 
 def test_next_to_a_middle_that_only_many_bits_tell():
@@ -170,3 +180,35 @@ def test_wrong_results_are_counted(monkeypatch):
         assert counted.wrong + counted.wrong_by_arb == 7
         assert counted.points + counted.by_arb == 400
         assert counted.undecided == 0
+
+
+def test_neighbors_by_enclosures_and_by_arb_agree():
+    rng = np.random.default_rng(4)
+    f = np.concatenate([rng.integers(1, 50, 200), 10.0 ** rng.uniform(-320, 308, 200)])
+    f = np.maximum(f, 5e-324)
+    p = 2.0 ** rng.uniform(-1074, 0, 400)
+    down, up, told = directed_rounding.neighbors_by_enclosures(f, p)
+    assert told.mean() > 0.95
+    for at in np.array([f, p, down, up]).T[told].tolist():
+        assert directed_rounding.neighbors_by_arb(*at[:2]) == tuple(at[2:])
+    assert directed_rounding.neighbors_by_arb(4.0, 1.0) == (0.25, 0.25)
+    assert directed_rounding.neighbors_by_arb(3.0, 1.0) == (
+        1 / 3,
+        np.nextafter(1 / 3, 1),
+    )
+
+
+@pytest.mark.parametrize("name", ["individual_risk_down", "individual_risk_up"])
+def test_results_rounded_to_the_wrong_side_are_counted(monkeypatch, name):
+    rng = np.random.default_rng(5)
+    f, p = rng.integers(16, 2000, 400).astype(float), rng.uniform(0.01, 1.0, 400)
+    p[:10], f[:10] = 1.0, 32.0
+    changed = getattr(riskcore, name)(f, p)
+    changed[20:27] = np.nextafter(changed[20:27], 0.5)
+    changed[30] = np.nan
+    monkeypatch.setattr(riskcore, name, lambda f, p: changed)
+    for arb_alone in (False, True):
+        counted = directed_rounding.judge(f, p, arb_alone)
+        assert counted.wrong + counted.wrong_by_arb == 8
+        assert counted.points + counted.by_arb == 400
+        assert counted.exact == (0 if arb_alone else 10)

@@ -1,0 +1,1 @@
+../../c/riskcore.c

@@ -1,0 +1,1 @@
+../../c/riskcore_fma.c
