@@ -214,7 +214,11 @@ def by_llvm(machine, region, change=lambda assembly: assembly):
 def by_c(command, change=lambda text: text):
     """Return the machine code of all loops by a C compiler; `change` edits the text."""
     text = change((C / "riskcore.c").read_text())
-    start = re.search(r"^RISKCORE_KERNEL void risk_blocks_fill\(", text, re.M).start()
+    # Each region by itself.
+    text = re.sub(
+        r"^RISKCORE_PLAIN (?=void risk_b)", "RISKCORE_KERNEL ", text, flags=re.M
+    )
+    start = re.search(r"^RISKCORE_\w+ void risk_blocks_fill\(", text, re.M).start()
     end = text.index("\n}\n", start) + 3  # what comes later is not needed
     for region in REGIONS:
         number = getattr(fast_integer, region)
