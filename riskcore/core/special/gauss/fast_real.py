@@ -38,7 +38,7 @@ Triple = tuple[float, float, float]
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 # (1 - sin(pi d)/(pi d))/d^2 = pi^2/3! - pi^4 d^2/5! + ..., |d| <= 1/2: four terms as
-# pairs, eight as doubles. The first omitted is below 2^-80 of the sum.
+# pairs, eight as doubles. The first omitted is below 2^-74 of the sum.
 _SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(12)]
 _sine_first = series(_SINE[:4])
 _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = map(float, _SINE[4:])
