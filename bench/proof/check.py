@@ -1,0 +1,1044 @@
+"""Check the certificate of the fast paths: Python's standard library and Arb alone.
+
+    python bench/proof/check.py bench/proof/certificate.json
+
+Nothing of the package or of the other files of the proof is imported. The kernels'
+source text is executed here with other meanings of fma, two_sum, float and so on: on
+numbers that record roundings, on rational functions, and on power series of balls. The
+theory is in notes/proof_of_rounding.md, section 12.
+"""
+
+import ast
+import math
+import struct
+from fractions import Fraction
+from pathlib import Path
+
+from flint import arb, ctx, fmpq
+
+ROOT = Path(__file__).resolve().parents[2]
+BITS = 80
+U = arb(2) ** -53
+ONE = fmpq(1)
+
+
+# --- the source ----------------------------------------------------------------------
+
+
+class Renewed(ast.NodeTransformer):
+    """Insert x, y = renewed(x, y) where kernels compute levels: it changes no value."""
+
+    def visit_FunctionDef(self, node):
+        self.generic_visit(node)
+        names = {one.arg for one in node.args.args}
+        if {"x", "y"} <= names and "x_low" not in names:
+            place = 1 if ast.get_docstring(node) else 0
+            node.body[place:place] = ast.parse("x, y = renewed(x, y)").body
+        return node
+
+    def visit_Assign(self, node):
+        call = node.value.func if isinstance(node.value, ast.Call) else None
+        name = call.id if isinstance(call, ast.Name) else ""
+        words = ast.unparse(node.targets[0]).strip("()").split(", ")
+        both = ", ".join(words)
+        if name.startswith("_level") and len(words) == 2:
+            new = f"{both} = renewed(0.0, ({both}))[1]"
+        elif words in (["x", "y"], ["above", "below"]):
+            new = f"{both} = renewed({both})"
+        else:
+            return node
+        return [node, *ast.parse(new).body]
+
+
+class Source:
+    """Modules of the package, executed with other meanings of names; see ``__call__``.
+
+    ``wraps`` makes a kernel's replacement from the kernel, by its name.
+    """
+
+    def __init__(self, names, wraps=()):
+        self.names, self.wraps, self.spaces = names, dict(wraps), {}
+
+    def module(self, dotted):
+        if dotted in self.spaces:
+            return self.spaces[dotted]
+        space = self.spaces[dotted] = {"__name__": dotted}
+        path = ROOT / (dotted.replace(".", "/") + ".py")
+        tree = Renewed().visit(ast.parse(path.read_text()))
+        for node in [*tree.body]:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("riskcore"):
+                tree.body.remove(node)
+                for name in (one.name for one in node.names):
+                    if not node.module.endswith(".jit"):
+                        space[name] = self.module(node.module)[name]
+                    else:  # marks of kernels, with arguments but for ``kernel``
+                        space[name] = lambda *_: lambda function: function
+                        if name == "kernel":
+                            space[name] = lambda function: function
+        exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), space)
+        space.update(self.names)
+        for name, wrap in self.wraps.items():
+            if name in space and space[name].__module__ == dotted:
+                space[name] = wrap(space[name])
+        return space
+
+    def __call__(self, name):
+        """Return what a module of ``core/special`` calls by a name."""
+        module, _, name = name.rpartition(".")
+        return self.module("riskcore.core.special." + module)[name]
+
+
+# --- numbers that record their roundings ---------------------------------------------
+
+
+class OpenError(Exception):
+    """A question has several answers in a box: how many."""
+
+
+class Node:
+    """A computed value: its enclosure, parents with derivatives, and rounding error.
+
+    ``of``: the node whose error, negated, this is. The value is the monomial ``mono``
+    of symbols times ``mc``, up to ``dev``. ``made`` has the operation.
+    """
+
+    def __init__(self, X, parents, err=None, of=None):
+        tape = Tape.now
+        self.number = len(tape.nodes) + 1
+        tape.nodes.append(self)
+        tape.symbols[self.number] = X
+        self.X, self.parents, self.err, self.of = X, parents, err, of
+        self.mono, self.mc, self.dev, self.made = ((self.number, 1),), ONE, None, {}
+        # Where its unit has degree 1: as a linear form in the two numbers that its unit knows, by Euler's theorem.
+        self.linear = self.unit = None
+        forms = [(size, p.linear) for p, _, _, size, _ in parents if p.unit]
+        if forms and all(form for _, form in forms):
+            a, b = (sum((size * x[i] for size, x in forms), arb(0)) for i in (0, 1))
+            self.linear = a, b if err is None else b + around(err)
+
+
+class Tape:
+    """The record of a run; ``path`` has the answers to its open questions.
+
+    ``factor``: the ends of a number, symbol 0, of which others may be multiples.
+    """
+
+    now = None
+
+    def __init__(self, factor=None, path=()):
+        Tape.now = self
+        self.nodes, self.path, self.asked, self.unit = [], path, 0, None
+        self.symbols, self.sizes, self.nearest = {0: factor}, {(): arb(1)}, None
+
+    def choose(self, answers):
+        if len(answers) == 1:
+            return answers[0]
+        n, self.asked = self.asked, self.asked + 1
+        if n == len(self.path):
+            raise OpenError(len(answers))
+        return answers[self.path[n]]
+
+    def size(self, monomial):
+        """Return the enclosure of a product of powers of symbols."""
+        if monomial not in self.sizes:
+            x = arb(1)
+            for symbol, power in monomial:
+                x *= to_power(self.symbols[symbol], power)
+            self.sizes[monomial] = x
+        return self.sizes[monomial]
+
+    def evaluate(self, polynomial):
+        return sum((self.size(m) * c for m, c in polynomial.items()), arb(0))
+
+    def bound(self, seeds):
+        """Return a bound of |computed - exact| of a sum of numbers times monomials.
+
+        That is the sum of errors times slopes. A slope is a polynomial in the values,
+        so that what compensates cancels, and a ball, for what is small.
+        """
+        slopes, effects, lost, collapsed, totals = {}, {}, arb(0), {}, {}
+        for number, monomial in seeds:
+            push(slopes, number.node, {(): ONE}, arb(0), number.c, monomial)
+        for node in reversed(self.nodes):
+            main, rest = slopes.pop(node.number, ({}, arb(0)))
+            effect, off = effects.pop(node.number, ({}, arb(0)))
+            if node.err is not None and (main or effect or rest != 0 or off != 0):
+                both = dict(main)
+                for monomial, c in effect.items():
+                    both[monomial] = both.get(monomial, 0) + c
+                both = {k: c for k, c in both.items() if c != 0}
+                lost += node.err * abs(self.evaluate(both) + rest + off)
+            main = {k: c for k, c in main.items() if c != 0}
+            if not main and rest == 0:
+                continue
+            if node.of is not None:
+                push(effects, node.of, main, -rest, -ONE, ())
+                continue
+            total = self.evaluate(main)
+            if "first" in node.made:
+                whole = through(node.made["first"], totals)
+                pair = "pair" in node.made["first"].ratio.node.made
+                if pair:
+                    total = narrower(total, whole - rest)
+                elif not whole.rad() > (total + rest).rad():
+                    main, rest = {((), node.number): ONE}, arb(0)
+                    total = whole
+            if "divided" in node.made:
+                totals[node.number] = total + rest
+            if len(main) > MANY or "divided" in node.made:
+                key = frozenset(main.items())
+                if key not in collapsed:
+                    collapsed[key] = -1 - len(collapsed)
+                self.symbols[collapsed[key]] = total
+                main = {((collapsed[key], 1),): ONE}
+            for parent, c, monomial, size, dev in node.parents:
+                if monomial is None:
+                    push(slopes, parent, {}, (total + rest) * size, ONE, ())
+                else:
+                    more = rest * size if dev is None else rest * size + total * dev
+                    push(slopes, parent, main, more, c, monomial)
+        return lost
+
+
+MANY = 40
+
+
+def through(unit, totals):
+    """Return the slope of the first number of a unit, if it counts by later units only.
+
+    There it is (a x + b)/(c x + d), and no difference of large numbers is its slope.
+    """
+    if unit.leaks or any(slope is None for _, slope in unit.children):
+        return arb(0, math.inf)
+    zero = arb(0)
+    return sum((totals.get(n, zero) * slope for n, slope in unit.children), zero)
+
+
+def times_monomial(one, two):
+    if not one or not two:
+        return one or two
+    powers = dict(one)
+    for symbol, power in two:
+        powers[symbol] = powers.get(symbol, 0) + power
+    return tuple(sorted((s, k) for s, k in powers.items() if k))
+
+
+def push(slopes, node, main, rest, c, monomial):
+    """Add a slope to a node's: a polynomial times a factor, and a ball."""
+    into, off = slopes.get(node.number) or ({}, arb(0))
+    for one, d in main.items():
+        key = times_monomial(one, monomial)
+        into[key] = into.get(key, 0) + d * c
+    slopes[node.number] = into, off + rest
+
+
+def top(x):
+    """Return the least e with |x| <= 2^e."""
+    mantissa, exponent = x.abs_upper().man_exp()
+    n = int(mantissa)
+    return int(exponent) + n.bit_length() - (n & (n - 1) == 0) if n else -5000
+
+
+def bottom(x):
+    """Return an e with |x| >= 2^e."""
+    mantissa, exponent = x.abs_lower().man_exp()
+    return int(exponent) + int(mantissa).bit_length() - 1 if mantissa else -1074
+
+
+def to_power(x, n):
+    result = arb(1)
+    for _ in range(abs(n)):
+        result *= x
+    return 1 / result if n < 0 else result
+
+
+def around(size):
+    return arb(0, abs(size).abs_upper())
+
+
+def ball(lower, upper):
+    middle, radius = (arb(lower) + upper) / 2, (arb(upper) - lower) / 2
+    return arb(middle, abs(radius).abs_upper())
+
+
+def rational(x):
+    return fmpq(*x.as_integer_ratio())
+
+
+def grid_of(x):
+    """Return the g for which a double is an odd multiple of 2^g."""
+    above, below = x.as_integer_ratio()
+    return (above & -above).bit_length() - below.bit_length()
+
+
+def is_power(x):
+    return math.frexp(abs(x))[0] == 0.5
+
+
+class Unit:
+    """A computed value as a unit, itself a number in another unit or in none."""
+
+    def __init__(self, ratio):
+        self.ratio, self.parent, self.first = ratio, ratio.unit, None
+        self.known, Tape.now.unit = {}, self
+        self.leaks, self.children = False, []  # used elsewhere; numbers of later units
+        self.place = self.parent.place + 1 if self.parent else 0
+        least, most = self.parent.ends if self.parent else (1, 1)
+        self.ends = ratio.X.abs_lower() * least, ratio.X.abs_upper() * most
+        if not (self.ends[0] > arb(2) ** -960 and self.ends[1] < arb(2) ** 960):
+            raise ValueError("levels that may overflow or underflow")
+
+
+class Number:
+    """c times the value of a node, a double or in units: known by its enclosure.
+
+    The units are the tape's factor to the ``power`` and a ``unit`` to the ``degree``.
+    ``low``: of the size of rounding errors. A multiple of 2^grid, if it has no units.
+    """
+
+    __slots__ = ("X", "c", "degree", "grid", "low", "node", "power", "unit")
+
+    def __init__(self, node, X, grid, power=0, unit=None, degree=0, low=False, c=ONE):
+        self.node, self.X, self.grid, self.c = node, X, grid, c
+        self.power, self.low = power, low
+        self.unit, self.degree = (unit, degree) if degree else (None, 0)
+        node.unit = node.unit or self.unit
+        if degree != 1:
+            node.linear = None
+        for parent, *_ in node.parents:
+            if parent.unit not in (None, node.unit) and "divided" not in node.made:
+                parent.unit.leaks = True
+
+    def scaled(self):
+        return self.power or self.degree
+
+    def view(self, c, X=None):
+        """Return a multiple that is exact."""
+        grid = self.grid + top(arb(c))
+        return Number(self.node, self.X * c, grid, self.power, self.unit, self.degree,
+                      self.low, self.c * c)  # fmt: skip
+
+    def factor(self, c=ONE, power=1):
+        """Return what a derivative is multiplied by: c, monomial, size, deviation."""
+        node = self.node
+        monomial = None if self.low else tuple((s, k * power) for s, k in node.mono)
+        dev = None if node.dev is None else node.dev * self.c * c
+        if power != 1 and dev is not None:
+            raise ValueError("a power of a reciprocal")
+        return c * (self.c * node.mc) ** power, monomial, to_power(self.X, power) * c, dev
+
+    def to(self, unit):
+        """Return this number in a later unit."""
+        if not self.degree or self.unit is unit:
+            return self
+        links = []
+        while unit is not self.unit:
+            links.append(unit)
+            unit = unit.parent
+        one = self
+        for link in reversed(links):
+            if one.degree != 1:
+                raise ValueError("a unit of another degree")
+            one = divided(one, link)
+        return one
+
+    def __neg__(self):
+        return self.view(-ONE)
+
+    def __add__(self, other):
+        return plus(self, other)
+
+    def __sub__(self, other):
+        return plus(self, -other)
+
+    def __rsub__(self, other):
+        return plus(-self, other)
+
+    def __mul__(self, other):
+        return product(self, other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __truediv__(self, other):
+        return quotient(self, other)
+
+    def __rtruediv__(self, other):
+        return quotient(other, self)
+
+    def _holds(self, other, sign):
+        """Return whether sign (self - other) > 0."""
+        x = self.X if not self.power else self.X * Tape.now.size(((0, self.power),))
+        if self.degree:
+            raise ValueError("a comparison that depends on a unit")
+        x = (x - (other.X if isinstance(other, Number) else other)) * sign
+        return Tape.now.choose([True] if x > 0 else [False] if x <= 0 else [True, False])
+
+    def __gt__(self, other):
+        return self._holds(other, 1)
+
+    def __lt__(self, other):
+        return self._holds(other, -1)
+
+    def __le__(self, other):
+        return not self._holds(other, 1)
+
+    def __ge__(self, other):
+        return not self._holds(other, -1)
+
+    def __abs__(self):
+        return -self if self < 0.0 else self
+
+
+def link(number, c=ONE, monomial=(), size=None, dev=None):
+    """Return a parent: a number, and what the derivative by it is."""
+    c = c * number.c
+    size = number.c * size if size is not None else arb(c)
+    dev = None if dev is None else dev * number.c
+    return number.node, c, monomial, size, dev
+
+
+def derivative(number, by):
+    """Return the parent ``number`` of its product with another one."""
+    return link(number, *by.factor())
+
+
+def smallest(power, unit, degree):
+    """Return a lower bound of the units of a number."""
+    size = Tape.now.size(((0, power),))
+    least, most = unit.ends if degree else (arb(1), arb(1))
+    return (size * to_power(least if degree > 0 else most, degree)).abs_lower()
+
+
+def rounded(X, parents, grid, power=0, unit=None, degree=0, low=False, lost=False):
+    """Return a rounded result; ``lost``: it may underflow."""
+    if power or degree:
+        err = U * X.abs_upper()
+        if lost:
+            err = err + arb(2) ** -1074 / smallest(power, unit, degree)
+        grid = -5000
+    else:
+        e = top(X)
+        exact = grid >= -1074 and e <= grid + 53
+        err = None if exact else arb(2) ** max(e - 54, -1075)
+        grid = max(grid, bottom(X) - 52, -1074)
+    X = X if err is None else X + around(err)
+    return Number(Node(X, parents, err), X, grid, power, unit, degree, low)
+
+
+def equal(x, y, c):
+    """Return whether x is c y."""
+    if isinstance(x, Number) and isinstance(y, Number):
+        x, y = together(x, y)
+        return x.node is y.node and x.c == y.c * c
+    if isinstance(x, Number) or isinstance(y, Number):
+        return False
+    return rational(x) == rational(y) * c
+
+
+def together(a, b):
+    """Return two numbers in the later one of their units."""
+    if a.degree and b.degree and a.unit is not b.unit:
+        unit = a.unit if a.unit.place > b.unit.place else b.unit
+        return a.to(unit), b.to(unit)
+    return a, b
+
+
+def label(s, lost=None):
+    """Return minus the rounding error of a number that was made; ``lost``: more."""
+    if s.node.err is None and lost is None:
+        return 0.0
+    X = around(s.node.err or arb(0))
+    X = X if lost is None else X + around(lost)
+    node = Node(X, [], lost, s.node)
+    node.linear = arb(0), X
+    return Number(node, X, -1074, s.power, s.unit, s.degree, True)
+
+
+def larger(a, b):
+    """Return whether |a| >= |b| for sure, for numbers and constants."""
+    x, y = ends(a), ends(b)
+    if x is None or y is None:
+        x, y, _ = aligned(a, b)
+        x, y = ((x.abs_lower(), x.abs_upper()) for x, _ in (x, y))
+    return x[0] >= y[1]
+
+
+def ends(x):
+    """Return bounds of an absolute value, exact for arguments; None in a unit."""
+    if not isinstance(x, Number):
+        return abs(arb(x)), abs(arb(x))
+    if x.degree:
+        return None
+    if "ends" in x.node.made:
+        return [arb(end) * abs(x.c) for end in x.node.made["ends"]]
+    x = absolute(x)
+    return x.abs_lower(), x.abs_upper()
+
+
+def absolute(x):
+    if not isinstance(x, Number):
+        return arb(x)
+    return x.X * Tape.now.size(((0, x.power),))
+
+
+def aligned(a, b):
+    """Return two numbers as (X, factor) in common units, and these."""
+    a, b = together(a, b)
+    if a.degree != b.degree:
+        raise ValueError("a sum that depends on a unit")
+    power, found = min(a.power, b.power), []
+    for x in (a, b):
+        monomial = ((0, x.power - power),) if x.power > power else ()
+        size = Tape.now.size(monomial)
+        found.append((x.X * size, link(x, ONE, monomial, size)))
+    return *found, (power, a.unit, a.degree)
+
+
+def renewable(x):
+    """Return a number of degree 1 in the unit of the last level."""
+    return x.to(Tape.now.unit) if isinstance(x, Number) and x.degree == 1 else x
+
+
+def plus(a, b):  # noqa: PLR0911
+    """Return a + b, rounded; known to be exact where a theorem says so."""
+    a, b = renewable(a), renewable(b)
+    if not isinstance(b, Number):
+        if b == 0.0:
+            return a
+    elif a.node is b.node:
+        if a.c == -b.c:
+            return 0.0
+        if a.c == b.c:
+            return a.view(2 * ONE)
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Number):
+            found = recovered(x, y)
+            if found is not None:
+                return found
+    if isinstance(b, Number):
+        (x, one), (y, two), units = aligned(a, b)
+        X, parents, grid = x + y, [one, two], min(a.grid, b.grid)
+        low = a.low and b.low
+    else:
+        (x, one), units = (absolute(a), None), (0, None, 0)
+        if a.degree:
+            raise ValueError("a sum that depends on a unit")
+        monomial = ((0, a.power),) if a.power else ()
+        one = link(a, ONE, monomial, Tape.now.size(monomial))
+        X, parents, grid, low = x + arb(b), [one], min(a.grid, grid_of(b)), False
+    result = rounded(X, parents, grid, *units, low)
+    result.node.made["sum"] = a, b
+    return result
+
+
+def fits(s, m, other):
+    """Return whether s - m, s = m + other rounded, is a double by its size and grid."""
+    if s.scaled():
+        return False
+    grid = min(s.grid, m.grid if isinstance(m, Number) else grid_of(m))
+    return top(ends(other)[1] + (s.node.err or 0)) <= grid + 53
+
+
+def recovered(x, y):
+    """Return x + y where it is exact: by Dekker, by Sterbenz; or None."""
+    made = x.node.made
+    if "sum" in made and abs(x.c) == 1:
+        p, q = made["sum"]
+        for m, other in ((p, q), (q, p)):
+            if equal(y, m, -x.c) and (larger(m, other) or fits(x, m, other)):
+                if not isinstance(m, Number) and abs(m) >= 2.0**40:
+                    return rounded_by(other, m) * float(x.c)
+                b = other if isinstance(other, Number) else None
+                if b is None:
+                    return None
+                s = Number(x.node, x.node.X, x.grid, x.power, x.unit, x.degree)
+                size = Tape.now.size(((0, b.power - x.power),))
+                X = b.X * size + around(x.node.err or arb(0))
+                parents = [link(s)]
+                if isinstance(m, Number):
+                    monomial = ((0, m.power - x.power),) if m.power > x.power else ()
+                    size = Tape.now.size(monomial)
+                    parents.append(link(m.to(x.unit), -ONE, monomial, -size))
+                grid = min(b.grid, m.grid if isinstance(m, Number) else grid_of(m))
+                node = Node(X, parents)
+                node.made["rest"] = s, b
+                z = Number(node, X, grid, x.power, x.unit, x.degree, b.low)
+                return z.view(x.c)
+    if "rest" in made and equal(y, made["rest"][1], -x.c):
+        error = label(made["rest"][0])
+        return error.view(-x.c) if isinstance(error, Number) else 0.0
+    if isinstance(y, Number) and "product" in y.node.made:
+        for m, n in (y.node.made["product"], y.node.made["product"][::-1]):
+            if isinstance(n, Number) and "quotient" in n.node.made and n.c == 1:
+                above, below = n.node.made["quotient"]
+                if equal(m, below, ONE) and equal(x, above, -y.c):
+                    (X, one), (_, two), units = aligned(x, y)
+                    X = around(2.1 * U * X)
+                    grid = min(x.grid, y.grid)
+                    return Number(Node(X, [one, two]), X, grid, *units, True)
+    return None
+
+
+def rounded_by(x, large):
+    """Return x rounded by adding a large constant and subtracting it: a constant."""
+    lower, upper = (float(end) for end in (absolute(x).lower(), absolute(x).upper()))
+    ends = [(end + large) - large for end in (lower, upper)]
+    step = math.ulp(large)
+    count = int((ends[1] - ends[0]) / step)
+    if count > 2:
+        raise ValueError("a box that is rounded to many numbers")
+    return Tape.now.choose([ends[0] + i * step for i in range(count + 1)])
+
+
+def product(a, b):
+    """Return a b, rounded."""
+    a, b = renewable(a), renewable(b)
+    if not isinstance(b, Number):
+        if b == 0.0:
+            return 0.0
+        safe = abs(b) >= 1.0 or (not a.scaled() and a.grid + grid_of(b) >= -1074)
+        if is_power(b) and safe:
+            return a.view(rational(b))
+        c = rational(b)
+        grid = a.grid + grid_of(b)
+        parents = [link(a, c, (), arb(b))]
+        units = a.power, a.unit, a.degree
+        result = rounded(a.X * b, parents, grid, *units, a.low, True)
+    else:
+        a, b = together(a, b)
+        units = a.power + b.power, a.unit or b.unit, a.degree + b.degree
+        parents = [derivative(a, b), derivative(b, a)]
+        low = a.low or b.low
+        result = rounded(a.X * b.X, parents, a.grid + b.grid, *units, low, True)
+        for x, y in ((a, b), (b, a)):
+            if "inverse" in y.node.made and y.c == 1:
+                result.node.made["quotient"] = x, y.node.made["inverse"]
+    result.node.made["product"] = a, b
+    return result
+
+
+def quotient(a, b):
+    """Return a/b, rounded."""
+    a, b = renewable(a), renewable(b)
+    if not isinstance(b, Number):
+        if is_power(b):
+            return a * (1.0 / b)
+        result = rounded(a.X / b, [link(a, 1 / rational(b), (), 1 / arb(b))], -5000,
+                         a.power, a.unit, a.degree, a.low, True)  # fmt: skip
+        result.node.made["quotient"] = a, b
+        return result
+    if isinstance(a, Number):
+        a, b = together(a, b)
+        parents = [link(a, *b.factor(ONE, -1))]
+        c, monomial, size, _ = a.factor(-ONE)
+        d, more, by, _ = b.factor(ONE, -2)
+        monomial = None if monomial is None else times_monomial(monomial, more)
+        parents.append(link(b, c * d, monomial, size * by))
+        units = a.power - b.power, a.unit or b.unit, a.degree - b.degree
+        result = rounded(a.X / b.X, parents, -5000, *units, a.low, True)
+    else:
+        c, monomial, size, _ = b.factor(-rational(a), -2)
+        parents, units = [link(b, c, monomial, size)], (-b.power, b.unit, -b.degree)
+        result = rounded(arb(a) / b.X, parents, -5000, *units, False, True)
+        node = result.node
+        if a == 1.0:
+            node.made["inverse"] = b
+            d, node.mono, _, _ = b.factor(ONE, -1)
+            node.mc, node.dev = d, around(node.err)
+    result.node.made["quotient"] = a, b
+    return result
+
+
+def divided(a, unit):
+    """Return a number of degree 1 in the next unit, exactly."""
+    if a.node not in unit.known:
+        whole = Number(a.node, a.X / a.c, -5000, a.power, a.unit, a.degree, a.low)
+        unit.known[a.node] = _divided(whole, unit)
+    return unit.known[a.node].view(a.c)
+
+
+def _divided(a, unit):
+    ratio = unit.ratio
+    parents = [link(a, *ratio.factor(ONE, -1))]
+    c, monomial, size, _ = a.factor(-ONE)
+    d, more, by, _ = ratio.factor(ONE, -2)
+    monomial = None if monomial is None else times_monomial(monomial, more)
+    parents.append(link(ratio, c * d, monomial, size * by))
+    X, slope = a.X / ratio.X, None
+    first, second = ratio.node.made.get("pair", (None, None))
+    if a.node is first:
+        X = 1 - second.X / ratio.X
+    if ratio.node.linear and a.node.linear and unit.parent.first is not None:
+        # (a x + b)/(c x + d) lies between its values at the ends of x.
+        x = unit.parent.first
+        (p, q), (r, s) = a.node.linear, ratio.node.linear
+        ends = [(p * end + q) / (r * end + s) for end in (x.lower(), x.upper())]
+        pole = r * x + s
+        if not pole.contains(0) and all(end.is_finite() for end in ends):
+            X = narrower(X, ends[0].union(ends[1]) * (a.c / ratio.c))
+            if a.node is first:  # 1 less the second word
+                p, q = (-second.c * x for x in second.node.linear or (0, second.X))
+            slope = (p * s - q * r) / (pole * pole) * (a.c / ratio.c)
+    node = Node(X, parents)
+    node.made["divided"] = True
+    if unit.parent:
+        unit.parent.children.append((node.number, slope))
+    result = Number(node, X, -5000, a.power, unit, 1, a.low)
+    result.node.linear = arb(0), X
+    if unit.first is None and not a.low and a.node is not first:
+        unit.first, result.node.linear = X, (arb(1), arb(0))
+        node.made["first"] = unit
+    return result
+
+
+def narrower(x, y):
+    """Return the narrower of two enclosures of one value."""
+    return x if x.is_finite() and not x.rad() > y.rad() else y
+
+
+def renewed(x, y):
+    """Return two numbers, or pairs, in units of the second one.
+
+    The unit of a pair is its exact sum: what its words lose by rounding, the second
+    word being the first one's error, is not lost in the unit.
+    """
+    head, low = y if isinstance(y, tuple) else (y, 0.0)
+    if head == 1.0 and not isinstance(head, Number):
+        head = Number(Node(arb(1), []), arb(1), -5000)
+    if not isinstance(head, Number) or head.power or head.degree not in (0, 1):
+        return x, y
+    if head.node.made.get("one", 0) is Tape.now.unit:
+        return x, y
+
+    def turned(number):
+        if not isinstance(number, Number):
+            if number == 0.0:
+                return number
+            raise ValueError("a constant among levels")
+        return number.to(unit) if number.degree else divided(number, unit)
+
+    if isinstance(low, Number):
+        node = Node(head.X + low.X, [link(head), link(low)])
+        node.made["pair"] = head.node, low
+        unit = Unit(Number(node, node.X, -5000, 0, head.unit, head.degree))
+        head, low = turned(head), turned(low)
+    else:
+        unit, node = Unit(head), Node(arb(1), [])
+        node.mono, node.linear = (), (arb(0), arb(1))
+        node.made["one"] = unit
+        head = Number(node, arb(1), -5000, 0, unit, 1)
+    x = tuple(map(turned, x)) if isinstance(x, tuple) else turned(x)
+    return x, (head, low) if isinstance(y, tuple) else head
+
+
+def fma(a, b, c):
+    """Return a b + c, rounded once."""
+    a, b, c = map(renewable, (a, b, c))
+    numbers = [x for x in (a, b, c) if isinstance(x, Number)]
+    if not numbers:
+        return float(Fraction(a) * Fraction(b) + Fraction(c))
+    if not isinstance(a, Number):
+        a, b = b, a
+    if not isinstance(a, Number):  # two constants
+        if a == 0.0 or b == 0.0:
+            return c
+        return shifted(rational(a) * rational(b), grid_of(a) + grid_of(b), c)
+    if not isinstance(c, Number) and c == 0.0:
+        return a * b
+    if not isinstance(b, Number) and (b == 0.0 or is_power(b)):
+        return a * b + c if b != 0.0 else c
+    found = known(a, b, c)
+    if isinstance(found, Number | float):
+        return found
+    if isinstance(b, Number):
+        a, b = together(a, b)
+        units = a.power + b.power, a.unit or b.unit, a.degree + b.degree
+        parents = [derivative(a, b), derivative(b, a)]
+        X, grid, low = a.X * b.X, a.grid + b.grid, a.low or b.low
+    else:
+        units, parents = (a.power, a.unit, a.degree), [link(a, rational(b), (), arb(b))]
+        X, grid, low = a.X * b, a.grid + grid_of(b), a.low
+    # The sum, with the product as a number of its own.
+    inner = Number(Node(X, parents), X, grid, *units, low)
+    if isinstance(c, Number):
+        (x, one), (y, two), units = aligned(inner, c)
+        total, parents, low = x + y, [one, two], low and c.low
+        grid = min(grid, c.grid)
+    else:
+        monomial = ((0, inner.power),) if inner.power else ()
+        size = Tape.now.size(monomial)
+        total, parents = X * size + arb(c), [link(inner, ONE, monomial, size)]
+        units, grid, low = (0, None, 0), min(grid, grid_of(c)), False
+    return rounded(found if found is not None else total, parents, grid, *units,
+                   low or found is not None, True)  # fmt: skip
+
+
+def known(a, b, c):
+    """Return minus a product's error, the size of a division's rest, or None."""
+    if isinstance(c, Number) and "product" in c.node.made:
+        p, q = c.node.made["product"]
+        for p, q in ((p, q), (q, p)):
+            if isinstance(p, Number) and a.node is p.node and (
+                equal(b, q, ONE) or equal(b, q, -ONE)
+            ):  # fmt: skip
+                sign = a.c / p.c * (ONE if equal(b, q, ONE) else -ONE)
+                if sign == -c.c and c.node.err is None:
+                    return 0.0
+                if sign == -c.c:
+                    return label_of_product(c, a, b).view(-c.c)
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Number) and "quotient" in x.node.made:
+            above, below = x.node.made["quotient"]
+            for sign in (ONE, -ONE):
+                if equal(y, below, sign) and equal(c, above, -sign * x.c):
+                    size = above.X if isinstance(above, Number) else arb(above)
+                    return around(2.01 * U * size * x.c)
+    return None
+
+
+def label_of_product(s, a, b):
+    """Return minus the error of a product, and what that loses by underflow."""
+    exact = a.grid + (b.grid if isinstance(b, Number) else grid_of(b))
+    s = Number(s.node, s.node.X, s.grid, s.power, s.unit, s.degree)
+    if exact >= -1074:
+        return label(s)
+    return label(s, arb(2) ** -1074 / smallest(s.power, s.unit, s.degree))
+
+
+def shifted(c, grid, x):
+    """Return x plus a constant, rounded: of an exponential's argument, what is left."""
+    X, nearest = x.X + arb(c), Tape.now.nearest
+    if nearest is not None and x.node is nearest[0] and abs(c + nearest[1]) < fmpq(1, 2**30):
+        X = X.intersection(ball(-0.36, 0.36))
+    return rounded(X, [link(x)], min(grid, x.grid), x.power, x.unit, x.degree)
+
+
+def two_sum(a, b):
+    s = a + b
+    if not isinstance(s, Number):
+        if isinstance(a, Number) or isinstance(b, Number):
+            return s, 0.0
+        return s, float(Fraction(a) + Fraction(b) - Fraction(s))
+    made = s.node.made.get("sum", (None, None))
+    fresh = any(x is a for x in made) and any(x is b for x in made)
+    return s, label(s) if fresh and s.c == 1 else 0.0
+
+
+def fast_two_sum(a, b):
+    if not isinstance(a, Number) and a == 0.0:
+        return b, 0.0
+    s, low = two_sum(a, b)
+    if not isinstance(low, Number) or larger(a, b):
+        return s, low
+    x, y = absolute(a), absolute(b)
+    if not (a.X * (b.X if isinstance(b, Number) else b) <= 0 and larger(a * 2.0, b)):
+        more = b.X if isinstance(b, Number) else arb(b)
+        if isinstance(b, Number) and b.power > s.power:
+            more = y
+        return s, label(s, (2 * U * more).abs_upper())
+    return s, low
+
+
+def two_product(a, b):
+    s = a * b
+    if not isinstance(s, Number):
+        return s, fma(a, b, -s)
+    fresh = s.node.made.get("product", (None,))[0] is not None and s.c == 1
+    if not fresh or s.node.err is None or not any(
+        x is a or x is b for x in s.node.made["product"]
+    ):  # fmt: skip
+        return s, 0.0
+    return s, label_of_product(s, *(s.node.made["product"]))
+
+
+# --- bits and whole numbers ----------------------------------------------------------
+
+
+class Pattern:
+    """The bits of a number, less those of a constant: (x) - (c); shifted, k."""
+
+    def __init__(self, x, constant=None, k=None):
+        self.x, self.constant, self.k = x, constant, k
+
+    def __sub__(self, other):
+        if isinstance(other, Pattern):
+            return Pattern(self.x, other.constant, other.k)
+        return Pattern(self.x, from_bits(other))
+
+    def __rshift__(self, places):
+        """Return k with c 2^k <= x < c 2^(k+1), for bits are ordered as doubles are."""
+        if places != 52:
+            raise ValueError("not the exponent of a number")
+        if "parts" in self.x.node.made:
+            _, k = self.x.node.made["parts"]
+        else:
+            size = absolute(self.x) / self.constant
+            first, last = (math.floor(math.log2(float(end))) for end in (
+                size.lower(), size.upper()))  # fmt: skip
+            k = Tape.now.choose(list(range(first, last + 1)))
+            k = k, k
+        return Pattern(self.x, self.constant, k)
+
+    def __lshift__(self, places):
+        return self
+
+
+def bits(x):
+    if isinstance(x, Number):
+        return Pattern(x)
+    return struct.unpack("<q", struct.pack("<d", x))[0]
+
+
+def from_bits(pattern):
+    """Return the double of a pattern: z = x 2^-k between c and 2 c."""
+    if not isinstance(pattern, Pattern):
+        return struct.unpack("<d", struct.pack("<q", pattern))[0]
+    x, c, (first, last) = pattern.x, pattern.constant, pattern.k
+    whole = ball(c, 2 * c)
+    if "parts" in x.node.made:
+        lower, upper = x.node.made["parts"][0]
+        if not (lower >= c and upper < 2 * c):
+            raise ValueError("another mantissa")
+        z = ball(lower, upper)
+    else:
+        z = whole.intersection(absolute(x) * arb(2) ** -first)
+    tape = Tape.now
+    symbol = -1000 - len(tape.symbols)
+    tape.symbols[symbol] = z / x.X
+    node = Node(z, [link(x, ONE, ((symbol, 1),), z / x.X)])
+    return Number(node, z, max(bottom(z) - 52, -1074))
+
+
+def real(x):
+    if not isinstance(x, Pattern):
+        return x if isinstance(x, Number) else float(x)
+    first, last = x.k
+    if first == last:
+        return float(first)
+    k = ball(first, last)
+    return Number(Node(k, []), k, 0)
+
+
+real.fromhex = float.fromhex
+
+
+def whole(y):
+    """Return int(y) of an exponential: k next to x/log 2; see ``shifted``."""
+    if not isinstance(y, Number):
+        return int(y)
+    x, _ = y.node.made["sum"]
+    ends = [int(float(end)) for end in (absolute(y).lower(), absolute(y).upper())]
+    k = Tape.now.choose(list(range(ends[0], ends[1] + 1)))
+    x, c = x.node.made["product"]
+    if not abs(arb(c) * arb.const_log2() - 1) < arb(2) ** -40:
+        raise ValueError("an exponent that is not next to x/log 2")
+    Tape.now.nearest = x.node, rational(k * math.log(2.0))
+    return k
+
+
+NAMES = {
+    "fma": fma, "two_sum": two_sum, "fast_two_sum": fast_two_sum,
+    "two_product": two_product, "bits": bits, "from_bits": from_bits, "float": real,
+    "int": whole, "renewed": renewed,
+}  # fmt: skip
+
+
+def charged(number, error):
+    """Return a number that may be off by more than what was computed."""
+    X = number.X + around(error)
+    node = Node(X, [link(number)], error.abs_upper())
+    return Number(node, X, number.grid, number.power, number.unit, number.degree)
+
+
+def entry(lower, upper):
+    """Return an argument: any double between two."""
+    X = ball(lower, upper)
+    node = Node(X, [])
+    node.made["ends"] = lower, upper
+    return Number(node, X, max(math.frexp(lower)[1] - 53, -1074))
+
+
+def multiple(lower, upper, parts=None):
+    """Return the factor as an argument; ``parts``: its mantissa's ends, exponent's."""
+    node = Node(arb(1), [])
+    node.mono = ()
+    node.made["ends"] = lower, upper
+    if parts:
+        node.made["parts"] = parts
+    return Number(node, arb(1), -5000, power=1)
+
+
+# --- a box ---------------------------------------------------------------------------
+
+
+def runs(program, factor=None):
+    """Run a program for each path of answers; yield its results."""
+    paths = [()]
+    while paths:
+        path = paths.pop()
+        tape = Tape(factor, path)
+        try:
+            yield program()
+        except OpenError as question:
+            paths += [(*path, i) for i in range(question.args[0])]
+
+
+def share(program, factor=None, least=None):
+    """Return the largest bound relative to the bound claimed, of all paths.
+
+    ``program()`` returns high, low, error; ``least`` a lower bound of |high|.
+    """
+    worst = 0.0
+    for high, low, error in runs(program, factor):
+        power = min(x.power for x in (high, low, error))
+        size = [Tape.now.size(((0, x.power - power),)) for x in (high, low, error)]
+        seeds = [
+            (x, ((0, x.power - power),) if x.power > power else ()) for x in (high, low)
+        ]
+        lost = Tape.now.bound(seeds)
+        error_, low_ = error.X * size[2], abs(low.X * size[1])
+        needed = (lost + 4 * U * (low_ + abs(error_))) * (1 + arb(2) ** -30)
+        found = needed.abs_upper() / error_.abs_lower()
+        if not found < 2**60:
+            return math.inf
+        worst = max(worst, float(found.upper()))
+    return worst
+
+
+def kernel_of(wraps):
+    return Source(NAMES, wraps)("gauss.risk_blocks._pair")
+
+
+def logarithm(lost):
+    """Wrap log_pair: ``lost`` is what its formula leaves out.
+
+    That of a computed value is a function of it, off by what it is for any double.
+    """
+
+    def wrap(kernel):
+        def charged_pair(x):
+            high, low = kernel(x)
+            return high, charged(low, lost)
+
+        def log_pair(x):
+            if not x.node.parents:
+                return charged_pair(x)
+            tape, size = Tape.now, absolute(x)
+            node, error, rest = None, arb(0), arb(0)
+            for high, low in runs(lambda: charged_pair(entry_of(size))):
+                bound = Tape.now.bound([(high, ()), (low, ())]).abs_upper()
+                error, rest = error.max(bound), rest.max(low.X.abs_upper())
+            Tape.now = tape
+            X = size.log()
+            node = Node(X + around(rest + error), [link(x, *x.factor(ONE, -1))],
+                        rest + error)  # fmt: skip
+            high = Number(node, node.X, -1074)
+            return high, label(high, error)
+
+        return log_pair
+
+    return wrap
+
+
+def entry_of(X):
+    return Number(Node(X, []), X, -1074)
