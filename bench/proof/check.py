@@ -11,10 +11,12 @@ theory is in notes/proof_of_rounding.md, section 12.
 import ast
 import math
 import struct
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
-from flint import arb, ctx, fmpq
+from flint import Ordering, arb, arb_series, ctx, fmpq, fmpq_mpoly_ctx
 
 ROOT = Path(__file__).resolve().parents[2]
 BITS = 80
@@ -911,7 +913,7 @@ def from_bits(pattern):
 
 def real(x):
     if not isinstance(x, Pattern):
-        return x if isinstance(x, Number) else float(x)
+        return x if isinstance(x, Number | Exact) else float(x)
     first, last = x.k
     if first == last:
         return float(first)
@@ -968,45 +970,328 @@ def multiple(lower, upper, parts=None):
     return Number(node, arb(1), -5000, power=1)
 
 
-# --- a box ---------------------------------------------------------------------------
+# --- exact arithmetic: rational functions, and power series --------------------------
 
 
-def runs(program, factor=None):
-    """Run a program for each path of answers; yield its results."""
-    paths = [()]
-    while paths:
-        path = paths.pop()
-        tape = Tape(factor, path)
-        try:
-            yield program()
-        except OpenError as question:
-            paths += [(*path, i) for i in range(question.args[0])]
+class Exact:
+    """A rational function, a quotient of polynomials; or a power series of balls.
 
-
-def share(program, factor=None, least=None):
-    """Return the largest bound relative to the bound claimed, of all paths.
-
-    ``program()`` returns high, low, error; ``least`` a lower bound of |high|.
+    Comparisons are answered by a ``sample``, or by the ``ends`` of the variable.
     """
-    worst = 0.0
-    for high, low, error in runs(program, factor):
-        power = min(x.power for x in (high, low, error))
-        size = [Tape.now.size(((0, x.power - power),)) for x in (high, low, error)]
-        seeds = [
-            (x, ((0, x.power - power),) if x.power > power else ()) for x in (high, low)
-        ]
-        lost = Tape.now.bound(seeds)
-        error_, low_ = error.X * size[2], abs(low.X * size[1])
-        needed = (lost + 4 * U * (low_ + abs(error_))) * (1 + arb(2) ** -30)
-        found = needed.abs_upper() / error_.abs_lower()
-        if not found < 2**60:
-            return math.inf
-        worst = max(worst, float(found.upper()))
-    return worst
+
+    def __init__(self, above, below=None, sample=None, ends=None):
+        self.above, self.below = above, below
+        self.sample, self.ends = sample, ends
+
+    def made(self, other):
+        """Return another number in this arithmetic."""
+        if isinstance(other, Exact):
+            return other
+        if self.below is None:
+            other = arb(other.numerator) / other.denominator if isinstance(
+                other, Fraction) else other  # fmt: skip
+            return Exact(arb_series([arb(other)]))
+        value = rational(other)
+        return Exact(self.above * 0 + value, self.below * 0 + 1, Fraction(other))
+
+    def __add__(self, other):
+        if isinstance(other, float) and other >= 2.0**40:  # to round
+            if self.ends[0] + other != self.ends[1] + other:
+                raise ValueError("a piece that is rounded to two numbers")
+            return self.ends[0] + other
+        other = self.made(other)
+        if self.below is None:
+            return Exact(self.above + other.above)
+        if self.above == 0 or other.above == 0:
+            return other if self.above == 0 else self
+        if self.below == other.below:
+            return Exact(self.above + other.above, self.below)
+        above = self.above * other.below + other.above * self.below
+        return Exact(above, self.below * other.below)
+
+    def __mul__(self, other):
+        other = self.made(other)
+        below = None if self.below is None else self.below * other.below
+        return Exact(self.above * other.above, below)
+
+    def __truediv__(self, other):
+        other = self.made(other)
+        if self.below is None:
+            return Exact(self.above / other.above)
+        return Exact(self.above * other.below, self.below * other.above)
+
+    def __neg__(self):
+        return Exact(-self.above, self.below)
+
+    def __sub__(self, other):
+        return self + (-other)
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __rtruediv__(self, other):
+        return self.made(other) / self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __lt__(self, other):
+        lower, upper = self.ends or (self.sample, self.sample)
+        if (lower < other) != (upper < other):
+            raise ValueError("a piece with both answers")
+        return lower < other
+
+    def __gt__(self, other):
+        return not self < other and (self.ends or [self.sample])[0] != other
 
 
-def kernel_of(wraps):
-    return Source(NAMES, wraps)("gauss.risk_blocks._pair")
+def same(one, other):
+    """Raise unless two rational functions are one."""
+    if one.above * other.below != other.above * one.below:
+        raise ValueError("the kernel is not its formula")
+
+
+def exactly(a, b):
+    return a + b, 0.0
+
+
+class Power:
+    """Bits of x 2^k, and k: what is left of them in exact arithmetic."""
+
+    def __init__(self, k, x):
+        self.k, self.x = k, x
+
+    def __sub__(self, other):
+        return self
+
+    __add__ = __rshift__ = __lshift__ = __sub__
+
+
+def in_exact(wraps=(), k=0, like=None, whole=None):
+    """Return the source in exact arithmetic, the logarithm's exponent being k."""
+
+    def number(x):
+        if like and isinstance(x, int):
+            return like.made(x)
+        return x.k if isinstance(x, Power) else real(x)
+
+    number.fromhex = float.fromhex
+    return Source({
+        "fma": lambda a, b, c: a * b + c, "two_sum": exactly, "fast_two_sum": exactly,
+        "two_product": lambda a, b: (a * b, 0.0), "bits": lambda x: Power(k, x),
+        "from_bits": lambda x: x.x if isinstance(x, Power) else from_bits(x),
+        "float": number, "int": whole or int,
+        "renewed": lambda x, y: (x, y),
+    }, wraps)  # fmt: skip
+
+
+def generators(*names):
+    ctx_ = fmpq_mpoly_ctx.get(names, Ordering.lex)
+    one = ctx_.gens()[0] * 0 + 1
+    return [Exact(x, one, Fraction(7, 3)) for x in ctx_.gens()]
+
+
+ORDER = 20
+
+
+def left_out(run, truth, lower, upper):
+    """Return a bound of |run - truth| for x in a piece: by series of 20 terms.
+
+    The next coefficient over all of the piece bounds the rest (Lagrange).
+    """
+    ctx.prec, ctx.cap = 300, ORDER + 1
+    middle, total, power = (arb(lower) + upper) / 2, arb(0), arb(1)
+    radius = abs((arb(upper) - lower) / 2).upper()
+    over = arb_series([arb(middle.mid(), radius), 1])
+    at = arb_series([middle, 1])
+    ends = lower, upper
+    rest = run(Exact(over, ends=ends)).above, truth(over)
+    difference = run(Exact(at, ends=ends)).above - truth(at)
+    for j in range(ORDER):
+        total += abs(difference[j]) * power
+        power *= radius
+    total += (abs(rest[0][ORDER]) + abs(rest[1][ORDER])) * power
+    ctx.prec = BITS
+    return total.abs_upper()
+
+
+def pieces(*cuts, n=8):
+    """Return pieces between doubles: each n equal ones."""
+    for low, high in zip(cuts, cuts[1:], strict=False):
+        ends = [low + (high - low) * i / n for i in range(n)] + [high]
+        yield from zip(ends, ends[1:], strict=False)
+
+
+LOG, PAIR = "elementary.log_pair", "gauss.risk_blocks._pair"
+FIRST = 11 / 16  # of the logarithm's mantissas
+CENTERS = [FIRST, 7 / 8, math.nextafter(9 / 8, 2), 2 * FIRST]
+
+
+def log_left_out():
+    """Return what log_pair leaves out; linear in the exponent, it is at one end."""
+    found = arb(0)
+    for lower, upper in pieces(*CENTERS):
+        for k in (0, -960):
+            kernel = in_exact(k=arb(k))(LOG)
+            found = found.max(left_out(
+                lambda x, kernel=kernel: sum(kernel(x), 0.0),
+                lambda x, k=k: x.log() + k * arb.const_log2(),
+                lower, math.nextafter(upper, 0.0)))  # fmt: skip
+    return found
+
+
+def taylor(name, coefficients, x):
+    """Return a bound of what a polynomial, as pairs, is off a series by, term by term.
+
+    ``coefficients`` are of what the kernel returns of x; x bounds its argument.
+    """
+    ctx.prec, ctx.cap = 300, 60
+    found = sum(name(Exact(arb_series([0, 1]), ends=(0.1, 0.5))), 0.0).above
+    lost, power = arb(0), arb(1)
+    for j, c in enumerate(coefficients):
+        lost += abs(found[j] - c) * power
+        power *= x
+    ctx.prec = BITS
+    return lost.abs_upper(), power
+
+
+def exponential_left_out():
+    """Return what exp x - 1 leaves out, relative to exp and to itself."""
+    name, source = "near_one.exponentials", in_exact(whole=lambda _: 0)
+    # exp x is 2^k (1 + P(x - k log 2)), and exp x - 1 is 2^k P + (2^k - 1).
+    x, k, power = generators("x", "k", "w")
+    exact = in_exact(like=x, whole=lambda _: Power(k, power))
+    one, low, less, rest = exact(name)(x, 0.0)
+    same(less + rest + 1.0, one + low)
+    log_2 = sum(map(Fraction, (source(n) for n in (
+        "elementary.LN2_HIGH", "elementary.LN2_LOW"))))  # fmt: skip
+    t = x - k * x.made(log_2)
+    t.sample = 1
+    zero = in_exact(like=x, whole=lambda _: Power(x.made(0.0), x.made(1.0)))
+    first = zero(name)(t, 0.0)
+    same(one + low, power * (first[0] + first[1]))
+    ctx.prec, ctx.cap = 300, 60
+    series = [arb(0)] + [1 / arb(j).fac() for j in range(1, 40)]
+    lost, rest = taylor(lambda x: source(name)(x, 0.0)[2:], series, arb(0.4))
+    lost += 2 * rest / arb(40).fac()
+    # |exp t - 1| >= 0.8 |t| for k = 0, where lost begins with t^2; else >= 1/4.
+    missing = abs(arb(log_2.numerator) / log_2.denominator - arb.const_log2()) * 460
+    whole = lost + 4 * missing
+    return 2 * whole, 16 * whole
+
+
+def sine_left_out():
+    """Return what (1 - sin(pi d)/(pi d))/d^2 leaves out; it is above 1.4."""
+    source = in_exact()
+    series, term = [], arb.pi() ** 2 / 6
+    for j in range(29):
+        series += [term, arb(0)]
+        term *= -(arb.pi() ** 2) / ((2 * j + 4) * (2 * j + 5))
+    lost, power = taylor(source("gauss.fast_real.sine_deficit"), series, arb(0.5))
+    return lost + 2 * abs(term) * power
+
+
+# --- formulas ------------------------------------------------------------------------
+
+
+def by_logarithm(code, n):
+    """Raise unless r(n) comes from log p by r(1) = -v log p, r(m+1) = v (1/m - r(m))."""
+    p, log = generators("p", "log")
+    wraps = {"log_pair": lambda _: lambda x: (log, log.made(0.0))}
+    high, low, _ = in_exact(wraps, like=p)(PAIR)(code, float(n), p)
+    v = p / (1.0 - p)
+    r = -(v * log)
+    for m in range(1, n):
+        r = v * (p.made(Fraction(1, m)) - r)
+    same(high + low, r)
+
+
+def fraction(f, p, levels, x, y):
+    """Return X_0 and X_1 from x/y, each as two polynomials."""
+    for n in range(levels - 1, -1, -1):
+        before = x, y
+        k, b = 1.0 + (n + 1) // 2, f + float(n // 2)
+        x, y = p * b * y + k * x, b * y + k * x
+    return (x, y), before
+
+
+def by_fraction(code, levels):
+    """Raise unless r = p/(f - 1 + X_0) with the tail b p/(b - k q)."""
+    f, p = generators("f", "p")
+    high, low, _ = in_exact()(PAIR)(code, f, p)
+    k, b = 1.0 + levels // 2, f + float(levels // 2)
+    (x, y), _ = fraction(f, p, levels, b * p, b - k * (1.0 - p))
+    same(high + low, p * y / ((f - 1.0) * y + x))
+
+
+def backwards(code, sample, levels=39):
+    """Raise unless r = p/(f-1+w), or (p f + w)/(f (f + w)) below 1, w = p + q E."""
+    f, p = generators("f", "p")
+    f.sample = sample
+    high, low, _ = in_exact()(PAIR)(code, f, p)
+    g = f + 1.0 if sample < 1 else f
+    _, (x, y) = fraction(g, p, levels, p, p.made(1.0))
+    w, below = p * (g * y + x) + (1.0 - p) * x, g * y + x
+    wanted = p * below / ((f - 1.0) * below + w)
+    if sample < 1:
+        wanted = (p * f * below + w) / (f * (f * below + w))
+    same(high + low, wanted)
+
+
+def reflection(n, levels=21):
+    """Raise unless r(n + d) comes by reflection and contiguity from its parts."""
+    d, p = generators("d", "p")
+    name = "gauss.fast_real.reflected_fraction"
+    s = sum(in_exact()(name)(d, p, 1.0 - p, 0.0), 0.0)
+    _, (x, y) = fraction(1.0 - d, 1.0 - p, levels, 1.0 - p, p.made(1.0))
+    below = (1.0 - d) * y + x
+    same(s, p * below / ((1.0 - p - d) * below + p * x))
+    d, p, log, power, deficit, s = generators("d", "p", "log", "e", "c", "s")
+
+    def exponentials(y, low):
+        same(y + low, d * log)
+        return power, 0.0, power - 1.0, 0.0
+
+    def log_of(v, low):
+        same(v + low, p / (1.0 - p))
+        return log, 0.0
+
+    def fraction_of(*given):
+        for one, other in zip(given, (d, p, 1.0 - p), strict=False):
+            same(one, other)
+        return s, 0.0
+
+    wraps = {"exponentials": exponentials, "_log": log_of, "sine_deficit":
+             lambda x: (deficit, same(x, d) or 0.0), "reflected_fraction": fraction_of}  # fmt: skip
+    wraps = {name: lambda _, one=one: one for name, one in wraps.items()}
+    kernel = in_exact(wraps, like=p)("gauss.fast_real.by_reflection")
+    high, low, _ = kernel(float(n), d, p)
+    v, least = p / (1.0 - p), power / (1.0 - d * d * deficit) - d * s
+    r = (1.0 - least) / d
+    for m in range(1, n):
+        r = 1.0 / (d + float(m)) - v * r
+    same(high + low, v * r if n else least / d)
+
+
+def near_one_truth(n):
+    """Return r(n, p) as a series: closed forms in z = q/(1 + p), log p = -2 atanh z."""
+    z, a = generators("z", "a")  # atanh z = z + z^3 a
+    v, m = (1.0 - z) / (2.0 * z), 1.0 - z
+    r = [v * (2.0 * (z + z * z * z * a))]
+    r += [v * (1.0 - r[0])]
+    r += [v * (0.5 - r[1])]
+    for one, two in zip(r, (m * (1.0 + z * z * a), m * 0.5 * (1.0 - z * m * a),
+                            m * 0.25 * (1.0 + m * m * a)), strict=True):  # fmt: skip
+        same(one, two)
+
+    def truth(p):
+        z = (1 - p) / (1 + p)
+        m, a = 1 - z, z * 0
+        for j in range(90, -1, -1):  # what follows is below 2^-500
+            a = a * z * z + arb(1) / (2 * j + 3)
+        form = (1 + z * z * a, (1 - z * m * a) / 2, (1 + m * m * a) / 4)
+        return m * form[n - 1]
+
+    return truth
 
 
 def logarithm(lost):
@@ -1042,3 +1327,246 @@ def logarithm(lost):
 
 def entry_of(X):
     return Number(Node(X, []), X, -1074)
+
+
+# --- boxes ---------------------------------------------------------------------------
+
+
+def before(x):
+    return math.nextafter(x, -math.inf)
+
+
+def after(x):
+    return math.nextafter(x, math.inf)
+
+
+def runs(program, factor=None):
+    """Run a program for each path of answers; yield its results."""
+    paths = [()]
+    while paths:
+        path = paths.pop()
+        Tape(factor, path)
+        try:
+            yield program()
+        except OpenError as question:
+            paths += [(*path, i) for i in range(question.args[0])]
+
+
+def share(program, factor, left, least):
+    """Return the largest bound relative to the bound claimed, over all paths.
+
+    ``program()`` returns high, low, error. ``left``: what the formula leaves out, in
+    the factor's unit; ``least``: a lower bound of r, in that unit.
+    """
+    worst = 0.0
+    for words in runs(program, factor):
+        power = min(x.power for x in words)
+        sizes = [Tape.now.size(((0, x.power - power),)) for x in words]
+        seeds = [(x, ((0, x.power - power),) if x.power > power else ()) for x in words]
+        low, error = (abs(x.X * size) for x, size in zip(words[1:], sizes[1:]))
+        lost = Tape.now.bound(seeds[:2]) + left
+        smallest = error.abs_lower()
+        made = words[2].node.made.get("product", (None, None))
+        if made[0] is words[0]:  # a multiple of the first word
+            r = arb(made[1]) * (least - low.abs_upper() - lost.abs_upper())
+            smallest = smallest.max(r.lower())
+        needed = (lost + 4 * U * (low + error)) * (1 + arb(2) ** -30)
+        found = needed.abs_upper() / smallest
+        if not found < 2**60:
+            return math.inf
+        worst = max(worst, float(found.upper()))
+    return worst
+
+
+class Box:
+    """Doubles f and p between ends; or p = z 2^k for z and k between ends."""
+
+    def __init__(self, f, p, k=None):
+        self.f, self.p, self.k = f, p, k
+
+    def split(self, axis):
+        """Return two boxes, which have all doubles of this one."""
+        lower, upper = getattr(self, axis)
+        parts = []
+        if axis == "k":
+            middle = (lower + upper) // 2 if upper > -8 else -math.isqrt(lower * upper)
+            ends = (lower, middle), (middle + 1, upper)
+        else:
+            about = round((lower + upper) / 2) if axis == "f" and upper < 16 else 0
+            about = 1 if axis == "p" and lower >= 0.5 and not self.k else about
+            middle = halfway(lower, upper, about)
+            ends = (lower, middle), (after(middle), upper)
+        for one in ends:
+            if one[0] > one[1]:
+                raise ValueError("a box that cannot be split")
+            parts.append(Box(**{**vars(self), axis: one}))
+        return parts
+
+
+def halfway(lower, upper, about):
+    """Return a double between two: in the middle, or of their distances' sizes."""
+    near, far = sorted((abs(lower - about), abs(upper - about)))
+    if (lower - about) * (upper - about) < 0 or far <= 4 * near:
+        middle = lower + (upper - lower) / 2
+    else:
+        distance = math.sqrt(near) * math.sqrt(far) if near else far / 256
+        middle = about + math.copysign(distance, lower + upper - 2 * about)
+    return min(max(middle, lower), before(upper))
+
+
+class Claim(NamedTuple):
+    """A region's boxes before any is split, and what is left out in one of them."""
+
+    code: int
+    f: tuple
+    roots: list
+    left: Callable
+    of: str = "p"  # where boxes are wide, what r is relative to
+
+
+def box_share(kernel, claim, box):
+    """Return the largest bound in a box relative to what is claimed."""
+    (f_low, f_high), (low, high) = box.f, box.p
+    parts = None
+    if box.k:
+        parts = box.p, box.k
+        low, high = low * 2.0 ** box.k[0], high * 2.0 ** box.k[1]
+    wide = "f" if claim.of == "f" else "p" if box.k or high > 2 * low else ""
+    factor = {"f": (f_low, f_high), "p": (low, high)}.get(wide)
+
+    def program():
+        f, p = f_low, multiple(low, high, parts) if wide == "p" else entry(low, high)
+        if f_low < f_high:
+            f = multiple(f_low, f_high) if wide == "f" else entry(f_low, f_high)
+        return kernel(claim.code, f, p)
+
+    f, p = arb(f_high), arb(low)
+    least = (f + 1) / (f * (f + p)) * (p if wide != "p" else 1)  # r/p is above this
+    most = 1 / (arb(f_low) - 1 + low if f_low > 1.0 else arb(f_low) * low)  # and below
+    if wide == "f":
+        least, most = least * 0, arb(1)  # of r f
+    left = claim.left((f_low, f_high), (low, high), most * (1 if wide else high))
+    return share(program, factor and ball(*factor), left, least)
+
+
+# --- the claims ----------------------------------------------------------------------
+
+
+def claims(codes):
+    """Yield every claim by its name; raise unless kernels are their formulas.
+
+    ``codes``: the source of fast_integer, which has the regions' numbers and borders.
+    """
+    rare, near, half, forward, huge, back = (codes("gauss.fast_integer." + name) for
+        name in ("RARE", "P_NEAR_ONE", "P_HALF", "P_FORWARD", "F_HUGE", "F_BACKWARD"))  # fmt: skip
+
+    def code(name):
+        return codes("gauss.fast_integer." + name)
+
+    def nothing(f, p, most):
+        return arb(0)
+
+    def binades(upper):
+        """Return boxes of z 2^k between the smallest p and ``upper``."""
+        mantissas = [(a, before(b)) for a, b in zip(CENTERS, CENTERS[1:], strict=False)]
+        first = math.frexp(rare)[1] - 1
+        last = 0 if upper > FIRST else -1
+        boxes = [(z, (first, last - 1)) for z in mantissas]
+        boxes += [((z[0], min(z[1], before(upper * 2.0**-last))), (last, last))
+                  for z in mantissas if z[0] < upper * 2.0**-last]  # fmt: skip
+        return boxes
+
+    for name, numbers, upper in (
+        ("ONE", [1], near), ("SMALL", [1, 2, 3, 4], near), ("FORWARD_15", range(5, 16), half),
+    ):  # fmt: skip
+        for n in numbers:
+            by_logarithm(code(name), n)
+            roots = [Box((float(n),) * 2, *box) for box in binades(upper)]
+            yield f"{name} {n}", Claim(code(name), (n, n), roots, nothing)
+    for n in (1, 2, 3):
+        truth = near_one_truth(n)
+
+        def near_one(f, p, most, truth=truth):
+            kernel = in_exact()(PAIR)
+            run = lambda x: sum(kernel(code("NEAR_ONE"), f[0], x)[:2], 0.0)  # noqa: E731
+            return left_out(run, truth, *p)
+
+        roots = [Box((float(n),) * 2, (near, 1.0))]
+        yield f"NEAR_ONE {n}", Claim(code("NEAR_ONE"), (n, n), roots, near_one)
+
+    def by_tail(levels):
+        def left(f, p, most):
+            x, error = cut(f, p, levels, 0, lambda f, p: tail(arb(f), arb(p), levels))
+            return error / (f[0] - 1 + x) * most
+
+        return left
+
+    for name, levels, places in (
+        ("LEVELS", 23, [(4.0, 4.0, near)] + [(float(n), float(n), half) for n in range(5, 16)]),
+        ("FROM_16", 35, [(16.0, before(32.0), rare)]),
+        ("FROM_32", 17, [(2.0**n, before(2.0 ** (n + 1)), rare) for n in range(5, 50)]
+         + [(huge, huge, rare)]),
+        ("LEVELS_REAL", 35, [(2.0, before(back), half), (back, before(8.0), forward),
+                             (8.0, before(16.0), forward)]),
+    ):  # fmt: skip
+        by_fraction(code(name), levels)
+        for low, high, p in places:
+            parts = [(p, before(0.5)), (0.5, 1.0)] if p < 0.5 else [(p, 1.0)]
+            roots = [Box((low, high), one) for one in parts]
+            yield f"{name} {low:g}", Claim(code(name), (low, high), roots, by_tail(levels))
+    for low, high, of in ((rare, 2.0**-10, "f"), (after(2.0**-10), before(1.0), "p"),
+                          (1.0, before(2.0), "p"), (2.0, before(back), "p")):  # fmt: skip
+        backwards(code("BACKWARD_REAL"), Fraction(low))
+
+        def first(f, p, most):
+            up = float(f[0] < 1.0)
+            f = f[0] + up, f[1] + up
+            x, error = cut(f, p, 39, 1, lambda f, p: arb(p))
+            return error / x * most
+
+        roots = [Box((low, high), one) for one in ((forward, before(0.5)), (0.5, 1.0))]
+        yield f"BACKWARD_REAL {low:g}", Claim(code("BACKWARD_REAL"), (low, high), roots, first, of)
+    for n in range(17):
+        reflection(n)
+        for low, high in ((n - 0.5, before(n)), (after(n), n + 0.5)):
+            if 0 <= n - 0.5 + (low >= n) * 0.5 and (low > 0 or n == 0) and low < 16:
+                low = max(low, rare)
+                roots = [Box((low, high), (rare, before(forward)))]
+                if low < high:
+                    yield f"FORWARD_REAL {low:g}", Claim(code("FORWARD_REAL"), (low, high), roots, nothing)
+
+
+def kernel_of_pairs():
+    """Return the kernel of a cell's pair, on numbers, with what formulas leave out."""
+    power, less = exponential_left_out()
+    log, sine = log_left_out(), sine_left_out()
+
+    def exponentials(kernel):
+        def wrapped(x, low):
+            one, one_low, other, other_low = kernel(x, low)
+            return (one, charged(one_low, power * abs(one.X)), other,
+                    charged(other_low, less * abs(other.X)))  # fmt: skip
+
+        return wrapped
+
+    def sine_deficit(kernel):
+        def wrapped(d):
+            high, low = kernel(d)
+            return high, charged(low, sine)
+
+        return wrapped
+
+    def reflected_fraction(kernel):
+        def wrapped(d, p, q, q_low):
+            high, low = kernel(d, p, q, q_low)
+            ends = [[end(1 - absolute(d)), end(q.X)] for end in (
+                lambda x: float(x.lower()), lambda x: float(x.upper()))]  # fmt: skip
+            (f, g), (a, b) = ((before(x), after(y)) for x, y in zip(*ends, strict=True))
+            x, error = cut((f, g), (a, b), 21, 1, lambda f, p: arb(p))
+            return high, charged(low, error / x * abs(high.X))
+
+        return wrapped
+
+    wraps = {"log_pair": logarithm(log), "exponentials": exponentials,
+             "sine_deficit": sine_deficit, "reflected_fraction": reflected_fraction}  # fmt: skip
+    return Source(NAMES, wraps)(PAIR)
