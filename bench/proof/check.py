@@ -406,9 +406,10 @@ def derivative(number, by):
 
 def smallest(power, unit, degree):
     """Return a lower bound of the units of a number."""
-    size = Tape.now.size(((0, power),))
-    least, most = unit.ends if degree else (arb(1), arb(1))
-    return (size * to_power(least if degree > 0 else most, degree)).abs_lower()
+    factor, (least, most) = Tape.now.symbols[0], unit.ends if degree else (ONE, ONE)
+    low = (factor.abs_lower() if power > 0 else factor.abs_upper()) if power else 1
+    size = to_power(arb(low), power) * to_power(least if degree > 0 else most, degree)
+    return size.abs_lower()
 
 
 def rounded(X, parents, grid, power=0, unit=None, degree=0, low=False, lost=False):
@@ -1190,6 +1191,42 @@ def sine_left_out():
     return lost + 2 * abs(term) * power
 
 
+# --- what the fraction's end leaves out ----------------------------------------------
+
+
+def level(x, n, f, p):
+    """Return X_n from X_n+1 = x (notes/rounding_proof.md, section 4)."""
+    k, b = 1 + (n + 1) // 2, f + n // 2
+    return (p * b + k * x) / (b + k * x)
+
+
+def tail(f, p, levels):
+    k, b = 1 + levels // 2, f + levels // 2
+    return b * p / (b - k * (1 - p))
+
+
+def cut(f, p, levels, last, start):
+    """Return a lower bound of X_last, and of its error by a tail cut at ``levels``.
+
+    ``f`` and ``p`` are ends. The true tail lies between what 400 more levels make of p
+    and of 1. A level rises with p, falls with b, and shrinks by q k b/(b + k X)^2;
+    ``start``, the kernel's tail of f and p, rises with p and falls with f.
+    """
+    (f_low, f_high), (p_low, p_high) = (map(arb, x) for x in (f, p))
+    least, most = p_low, arb(1)
+    for n in range(levels + 400, levels - 1, -1):
+        least = level(least, n, f_high, p_low).lower()
+        most = level(most, n, f_low, p_high).upper()
+    low, high = start(f_high, p_low), start(f_low, p_high)
+    error = abs(most - low).max(abs(high - least)).abs_upper()
+    x = low.min(least)
+    for n in range(levels - 1, last - 1, -1):
+        k, b = 1 + (n + 1) // 2, ball(f_low + n // 2, f_high + n // 2)
+        error = (error * (1 - p_low) * k * b / (b + k * x) ** 2).abs_upper()
+        x = level(x, n, f_high, p_low).lower()
+    return x, error
+
+
 # --- formulas ------------------------------------------------------------------------
 
 
@@ -1367,7 +1404,7 @@ def share(program, factor, left, least):
         lost = Tape.now.bound(seeds[:2]) + left
         smallest = error.abs_lower()
         made = words[2].node.made.get("product", (None, None))
-        if made[0] is words[0]:  # a multiple of the first word
+        if made[0] is words[0] and isinstance(made[1], float):  # a multiple of the first word
             r = arb(made[1]) * (least - low.abs_upper() - lost.abs_upper())
             smallest = smallest.max(r.lower())
         needed = (lost + 4 * U * (low + error)) * (1 + arb(2) ** -30)
@@ -1390,6 +1427,7 @@ class Box:
         parts = []
         if axis == "k":
             middle = (lower + upper) // 2 if upper > -8 else -math.isqrt(lower * upper)
+            middle = min(max(middle, lower), upper - 1)
             ends = (lower, middle), (middle + 1, upper)
         else:
             about = round((lower + upper) / 2) if axis == "f" and upper < 16 else 0
@@ -1483,11 +1521,11 @@ def claims(codes):
             by_logarithm(code(name), n)
             roots = [Box((float(n),) * 2, *box) for box in binades(upper)]
             yield f"{name} {n}", Claim(code(name), (n, n), roots, nothing)
+    kernel = in_exact()(PAIR)
     for n in (1, 2, 3):
         truth = near_one_truth(n)
 
         def near_one(f, p, most, truth=truth):
-            kernel = in_exact()(PAIR)
             run = lambda x: sum(kernel(code("NEAR_ONE"), f[0], x)[:2], 0.0)  # noqa: E731
             return left_out(run, truth, *p)
 
@@ -1496,7 +1534,7 @@ def claims(codes):
 
     def by_tail(levels):
         def left(f, p, most):
-            x, error = cut(f, p, levels, 0, lambda f, p: tail(arb(f), arb(p), levels))
+            x, error = cut(f, p, levels, 0, lambda f, p: tail(f, p, levels))
             return error / (f[0] - 1 + x) * most
 
         return left
@@ -1521,7 +1559,7 @@ def claims(codes):
         def first(f, p, most):
             up = float(f[0] < 1.0)
             f = f[0] + up, f[1] + up
-            x, error = cut(f, p, 39, 1, lambda f, p: arb(p))
+            x, error = cut(f, p, 39, 1, lambda f, p: p)
             return error / x * most
 
         roots = [Box((low, high), one) for one in ((forward, before(0.5)), (0.5, 1.0))]
@@ -1562,7 +1600,7 @@ def kernel_of_pairs():
             ends = [[end(1 - absolute(d)), end(q.X)] for end in (
                 lambda x: float(x.lower()), lambda x: float(x.upper()))]  # fmt: skip
             (f, g), (a, b) = ((before(x), after(y)) for x, y in zip(*ends, strict=True))
-            x, error = cut((f, g), (a, b), 21, 1, lambda f, p: arb(p))
+            x, error = cut((f, g), (a, b), 21, 1, lambda f, p: p)
             return high, charged(low, error / x * abs(high.X))
 
         return wrapped
