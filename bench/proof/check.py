@@ -47,6 +47,8 @@ class Renewed(ast.NodeTransformer):
             new = f"{both} = renewed(0.0, ({both}))[1]"
         elif words in (["x", "y"], ["above", "below"]):
             new = f"{both} = renewed({both})"
+        elif both == "u" and "last" in ast.unparse(node.value):
+            new = "u = settled(u, f, p, y, last)"
         else:
             return node
         return [node, *ast.parse(new).body]
@@ -130,7 +132,8 @@ class Tape:
     def __init__(self, factor=None, path=()):
         Tape.now = self
         self.nodes, self.path, self.asked, self.unit = [], path, 0, None
-        self.symbols, self.sizes, self.nearest = {0: factor}, {(): arb(1)}, None
+        self.ends, self.sizes, self.nearest = factor, {(): arb(1)}, None
+        self.symbols = {0: factor and ball(*factor)}
 
     def choose(self, answers):
         if len(answers) == 1:
@@ -406,8 +409,8 @@ def derivative(number, by):
 
 def smallest(power, unit, degree):
     """Return a lower bound of the units of a number."""
-    factor, (least, most) = Tape.now.symbols[0], unit.ends if degree else (ONE, ONE)
-    low = (factor.abs_lower() if power > 0 else factor.abs_upper()) if power else 1
+    least, most = unit.ends if degree else (arb(1), arb(1))
+    low = Tape.now.ends[0 if power > 0 else 1] if power else 1
     size = to_power(arb(low), power) * to_power(least if degree > 0 else most, degree)
     return size.abs_lower()
 
@@ -734,6 +737,32 @@ def renewed(x, y):
     return x, (head, low) if isinstance(y, tuple) else head
 
 
+LEVELS = {2: 17, 3: 35}  # of the fraction, by ``last``: those of ``by_fraction``
+
+
+def settled(u, f, p, y, last):
+    """Return u, the computed k X y of a level, in a narrower enclosure.
+
+    X lies between what levels make of tails at the ends; that u is k X y in exact
+    arithmetic is proved with the formula.
+    """
+    low, high = (edge(f, 0), edge(p, 0)), (edge(f, 1), edge(p, 1))
+    x, z = tail(high[0], low[1], LEVELS[last]), tail(low[0], high[1], LEVELS[last])
+    for n in range(LEVELS[last] - 1, 2 * last - 1, -1):
+        x = level(x, n, high[0], low[1]).lower()
+        z = level(z, n, low[0], high[1]).upper()
+    lost = Tape.now.bound([(u, ())]).abs_upper()
+    X = ball((1 + last) * x.lower() - lost, (1 + last) * z.upper() + lost)
+    node = Node(u.X.intersection(X), [link(u)])
+    node.unit, node.linear = u.unit, (arb(0), node.X)
+    return Number(node, node.X, -5000, u.power, u.unit, u.degree)
+
+
+def edge(x, i):
+    """Return the lower or the upper end of an argument."""
+    return arb(x.node.made["ends"][i] if isinstance(x, Number) else x)
+
+
 def fma(a, b, c):
     """Return a b + c, rounded once."""
     a, b, c = map(renewable, (a, b, c))
@@ -833,13 +862,15 @@ def fast_two_sum(a, b):
     s, low = two_sum(a, b)
     if not isinstance(low, Number) or larger(a, b):
         return s, low
-    x, y = absolute(a), absolute(b)
-    if not (a.X * (b.X if isinstance(b, Number) else b) <= 0 and larger(a * 2.0, b)):
-        more = b.X if isinstance(b, Number) else arb(b)
-        if isinstance(b, Number) and b.power > s.power:
-            more = y
-        return s, label(s, (2 * U * more).abs_upper())
-    return s, low
+    if s.degree:
+        x, y, _ = aligned(a, b)
+        x, y = x[0], y[0]
+    else:
+        x, y = absolute(a), absolute(b)
+    if x * y <= 0 and 2 * x.abs_lower() >= y.abs_upper():
+        return s, low
+    lost = 2 * U * y.abs_upper() / smallest(s.power, None, 0)
+    return s, label(s, lost.abs_upper())
 
 
 def two_product(a, b):
@@ -942,7 +973,7 @@ def whole(y):
 NAMES = {
     "fma": fma, "two_sum": two_sum, "fast_two_sum": fast_two_sum,
     "two_product": two_product, "bits": bits, "from_bits": from_bits, "float": real,
-    "int": whole, "renewed": renewed,
+    "int": whole, "renewed": renewed, "settled": settled,
 }  # fmt: skip
 
 
@@ -1081,8 +1112,17 @@ def in_exact(wraps=(), k=0, like=None, whole=None):
         "two_product": lambda a, b: (a * b, 0.0), "bits": lambda x: Power(k, x),
         "from_bits": lambda x: x.x if isinstance(x, Power) else from_bits(x),
         "float": number, "int": whole or int,
-        "renewed": lambda x, y: (x, y),
+        "renewed": lambda x, y: (x, y), "settled": settled_exactly,
     }, wraps)  # fmt: skip
+
+
+def settled_exactly(u, f, p, y, last):
+    """Raise unless u is k X y, see ``settled``."""
+    levels = LEVELS[last]
+    k, b = 1.0 + levels // 2, f + float(levels // 2)
+    above, below = fraction(f, p, levels, b * p, b - k * (1.0 - p), 2 * last)[0]
+    same(u * below, above * y * (1.0 + last))
+    return u
 
 
 def generators(*names):
@@ -1242,9 +1282,10 @@ def by_logarithm(code, n):
     same(high + low, r)
 
 
-def fraction(f, p, levels, x, y):
-    """Return X_0 and X_1 from x/y, each as two polynomials."""
-    for n in range(levels - 1, -1, -1):
+def fraction(f, p, levels, x, y, last=0):
+    """Return X_last and the one before from x/y, each as two polynomials."""
+    before = x, y
+    for n in range(levels - 1, last - 1, -1):
         before = x, y
         k, b = 1.0 + (n + 1) // 2, f + float(n // 2)
         x, y = p * b * y + k * x, b * y + k * x
@@ -1345,13 +1386,13 @@ def logarithm(lost):
         def log_pair(x):
             if not x.node.parents:
                 return charged_pair(x)
-            tape, size = Tape.now, absolute(x)
+            tape, (low, high) = Tape.now, reach(x)
             node, error, rest = None, arb(0), arb(0)
-            for high, low in runs(lambda: charged_pair(entry_of(size))):
-                bound = Tape.now.bound([(high, ()), (low, ())]).abs_upper()
-                error, rest = error.max(bound), rest.max(low.X.abs_upper())
+            for one, two in with_mantissas(charged_pair, low, high):
+                bound = Tape.now.bound([(one, ()), (two, ())]).abs_upper()
+                error, rest = error.max(bound), rest.max(two.X.abs_upper())
             Tape.now = tape
-            X = size.log()
+            X = low.log().union(high.log())
             node = Node(X + around(rest + error), [link(x, *x.factor(ONE, -1))],
                         rest + error)  # fmt: skip
             high = Number(node, node.X, -1074)
@@ -1362,8 +1403,33 @@ def logarithm(lost):
     return wrap
 
 
-def entry_of(X):
-    return Number(Node(X, []), X, -1074)
+def reach(x):
+    """Return the ends of a positive number without units but the factor's."""
+    low, high = (arb(end) for end in (x.X.lower(), x.X.upper()))
+    if x.power:
+        low, high = (y * to_power(arb(end), x.power) for y, end in zip(
+            (low, high), Tape.now.ends, strict=True))  # fmt: skip
+    if not low > 0:
+        raise ValueError("a logarithm of what may be 0")
+    return low.lower(), high.upper()
+
+
+def with_mantissas(log, low, high):
+    """Run the logarithm of any double between two, path by path."""
+    if high < 8 * low:
+        middle = (low + high) / 2
+        X = arb(middle.mid(), (high - middle).abs_upper())
+        yield from runs(lambda: log(Number(Node(X, []), X, -1074)))
+        return
+    exponents = bottom(low) - 1, top(high) + 1
+    for ends in zip(CENTERS, CENTERS[1:], strict=False):
+
+        def run(ends=ends):
+            node = Node(low.union(high), [])
+            node.made["parts"] = (ends[0], before(ends[1])), exponents
+            return log(Number(node, node.X, -1074))
+
+        yield from runs(run)
 
 
 # --- boxes ---------------------------------------------------------------------------
@@ -1447,7 +1513,7 @@ def halfway(lower, upper, about):
     if (lower - about) * (upper - about) < 0 or far <= 4 * near:
         middle = lower + (upper - lower) / 2
     else:
-        distance = math.sqrt(near) * math.sqrt(far) if near else far / 256
+        distance = max(math.sqrt(near) * math.sqrt(far), far / 256)
         middle = about + math.copysign(distance, lower + upper - 2 * about)
     return min(max(middle, lower), before(upper))
 
@@ -1484,7 +1550,7 @@ def box_share(kernel, claim, box):
     if wide == "f":
         least, most = least * 0, arb(1)  # of r f
     left = claim.left((f_low, f_high), (low, high), most * (1 if wide else high))
-    return share(program, factor and ball(*factor), left, least)
+    return share(program, factor, left, least)
 
 
 # --- the claims ----------------------------------------------------------------------
