@@ -9,8 +9,10 @@ theory is in notes/proof_of_rounding.md, section 12.
 """
 
 import ast
+import json
 import math
 import struct
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -132,7 +134,7 @@ class Tape:
     def __init__(self, factor=None, path=()):
         Tape.now = self
         self.nodes, self.path, self.asked, self.unit = [], path, 0, None
-        self.ends, self.sizes, self.nearest = factor, {(): arb(1)}, None
+        self.ends, self.sizes = factor, {(): arb(1)}
         self.symbols = {0: factor and ball(*factor)}
 
     def choose(self, answers):
@@ -316,6 +318,9 @@ class Number:
 
     def scaled(self):
         return self.power or self.degree
+
+    def units(self):
+        return self.power, self.unit, self.degree
 
     def view(self, c, X=None):
         """Return a multiple that is exact."""
@@ -772,9 +777,8 @@ def fma(a, b, c):
     if not isinstance(a, Number):
         a, b = b, a
     if not isinstance(a, Number):  # two constants
-        if a == 0.0 or b == 0.0:
-            return c
-        return shifted(rational(a) * rational(b), grid_of(a) + grid_of(b), c)
+        X, grid = c.X + arb(a) * arb(b), min(c.grid, grid_of(a or 1.0) + grid_of(b or 1.0))
+        return rounded(X, [link(c)], grid, *c.units()) if a and b else c
     if not isinstance(c, Number) and c == 0.0:
         return a * b
     if not isinstance(b, Number) and (b == 0.0 or is_power(b)):
@@ -835,14 +839,6 @@ def label_of_product(s, a, b):
     if exact >= -1074:
         return label(s)
     return label(s, arb(2) ** -1074 / smallest(s.power, s.unit, s.degree))
-
-
-def shifted(c, grid, x):
-    """Return x plus a constant, rounded: of an exponential's argument, what is left."""
-    X, nearest = x.X + arb(c), Tape.now.nearest
-    if nearest is not None and x.node is nearest[0] and abs(c + nearest[1]) < fmpq(1, 2**30):
-        X = X.intersection(ball(-0.36, 0.36))
-    return rounded(X, [link(x)], min(grid, x.grid), x.power, x.unit, x.degree)
 
 
 def two_sum(a, b):
@@ -956,24 +952,10 @@ def real(x):
 real.fromhex = float.fromhex
 
 
-def whole(y):
-    """Return int(y) of an exponential: k next to x/log 2; see ``shifted``."""
-    if not isinstance(y, Number):
-        return int(y)
-    x, _ = y.node.made["sum"]
-    ends = [int(float(end)) for end in (absolute(y).lower(), absolute(y).upper())]
-    k = Tape.now.choose(list(range(ends[0], ends[1] + 1)))
-    x, c = x.node.made["product"]
-    if not abs(arb(c) * arb.const_log2() - 1) < arb(2) ** -40:
-        raise ValueError("an exponent that is not next to x/log 2")
-    Tape.now.nearest = x.node, rational(k * math.log(2.0))
-    return k
-
-
 NAMES = {
     "fma": fma, "two_sum": two_sum, "fast_two_sum": fast_two_sum,
     "two_product": two_product, "bits": bits, "from_bits": from_bits, "float": real,
-    "int": whole, "renewed": renewed, "settled": settled,
+    "renewed": renewed, "settled": settled,
 }  # fmt: skip
 
 
@@ -1098,7 +1080,7 @@ class Power:
     __add__ = __rshift__ = __lshift__ = __sub__
 
 
-def in_exact(wraps=(), k=0, like=None, whole=None):
+def in_exact(wraps=(), k=0, like=None):
     """Return the source in exact arithmetic, the logarithm's exponent being k."""
 
     def number(x):
@@ -1111,7 +1093,7 @@ def in_exact(wraps=(), k=0, like=None, whole=None):
         "fma": lambda a, b, c: a * b + c, "two_sum": exactly, "fast_two_sum": exactly,
         "two_product": lambda a, b: (a * b, 0.0), "bits": lambda x: Power(k, x),
         "from_bits": lambda x: x.x if isinstance(x, Power) else from_bits(x),
-        "float": number, "int": whole or int,
+        "float": number,
         "renewed": lambda x, y: (x, y), "settled": settled_exactly,
     }, wraps)  # fmt: skip
 
@@ -1178,57 +1160,6 @@ def log_left_out():
                 lambda x, k=k: x.log() + k * arb.const_log2(),
                 lower, math.nextafter(upper, 0.0)))  # fmt: skip
     return found
-
-
-def taylor(name, coefficients, x):
-    """Return a bound of what a polynomial, as pairs, is off a series by, term by term.
-
-    ``coefficients`` are of what the kernel returns of x; x bounds its argument.
-    """
-    ctx.prec, ctx.cap = 300, 60
-    found = sum(name(Exact(arb_series([0, 1]), ends=(0.1, 0.5))), 0.0).above
-    lost, power = arb(0), arb(1)
-    for j, c in enumerate(coefficients):
-        lost += abs(found[j] - c) * power
-        power *= x
-    ctx.prec = BITS
-    return lost.abs_upper(), power
-
-
-def exponential_left_out():
-    """Return what exp x - 1 leaves out, relative to exp and to itself."""
-    name, source = "near_one.exponentials", in_exact(whole=lambda _: 0)
-    # exp x is 2^k (1 + P(x - k log 2)), and exp x - 1 is 2^k P + (2^k - 1).
-    x, k, power = generators("x", "k", "w")
-    exact = in_exact(like=x, whole=lambda _: Power(k, power))
-    one, low, less, rest = exact(name)(x, 0.0)
-    same(less + rest + 1.0, one + low)
-    log_2 = sum(map(Fraction, (source(n) for n in (
-        "elementary.LN2_HIGH", "elementary.LN2_LOW"))))  # fmt: skip
-    t = x - k * x.made(log_2)
-    t.sample = 1
-    zero = in_exact(like=x, whole=lambda _: Power(x.made(0.0), x.made(1.0)))
-    first = zero(name)(t, 0.0)
-    same(one + low, power * (first[0] + first[1]))
-    ctx.prec, ctx.cap = 300, 60
-    series = [arb(0)] + [1 / arb(j).fac() for j in range(1, 40)]
-    lost, rest = taylor(lambda x: source(name)(x, 0.0)[2:], series, arb(0.4))
-    lost += 2 * rest / arb(40).fac()
-    # |exp t - 1| >= 0.8 |t| for k = 0, where lost begins with t^2; else >= 1/4.
-    missing = abs(arb(log_2.numerator) / log_2.denominator - arb.const_log2()) * 460
-    whole = lost + 4 * missing
-    return 2 * whole, 16 * whole
-
-
-def sine_left_out():
-    """Return what (1 - sin(pi d)/(pi d))/d^2 leaves out; it is above 1.4."""
-    source = in_exact()
-    series, term = [], arb.pi() ** 2 / 6
-    for j in range(29):
-        series += [term, arb(0)]
-        term *= -(arb.pi() ** 2) / ((2 * j + 4) * (2 * j + 5))
-    lost, power = taylor(source("gauss.fast_real.sine_deficit"), series, arb(0.5))
-    return lost + 2 * abs(term) * power
 
 
 # --- what the fraction's end leaves out ----------------------------------------------
@@ -1315,41 +1246,6 @@ def backwards(code, sample, levels=39):
     same(high + low, wanted)
 
 
-def reflection(n, levels=21):
-    """Raise unless r(n + d) comes by reflection and contiguity from its parts."""
-    d, p = generators("d", "p")
-    name = "gauss.fast_real.reflected_fraction"
-    s = sum(in_exact()(name)(d, p, 1.0 - p, 0.0), 0.0)
-    _, (x, y) = fraction(1.0 - d, 1.0 - p, levels, 1.0 - p, p.made(1.0))
-    below = (1.0 - d) * y + x
-    same(s, p * below / ((1.0 - p - d) * below + p * x))
-    d, p, log, power, deficit, s = generators("d", "p", "log", "e", "c", "s")
-
-    def exponentials(y, low):
-        same(y + low, d * log)
-        return power, 0.0, power - 1.0, 0.0
-
-    def log_of(v, low):
-        same(v + low, p / (1.0 - p))
-        return log, 0.0
-
-    def fraction_of(*given):
-        for one, other in zip(given, (d, p, 1.0 - p), strict=False):
-            same(one, other)
-        return s, 0.0
-
-    wraps = {"exponentials": exponentials, "_log": log_of, "sine_deficit":
-             lambda x: (deficit, same(x, d) or 0.0), "reflected_fraction": fraction_of}  # fmt: skip
-    wraps = {name: lambda _, one=one: one for name, one in wraps.items()}
-    kernel = in_exact(wraps, like=p)("gauss.fast_real.by_reflection")
-    high, low, _ = kernel(float(n), d, p)
-    v, least = p / (1.0 - p), power / (1.0 - d * d * deficit) - d * s
-    r = (1.0 - least) / d
-    for m in range(1, n):
-        r = 1.0 / (d + float(m)) - v * r
-    same(high + low, v * r if n else least / d)
-
-
 def near_one_truth(n):
     """Return r(n, p) as a series: closed forms in z = q/(1 + p), log p = -2 atanh z."""
     z, a = generators("z", "a")  # atanh z = z + z^3 a
@@ -1370,66 +1266,6 @@ def near_one_truth(n):
         return m * form[n - 1]
 
     return truth
-
-
-def logarithm(lost):
-    """Wrap log_pair: ``lost`` is what its formula leaves out.
-
-    That of a computed value is a function of it, off by what it is for any double.
-    """
-
-    def wrap(kernel):
-        def charged_pair(x):
-            high, low = kernel(x)
-            return high, charged(low, lost)
-
-        def log_pair(x):
-            if not x.node.parents:
-                return charged_pair(x)
-            tape, (low, high) = Tape.now, reach(x)
-            node, error, rest = None, arb(0), arb(0)
-            for one, two in with_mantissas(charged_pair, low, high):
-                bound = Tape.now.bound([(one, ()), (two, ())]).abs_upper()
-                error, rest = error.max(bound), rest.max(two.X.abs_upper())
-            Tape.now = tape
-            X = low.log().union(high.log())
-            node = Node(X + around(rest + error), [link(x, *x.factor(ONE, -1))],
-                        rest + error)  # fmt: skip
-            high = Number(node, node.X, -1074)
-            return high, label(high, error)
-
-        return log_pair
-
-    return wrap
-
-
-def reach(x):
-    """Return the ends of a positive number without units but the factor's."""
-    low, high = (arb(end) for end in (x.X.lower(), x.X.upper()))
-    if x.power:
-        low, high = (y * to_power(arb(end), x.power) for y, end in zip(
-            (low, high), Tape.now.ends, strict=True))  # fmt: skip
-    if not low > 0:
-        raise ValueError("a logarithm of what may be 0")
-    return low.lower(), high.upper()
-
-
-def with_mantissas(log, low, high):
-    """Run the logarithm of any double between two, path by path."""
-    if high < 8 * low:
-        middle = (low + high) / 2
-        X = arb(middle.mid(), (high - middle).abs_upper())
-        yield from runs(lambda: log(Number(Node(X, []), X, -1074)))
-        return
-    exponents = bottom(low) - 1, top(high) + 1
-    for ends in zip(CENTERS, CENTERS[1:], strict=False):
-
-        def run(ends=ends):
-            node = Node(low.union(high), [])
-            node.made["parts"] = (ends[0], before(ends[1])), exponents
-            return log(Number(node, node.X, -1074))
-
-        yield from runs(run)
 
 
 # --- boxes ---------------------------------------------------------------------------
@@ -1630,47 +1466,187 @@ def claims(codes):
 
         roots = [Box((low, high), one) for one in ((forward, before(0.5)), (0.5, 1.0))]
         yield f"BACKWARD_REAL {low:g}", Claim(code("BACKWARD_REAL"), (low, high), roots, first, of)
-    for n in range(17):
-        reflection(n)
-        for low, high in ((n - 0.5, before(n)), (after(n), n + 0.5)):
-            if 0 <= n - 0.5 + (low >= n) * 0.5 and (low > 0 or n == 0) and low < 16:
-                low = max(low, rare)
-                roots = [Box((low, high), (rare, before(forward)))]
-                if low < high:
-                    yield f"FORWARD_REAL {low:g}", Claim(code("FORWARD_REAL"), (low, high), roots, nothing)
 
 
 def kernel_of_pairs():
-    """Return the kernel of a cell's pair, on numbers, with what formulas leave out."""
-    power, less = exponential_left_out()
-    log, sine = log_left_out(), sine_left_out()
+    """Return the kernel of a cell's pair, on numbers, with what the logarithm lacks."""
+    lost = log_left_out()
 
-    def exponentials(kernel):
-        def wrapped(x, low):
-            one, one_low, other, other_low = kernel(x, low)
-            return (one, charged(one_low, power * abs(one.X)), other,
-                    charged(other_low, less * abs(other.X)))  # fmt: skip
+    def logarithm(kernel):
+        def log_pair(x):
+            high, low = kernel(x)
+            return high, charged(low, lost)
 
-        return wrapped
+        return log_pair
 
-    def sine_deficit(kernel):
-        def wrapped(d):
-            high, low = kernel(d)
-            return high, charged(low, sine)
+    return Source(NAMES, {"log_pair": logarithm})(PAIR)
 
-        return wrapped
 
-    def reflected_fraction(kernel):
-        def wrapped(d, p, q, q_low):
-            high, low = kernel(d, p, q, q_low)
-            ends = [[end(1 - absolute(d)), end(q.X)] for end in (
-                lambda x: float(x.lower()), lambda x: float(x.upper()))]  # fmt: skip
-            (f, g), (a, b) = ((before(x), after(y)) for x, y in zip(*ends, strict=True))
-            x, error = cut((f, g), (a, b), 21, 1, lambda f, p: p)
-            return high, charged(low, error / x * abs(high.X))
+# --- every cell has a claim ----------------------------------------------------------
 
-        return wrapped
 
-    wraps = {"log_pair": logarithm(log), "exponentials": exponentials,
-             "sine_deficit": sine_deficit, "reflected_fraction": reflected_fraction}  # fmt: skip
-    return Source(NAMES, wraps)(PAIR)
+class Range:
+    """All doubles from one to another, ``whole`` or not where both are possible."""
+
+    def __init__(self, lower, upper, whole=False, rounded=False):
+        self.ends, self.whole, self.rounded = (lower, upper), whole, rounded
+
+    def __add__(self, large):
+        return Range(*self.ends, self.whole, rounded=True)
+
+    __sub__ = __add__
+
+    def _is(self, other, holds):
+        answers = {holds(end, other) for end in self.ends}
+        if len(answers) > 1:
+            raise ValueError("a comparison with both answers")
+        return answers.pop()
+
+    def __eq__(self, other):
+        if isinstance(other, Range):  # is it its rounded value?
+            return self.whole
+        lower, upper = self.ends
+        if lower != upper and lower <= other <= upper:
+            raise ValueError("a comparison with both answers")
+        return lower == other
+
+    def __lt__(self, other):
+        return self._is(other, lambda a, b: a < b)
+
+    def __le__(self, other):
+        return self._is(other, lambda a, b: a <= b)
+
+    def __gt__(self, other):
+        return self._is(other, lambda a, b: a > b)
+
+    def __ge__(self, other):
+        return self._is(other, lambda a, b: a >= b)
+
+    __hash__ = object.__hash__
+
+
+def check_regions(codes, every):
+    """Raise unless all (f, p) are in boxes of their region's claims, or have no region.
+
+    Return the number of rectangles looked at, which hold all doubles. The region
+    FORWARD_REAL has no claim here.
+    """
+
+    def code(name):
+        return codes("gauss.fast_integer." + name)
+
+    cuts_f = [code("RARE"), *(float(n) for n in range(1, 17)), 32.0, after(code("F_HUGE"))]
+    cuts_p = [code("RARE"), *map(code, ("P_FORWARD", "P_HALF", "P_NEAR_ONE")), after(1.0)]
+    spans = []
+    for cuts in (cuts_f, cuts_p):
+        cuts = [-math.inf, *cuts]
+        spans.append([*zip(cuts, map(before, cuts[1:]), strict=False), (cuts[-1], math.inf)])
+    f_spans = [(a, b, False) for a, b in spans[0]] + [(a, b, True) for a, b in spans[0] if b > 16]
+    f_spans = [(after(a) if a in range(1, 16) else a, b, w) for a, b, w in f_spans]
+    f_spans += [(float(n), float(n), True) for n in range(1, 16)]
+    roots = {}
+    for claim in every.values():
+        for box in claim.roots:
+            low, high = box.p
+            if box.k:  # the whole binades, cut at 11/16, 7/8, 9/8 of a power of 2
+                low, high = low * 2.0 ** box.k[0], high * 2.0 ** box.k[1]
+            roots.setdefault(claim.code, []).append((*box.f, low, high))
+    count = 0
+    for low, high, whole in f_spans:
+        for least, most in spans[1]:
+            count += 1
+            where = codes("gauss.fast_integer.region")(Range(low, high, whole), Range(least, most))
+            inside = low >= code("RARE") and high <= code("F_HUGE") and least >= code("RARE") and most <= 1
+            if not inside and where != code("OTHER"):
+                raise ValueError("a region outside the domain of fast paths")
+            if inside and where != code("FORWARD_REAL") and not covered(
+                roots.get(where, []), low, high, least, most
+            ):  # fmt: skip
+                raise ValueError(f"no claim holds at f, p = {low}, {least}")
+    for f, p in ((math.nan, 0.5), (2.0, math.nan), (math.nan, math.nan)):
+        if codes("gauss.fast_integer.region")(f, p) != code("OTHER"):
+            raise ValueError("a region for a value that is not a number")
+    return count
+
+
+def covered(roots, low, high, least, most):
+    """Return whether boxes side by side hold all of a rectangle of doubles."""
+    place = low
+    while place <= high:
+        here = [one for one in roots if one[0] <= place <= one[1]]
+        p = least
+        while p <= most:
+            ends = [one[3] for one in here if one[2] <= p <= one[3]]
+            if not ends:
+                return False
+            p = after(max(ends))
+        place = after(min(one[1] for one in here))
+    return True
+
+
+ROUNDED = """
+def rounded(high, low, error):
+    below = high + (low - error)
+    above = high + (low + error)
+    return below if below == above else math.nan
+"""
+
+
+def check_rounding():
+    """Raise unless the rounding test is the one of the theorem (section 7)."""
+    path = ROOT / "riskcore/core/special/gauss/rounding_test.py"
+    tree = ast.parse(path.read_text())
+    (found,) = (x for x in tree.body if getattr(x, "name", "") == "rounded")
+    found.body = found.body[1:]  # without its docstring
+    for one in (found, *found.args.args):
+        one.annotation = one.returns = None
+    found.decorator_list = []
+    if ast.dump(found) != ast.dump(ast.parse(ROUNDED).body[0]):
+        raise ValueError("the rounding test is another")
+
+
+# --- the certificate -----------------------------------------------------------------
+
+
+def leaves(box, tree):
+    """Yield the boxes that a text of splits makes of one: axes, and . for a leaf."""
+    waiting, tree = [box], iter(tree)
+    while waiting:
+        box, axis = waiting.pop(), next(tree)
+        if axis == ".":
+            yield box
+        else:
+            waiting += reversed(box.split(axis))
+    if next(tree, None) is not None:
+        raise ValueError("a text of splits that goes on")
+
+
+def check(certificate, names=None, part=slice(None)):
+    """Raise unless all claims hold, or those named; return (claims, boxes, largest)."""
+    ctx.prec = BITS
+    check_rounding()
+    codes = in_exact()
+    every = dict(claims(codes))
+    check_regions(codes, every)
+    kernel, count, worst = kernel_of_pairs(), 0, 0.0
+    for name in (names or list(every))[part]:
+        for root, tree in zip(every[name].roots, certificate[name], strict=True):
+            for box in leaves(root, tree):
+                found = box_share(kernel, every[name], box)
+                if not found <= 1.0:
+                    raise ValueError(f"{name}: {found:.3g} of claimed in {vars(box)}")
+                count, worst = count + 1, max(worst, found)
+    return len(names or every), count, worst
+
+
+def main(arguments):
+    """Check a file, or the part i of n of its claims: FILE [i n]."""
+    path, *part = arguments
+    certificate = json.loads(Path(path).read_text())
+    part = slice(int(part[0]), None, int(part[1])) if part else slice(None)
+    found, boxes, worst = check(certificate["claims"], part=part)
+    print(f"{found} claims, {boxes} boxes: at most {worst:.3f} of what is claimed")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
