@@ -9,6 +9,7 @@ theory is in notes/proof_of_rounding.md, section 12.
 """
 
 import ast
+import itertools
 import json
 import math
 import struct
@@ -115,7 +116,7 @@ class Node:
         tape.symbols[self.number] = X
         self.X, self.parents, self.err, self.of = X, parents, err, of
         self.mono, self.mc, self.dev, self.made = ((self.number, 1),), ONE, None, {}
-        # Where its unit has degree 1: as a linear form in the two numbers that its unit knows, by Euler's theorem.
+        # In a unit of degree 1: a linear form in its two numbers, by Euler's theorem.
         self.linear = self.unit = None
         forms = [(size, p.linear) for p, _, _, size, _ in parents if p.unit]
         if forms and all(form for _, form in forms):
@@ -181,23 +182,8 @@ class Tape:
             if node.of is not None:
                 push(effects, node.of, main, -rest, -ONE, ())
                 continue
+            main, rest = self.settled(node, main, rest, collapsed, totals)
             total = self.evaluate(main)
-            if "first" in node.made:
-                whole = through(node.made["first"], totals)
-                pair = "pair" in node.made["first"].ratio.node.made
-                if pair:
-                    total = narrower(total, whole - rest)
-                elif not whole.rad() > (total + rest).rad():
-                    main, rest = {((), node.number): ONE}, arb(0)
-                    total = whole
-            if "divided" in node.made:
-                totals[node.number] = total + rest
-            if len(main) > MANY or "divided" in node.made:
-                key = frozenset(main.items())
-                if key not in collapsed:
-                    collapsed[key] = -1 - len(collapsed)
-                self.symbols[collapsed[key]] = total
-                main = {((collapsed[key], 1),): ONE}
             for parent, c, monomial, size, dev in node.parents:
                 if monomial is None:
                     push(slopes, parent, {}, (total + rest) * size, ONE, ())
@@ -205,6 +191,25 @@ class Tape:
                     more = rest * size if dev is None else rest * size + total * dev
                     push(slopes, parent, main, more, c, monomial)
         return lost
+
+    def settled(self, node, main, rest, collapsed, totals):
+        """Return a node's slope, as one symbol if it is long or the unit changes."""
+        if "divided" not in node.made and len(main) <= MANY:
+            return main, rest
+        total = self.evaluate(main)
+        if "first" in node.made:
+            unit = node.made["first"]
+            whole = through(unit, totals)
+            if "pair" in unit.ratio.node.made:
+                total = narrower(total, whole - rest)
+            elif not whole.rad() > (total + rest).rad():
+                main, rest, total = {((), node.number): ONE}, arb(0), whole
+        if "divided" in node.made:
+            totals[node.number] = total + rest
+        symbol = collapsed.setdefault(frozenset(main.items()), -1 - len(collapsed))
+        self.symbols[symbol] = total
+        self.sizes.pop(((symbol, 1),), None)
+        return {((symbol, 1),): ONE}, rest
 
 
 MANY = 40
@@ -335,7 +340,12 @@ class Number:
         dev = None if node.dev is None else node.dev * self.c * c
         if power != 1 and dev is not None:
             raise ValueError("a power of a reciprocal")
-        return c * (self.c * node.mc) ** power, monomial, to_power(self.X, power) * c, dev
+        return (
+            c * (self.c * node.mc) ** power,
+            monomial,
+            to_power(self.X, power) * c,
+            dev,
+        )
 
     def to(self, unit):
         """Return this number in a later unit."""
@@ -381,7 +391,9 @@ class Number:
         if self.degree:
             raise ValueError("a comparison that depends on a unit")
         x = (x - (other.X if isinstance(other, Number) else other)) * sign
-        return Tape.now.choose([True] if x > 0 else [False] if x <= 0 else [True, False])
+        return Tape.now.choose(
+            [True] if x > 0 else [False] if x <= 0 else [True, False]
+        )
 
     def __gt__(self, other):
         return self._holds(other, 1)
@@ -510,7 +522,7 @@ def renewable(x):
     return x.to(Tape.now.unit) if isinstance(x, Number) and x.degree == 1 else x
 
 
-def plus(a, b):  # noqa: PLR0911
+def plus(a, b):
     """Return a + b, rounded; known to be exact where a theorem says so."""
     a, b = renewable(a), renewable(b)
     if not isinstance(b, Number):
@@ -777,7 +789,10 @@ def fma(a, b, c):
     if not isinstance(a, Number):
         a, b = b, a
     if not isinstance(a, Number):  # two constants
-        X, grid = c.X + arb(a) * arb(b), min(c.grid, grid_of(a or 1.0) + grid_of(b or 1.0))
+        X, grid = (
+            c.X + arb(a) * arb(b),
+            min(c.grid, grid_of(a or 1.0) + grid_of(b or 1.0)),
+        )
         return rounded(X, [link(c)], grid, *c.units()) if a and b else c
     if not isinstance(c, Number) and c == 0.0:
         return a * b
@@ -813,11 +828,11 @@ def known(a, b, c):
     """Return minus a product's error, the size of a division's rest, or None."""
     if isinstance(c, Number) and "product" in c.node.made:
         p, q = c.node.made["product"]
-        for p, q in ((p, q), (q, p)):
-            if isinstance(p, Number) and a.node is p.node and (
-                equal(b, q, ONE) or equal(b, q, -ONE)
+        for one, two in ((p, q), (q, p)):
+            if isinstance(one, Number) and a.node is one.node and (
+                equal(b, two, ONE) or equal(b, two, -ONE)
             ):  # fmt: skip
-                sign = a.c / p.c * (ONE if equal(b, q, ONE) else -ONE)
+                sign = a.c / one.c * (ONE if equal(b, two, ONE) else -ONE)
                 if sign == -c.c and c.node.err is None:
                     return 0.0
                 if sign == -c.c:
@@ -923,7 +938,7 @@ def from_bits(pattern):
     """Return the double of a pattern: z = x 2^-k between c and 2 c."""
     if not isinstance(pattern, Pattern):
         return struct.unpack("<d", struct.pack("<q", pattern))[0]
-    x, c, (first, last) = pattern.x, pattern.constant, pattern.k
+    x, c, (first, _) = pattern.x, pattern.constant, pattern.k
     whole = ball(c, 2 * c)
     if "parts" in x.node.made:
         lower, upper = x.node.made["parts"][0]
@@ -1139,9 +1154,9 @@ def left_out(run, truth, lower, upper):
 
 def pieces(*cuts, n=8):
     """Return pieces between doubles: each n equal ones."""
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in itertools.pairwise(cuts):
         ends = [low + (high - low) * i / n for i in range(n)] + [high]
-        yield from zip(ends, ends[1:], strict=False)
+        yield from itertools.pairwise(ends)
 
 
 LOG, PAIR = "elementary.log_pair", "gauss.risk_blocks._pair"
@@ -1202,7 +1217,7 @@ def cut(f, p, levels, last, start):
 
 
 def by_logarithm(code, n):
-    """Raise unless r(n) comes from log p by r(1) = -v log p, r(m+1) = v (1/m - r(m))."""
+    """Raise unless r(1) = -v log p, r(m+1) = v (1/m - r(m)), and r(n) is returned."""
     p, log = generators("p", "log")
     wraps = {"log_pair": lambda _: lambda x: (log, log.made(0.0))}
     high, low, _ = in_exact(wraps, like=p)(PAIR)(code, float(n), p)
@@ -1302,11 +1317,15 @@ def share(program, factor, left, least):
         power = min(x.power for x in words)
         sizes = [Tape.now.size(((0, x.power - power),)) for x in words]
         seeds = [(x, ((0, x.power - power),) if x.power > power else ()) for x in words]
-        low, error = (abs(x.X * size) for x, size in zip(words[1:], sizes[1:]))
+        low, error = (
+            abs(x.X * size) for x, size in zip(words[1:], sizes[1:], strict=True)
+        )
         lost = Tape.now.bound(seeds[:2]) + left
         smallest = error.abs_lower()
         made = words[2].node.made.get("product", (None, None))
-        if made[0] is words[0] and isinstance(made[1], float):  # a multiple of the first word
+        if made[0] is words[0] and isinstance(
+            made[1], float
+        ):  # a multiple of the first word
             r = arb(made[1]) * (least - low.abs_upper() - lost.abs_upper())
             smallest = smallest.max(r.lower())
         needed = (lost + 4 * U * (low + error)) * (1 + arb(2) ** -30)
@@ -1332,8 +1351,7 @@ class Box:
             middle = min(max(middle, lower), upper - 1)
             ends = (lower, middle), (middle + 1, upper)
         else:
-            about = round((lower + upper) / 2) if axis == "f" and upper < 16 else 0
-            about = 1 if axis == "p" and lower >= 0.5 and not self.k else about
+            about = 1 if axis == "p" and lower >= 0.5 and not self.k else 0
             middle = halfway(lower, upper, about)
             ends = (lower, middle), (after(middle), upper)
         for one in ends:
@@ -1346,7 +1364,7 @@ class Box:
 def halfway(lower, upper, about):
     """Return a double between two: in the middle, or of their distances' sizes."""
     near, far = sorted((abs(lower - about), abs(upper - about)))
-    if (lower - about) * (upper - about) < 0 or far <= 4 * near:
+    if far <= 4 * near:
         middle = lower + (upper - lower) / 2
     else:
         distance = max(math.sqrt(near) * math.sqrt(far), far / 256)
@@ -1392,13 +1410,15 @@ def box_share(kernel, claim, box):
 # --- the claims ----------------------------------------------------------------------
 
 
-def claims(codes):
+def claims(codes):  # noqa: C901
     """Yield every claim by its name; raise unless kernels are their formulas.
 
     ``codes``: the source of fast_integer, which has the regions' numbers and borders.
     """
-    rare, near, half, forward, huge, back = (codes("gauss.fast_integer." + name) for
-        name in ("RARE", "P_NEAR_ONE", "P_HALF", "P_FORWARD", "F_HUGE", "F_BACKWARD"))  # fmt: skip
+    names = "RARE", "P_NEAR_ONE", "P_HALF", "P_FORWARD", "F_HUGE", "F_BACKWARD"
+    rare, near, half, forward, huge, back = (
+        codes("gauss.fast_integer." + name) for name in names
+    )
 
     def code(name):
         return codes("gauss.fast_integer." + name)
@@ -1408,7 +1428,7 @@ def claims(codes):
 
     def binades(upper):
         """Return boxes of z 2^k between the smallest p and ``upper``."""
-        mantissas = [(a, before(b)) for a, b in zip(CENTERS, CENTERS[1:], strict=False)]
+        mantissas = [(a, before(b)) for a, b in itertools.pairwise(CENTERS)]
         first = math.frexp(rare)[1] - 1
         last = 0 if upper > FIRST else -1
         boxes = [(z, (first, last - 1)) for z in mantissas]
@@ -1417,8 +1437,10 @@ def claims(codes):
         return boxes
 
     for name, numbers, upper in (
-        ("ONE", [1], near), ("SMALL", [1, 2, 3, 4], near), ("FORWARD_15", range(5, 16), half),
-    ):  # fmt: skip
+        ("ONE", [1], near),
+        ("SMALL", [1, 2, 3, 4], near),
+        ("FORWARD_15", range(5, 16), half),
+    ):
         for n in numbers:
             by_logarithm(code(name), n)
             roots = [Box((float(n),) * 2, *box) for box in binades(upper)]
@@ -1441,21 +1463,29 @@ def claims(codes):
 
         return left
 
+    whole = [(4.0, 4.0, near), *((float(n), float(n), half) for n in range(5, 16))]
+    binade = [(2.0**n, before(2.0 ** (n + 1)), rare) for n in range(5, 50)]
+    real = [(2.0, before(back), half), (back, before(8.0), forward)]
     for name, levels, places in (
-        ("LEVELS", 23, [(4.0, 4.0, near)] + [(float(n), float(n), half) for n in range(5, 16)]),
+        ("LEVELS", 23, whole),
         ("FROM_16", 35, [(16.0, before(32.0), rare)]),
-        ("FROM_32", 17, [(2.0**n, before(2.0 ** (n + 1)), rare) for n in range(5, 50)]
-         + [(huge, huge, rare)]),
-        ("LEVELS_REAL", 35, [(2.0, before(back), half), (back, before(8.0), forward),
-                             (8.0, before(16.0), forward)]),
-    ):  # fmt: skip
+        ("FROM_32", 17, [*binade, (huge, huge, rare)]),
+        ("LEVELS_REAL", 35, [*real, (8.0, before(16.0), forward)]),
+    ):
         by_fraction(code(name), levels)
         for low, high, p in places:
             parts = [(p, before(0.5)), (0.5, 1.0)] if p < 0.5 else [(p, 1.0)]
             roots = [Box((low, high), one) for one in parts]
-            yield f"{name} {low:g}", Claim(code(name), (low, high), roots, by_tail(levels))
-    for low, high, of in ((rare, 2.0**-10, "f"), (after(2.0**-10), before(1.0), "p"),
-                          (1.0, before(2.0), "p"), (2.0, before(back), "p")):  # fmt: skip
+            yield (
+                f"{name} {low:g}",
+                Claim(code(name), (low, high), roots, by_tail(levels)),
+            )
+    for low, high, of in (
+        (rare, 2.0**-10, "f"),
+        (after(2.0**-10), before(1.0), "p"),
+        (1.0, before(2.0), "p"),
+        (2.0, before(back), "p"),
+    ):
         backwards(code("BACKWARD_REAL"), Fraction(low))
 
         def first(f, p, most):
@@ -1465,7 +1495,10 @@ def claims(codes):
             return error / x * most
 
         roots = [Box((low, high), one) for one in ((forward, before(0.5)), (0.5, 1.0))]
-        yield f"BACKWARD_REAL {low:g}", Claim(code("BACKWARD_REAL"), (low, high), roots, first, of)
+        yield (
+            f"BACKWARD_REAL {low:g}",
+            Claim(code("BACKWARD_REAL"), (low, high), roots, first, of),
+        )
 
 
 def kernel_of_pairs():
@@ -1535,13 +1568,26 @@ def check_regions(codes, every):
     def code(name):
         return codes("gauss.fast_integer." + name)
 
-    cuts_f = [code("RARE"), *(float(n) for n in range(1, 17)), 32.0, after(code("F_HUGE"))]
-    cuts_p = [code("RARE"), *map(code, ("P_FORWARD", "P_HALF", "P_NEAR_ONE")), after(1.0)]
+    cuts_f = [
+        code("RARE"),
+        *(float(n) for n in range(1, 17)),
+        32.0,
+        after(code("F_HUGE")),
+    ]
+    cuts_p = [
+        code("RARE"),
+        *map(code, ("P_FORWARD", "P_HALF", "P_NEAR_ONE")),
+        after(1.0),
+    ]
     spans = []
     for cuts in (cuts_f, cuts_p):
         cuts = [-math.inf, *cuts]
-        spans.append([*zip(cuts, map(before, cuts[1:]), strict=False), (cuts[-1], math.inf)])
-    f_spans = [(a, b, False) for a, b in spans[0]] + [(a, b, True) for a, b in spans[0] if b > 16]
+        spans.append(
+            [*zip(cuts, map(before, cuts[1:]), strict=False), (cuts[-1], math.inf)]
+        )
+    f_spans = [(a, b, False) for a, b in spans[0]] + [
+        (a, b, True) for a, b in spans[0] if b > 16
+    ]
     f_spans = [(after(a) if a in range(1, 16) else a, b, w) for a, b, w in f_spans]
     f_spans += [(float(n), float(n), True) for n in range(1, 16)]
     roots = {}
@@ -1555,8 +1601,15 @@ def check_regions(codes, every):
     for low, high, whole in f_spans:
         for least, most in spans[1]:
             count += 1
-            where = codes("gauss.fast_integer.region")(Range(low, high, whole), Range(least, most))
-            inside = low >= code("RARE") and high <= code("F_HUGE") and least >= code("RARE") and most <= 1
+            where = codes("gauss.fast_integer.region")(
+                Range(low, high, whole), Range(least, most)
+            )
+            inside = (
+                low >= code("RARE")
+                and high <= code("F_HUGE")
+                and least >= code("RARE")
+                and most <= 1
+            )
             if not inside and where != code("OTHER"):
                 raise ValueError("a region outside the domain of fast paths")
             if inside and where != code("FORWARD_REAL") and not covered(
