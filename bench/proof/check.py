@@ -48,7 +48,7 @@ class Renewed(ast.NodeTransformer):
         both = ", ".join(words)
         if name.startswith("_level") and len(words) == 2:
             new = f"{both} = renewed(0.0, ({both}))[1]"
-        elif words in (["x", "y"], ["above", "below"]):
+        elif words in (["x", "y"], ["above", "below"], ["X", "Y"], ["x[i]", "y[i]"]):
             new = f"{both} = renewed({both})"
         elif both == "u" and "last" in ast.unparse(node.value):
             new = "u = settled(u, f, p, y, last)"
@@ -251,6 +251,14 @@ def top(x):
     return int(exponent) + n.bit_length() - (n & (n - 1) == 0) if n else -5000
 
 
+def top_of(x):
+    """Return the least e with x <= 2^e, for a rational x >= 0."""
+    e = x.numerator.bit_length() - x.denominator.bit_length() - 1
+    while Fraction(2) ** e < x:
+        e += 1
+    return e
+
+
 def bottom(x):
     """Return an e with |x| >= 2^e."""
     mantissa, exponent = x.abs_lower().man_exp()
@@ -432,15 +440,17 @@ def smallest(power, unit, degree):
     return size.abs_lower()
 
 
-def rounded(X, parents, grid, power=0, unit=None, degree=0, low=False, lost=False):
-    """Return a rounded result; ``lost``: it may underflow."""
+def rounded(
+    X, parents, grid, power=0, unit=None, degree=0, low=False, lost=False, most=None
+):
+    """Return a rounded result; ``lost``: it may underflow; ``most``: of its size."""
     if power or degree:
         err = U * X.abs_upper()
         if lost:
             err = err + arb(2) ** -1074 / smallest(power, unit, degree)
         grid = -5000
     else:
-        e = top(X)
+        e = top(X) if most is None else top_of(most)
         exact = grid >= -1074 and e <= grid + 53
         err = None if exact else arb(2) ** max(e - 54, -1075)
         grid = max(grid, bottom(X) - 52, -1074)
@@ -549,7 +559,11 @@ def plus(a, b):
         monomial = ((0, a.power),) if a.power else ()
         one = link(a, ONE, monomial, Tape.now.size(monomial))
         X, parents, grid, low = x + arb(b), [one], min(a.grid, grid_of(b)), False
-    result = rounded(X, parents, grid, *units, low)
+    most = None
+    if "ends" in a.node.made and not isinstance(b, Number):  # their sums bound it
+        c = Fraction(int(a.c.p), int(a.c.q))
+        most = max(abs(Fraction(end) * c + Fraction(b)) for end in a.node.made["ends"])
+    result = rounded(X, parents, grid, *units, low, most=most)
     result.node.made["sum"] = a, b
     return result
 
@@ -1166,10 +1180,9 @@ CENTERS = [FIRST, 7 / 8, math.nextafter(9 / 8, 2), 2 * FIRST]
 
 def log_left_out():
     """Return what log_pair leaves out; linear in the exponent, it is at one end."""
-    found = arb(0)
+    found, kernels = arb(0), {k: in_exact(k=arb(k))(LOG) for k in (0, -960)}
     for lower, upper in pieces(*CENTERS):
-        for k in (0, -960):
-            kernel = in_exact(k=arb(k))(LOG)
+        for k, kernel in kernels.items():
             found = found.max(left_out(
                 lambda x, kernel=kernel: sum(kernel(x), 0.0),
                 lambda x, k=k: x.log() + k * arb.const_log2(),

@@ -165,7 +165,7 @@ def _with(function, **names):
 
 
 def _check_cell():
-    """Raise unless a cell's value is the fast one, or where that is nan the slow one."""
+    """Raise unless a cell's value is the fast one, or if that is nan the slow one."""
     for fast in (0.5, math.nan):
         cell = _with(
             individual._nearest,
