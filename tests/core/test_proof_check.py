@@ -186,3 +186,13 @@ def test_another_certificate_or_source_is_refused(tmp_path, change, said):
     found = copied(tmp_path, change)
     assert found.returncode == 1
     assert any(one in found.stderr for one in said.split("|")), found.stderr[-500:]
+
+
+def test_every_function_that_runs_has_a_lemma(monkeypatch):
+    theorem = import_module("bench.proof.theorem")
+    assert theorem.check() > 100
+    monkeypatch.setattr(theorem, "LEMMAS", theorem.LEMMAS[:-1])
+    with pytest.raises(
+        ValueError, match=r"no lemma is about .*ball_step\.nearest_slow"
+    ):
+        theorem.check()
