@@ -4,6 +4,11 @@
     python -m bench.prove --regions ONE LEVELS  # some, without the page
     python -m bench.prove --mutants 200         # does a change of the source fail it?
 
+All of it is one theorem, that `individual_risk` is nan or the double nearest r; its
+lemmas are data (`bench/proof/theorem.py`), and together are about all code that runs.
+The command writes a certificate of the fast paths, but for one region, and lets a small
+program check it that imports Arb alone (`bench/proof/check.py`).
+
 The rounding test, the choice of region and the loop over blocks are proved first. Then
 each kernel runs unchanged on boxes of (f, p), and every rounding is charged. Arb and
 the fraction's own bounds cover what its formula leaves out; exact arithmetic proves the
@@ -13,11 +18,23 @@ below the bound that the kernel claims, and no region claims 16 times what is pr
 
 import argparse
 import math
+import subprocess
+import sys
 import time
 from importlib.metadata import version
 
 from bench._common import HERE, command, replace, table
-from bench.proof import claims, gradient, mutants, parts, prover, reflection, ways
+from bench.proof import (
+    certificate,
+    claims,
+    gradient,
+    mutants,
+    parts,
+    prover,
+    reflection,
+    theorem,
+    ways,
+)
 
 PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
 
@@ -116,6 +133,36 @@ def page(results, rows_of_gradient):
     replace(PAGE, "proof_times", f"{about()}\n\n{table(['region', 'seconds'], times)}")
 
 
+def writing():
+    """Start a process that writes the certificate."""
+    return subprocess.Popen([sys.executable, "-m", "bench.proof.certificate"])
+
+
+def checked():
+    """Return whether the certificate passes the checker, in two fresh processes."""
+    start, checker = time.perf_counter(), HERE / "proof" / "check.py"
+    parts = [
+        subprocess.Popen(
+            [sys.executable, "-I", checker, certificate.PATH, str(i), "2"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for i in range(2)
+    ]
+    said = [one.communicate()[0].strip() for one in parts]
+    seconds = time.perf_counter() - start
+    lines = len(checker.read_text().splitlines())
+    text = "\n".join(f"    {one}" for one in said)
+    replace(
+        PAGE,
+        "proof_certificate",
+        f"`python bench/proof/check.py`, {lines} lines, two processes: {seconds:.0f} s."
+        f"\n\n{text}",
+    )
+    replace(PAGE, "proof_lemmas", theorem.shown())
+    return not any(one.returncode for one in parts)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--regions", nargs="+", metavar="NAME")
@@ -124,6 +171,8 @@ def main():
     if options.mutants:
         return mutants.run(options.mutants, PAGE, about())
     start = time.perf_counter()
+    print(f"{theorem.check()} functions, each with a lemma that is about it")
+    written = None if options.regions else writing()
     reflection.check_theorems()
     results, every = [], claims.of_risk()
     ways.check(every)
@@ -147,6 +196,8 @@ def main():
             failed.append("gradient")
             print("NOT PROVED: the gradient")
         page(results, rows)
+        if written.wait() or not checked():
+            failed.append("certificate")
     print(f"{len(results)} claims, {len(failed)} not proved", end=", ")
     print(f"{time.perf_counter() - start:.0f} s")
     return 1 if failed else 0

@@ -1,0 +1,198 @@
+"""The small checker of the fast paths: is it right, and does it see mistakes?"""
+
+import json
+import math
+import random
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from flint import arb, ctx
+
+from riskcore.core.special.gauss import fast_integer, risk_blocks
+
+certificate = import_module("bench.proof.certificate")
+check = import_module("bench.proof.check")
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ["ONE 1", "NEAR_ONE 2", "LEVELS 5", "FROM_32 1.1259e+15", "BACKWARD_REAL 2"]
+PLACES = {  # of f and p, random: where a region's error is looked at
+    "ONE": lambda rng: (1.0, 0.75 * rng.random()),
+    "SMALL": lambda rng: (float(rng.randint(2, 4)), rng.uniform(0.3, 0.749)),
+    "FORWARD_15": lambda rng: (float(rng.randint(5, 15)), rng.uniform(0.2, 0.499)),
+    "NEAR_ONE": lambda rng: (float(rng.randint(1, 3)), rng.uniform(0.751, 1.0)),
+    "LEVELS": lambda rng: (float(rng.randint(5, 15)), rng.uniform(0.501, 0.9)),
+    "FROM_16": lambda rng: (rng.uniform(16.1, 31.9), rng.random()),
+    "FROM_32": lambda rng: (rng.uniform(32.1, 300.0), rng.random()),
+    "LEVELS_REAL": lambda rng: (rng.uniform(4.1, 15.9), rng.uniform(0.31, 0.9)),
+    "BACKWARD_REAL": lambda rng: (rng.uniform(0.01, 3.9), rng.uniform(0.31, 0.9)),
+}
+
+
+@pytest.fixture(scope="module")
+def every():
+    ctx.prec = check.BITS
+    return dict(check.claims(check.in_exact()))
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    ctx.prec = check.BITS
+    return check.kernel_of_pairs()
+
+
+def risk(f, p):
+    """Return r(f, p) = (p/f) 2F1(1, 1; f+1; q) as a ball of 300 bits."""
+    f, p = arb(f), arb(p)
+    return p / f * (1 - p).hypgeom_2f1(1, 1, f + 1)
+
+
+@pytest.mark.parametrize("region", PLACES)
+def test_pairs_are_within_the_bounds_of_their_boxes(region, kernel):
+    rng, code = random.Random(7), getattr(fast_integer, region)
+    for _ in range(40):
+        f, p = PLACES[region](rng)
+        high, low, _ = risk_blocks._pair(code, f, p)
+        width = 2.0 ** -rng.randint(9, 16)
+        ends = [(x * (1.0 - width), x * (1.0 + width)) for x in (f, p)]
+        ends[0] = (f, f) if f == int(f) else ends[0]
+        ends[1] = ends[1][0], min(ends[1][1], 1.0)
+
+        def program(ends=ends, f=f, code=code):
+            of = f if ends[0][0] == ends[0][1] else check.entry(*ends[0])
+            return kernel(code, of, check.entry(*ends[1]))
+
+        ctx.prec = check.BITS
+        bound = arb(0)
+        for one, two, _ in check.runs(program):
+            found = check.Tape.now.bound([(one, ()), (two, ())])
+            bound = bound.max(found.abs_upper())
+        ctx.prec = 300
+        off = abs(arb(high) + arb(low) - risk(f, p))
+        # What the formula leaves out is not in it.
+        assert off < bound + abs(risk(f, p)) * arb(2) ** -67.5
+        ctx.prec = check.BITS
+
+
+def test_every_cell_of_the_domain_has_a_claim(every):
+    codes = check.in_exact()
+    assert check.check_regions(codes, every) > 200
+    fewer = {name: one for name, one in every.items() if name != "LEVELS 7"}
+    with pytest.raises(ValueError, match=r"no claim holds at f, p = 7\.0"):
+        check.check_regions(codes, fewer)
+
+
+def test_splits_of_a_box_hold_all_its_doubles():
+    box = check.Box((2.0, 3.0), (0.25, 0.5))
+    found = list(check.leaves(box, "fp..p.."))
+    ends = sorted((*one.f, *one.p) for one in found)
+    above = math.nextafter(2.5, 3.0)
+    assert [one[:2] for one in ends] == [(2.0, 2.5)] * 2 + [(above, 3.0)] * 2
+    for low, high in ((0, 1), (2, 3)):
+        assert ends[low][2] == 0.25
+        assert math.nextafter(ends[low][3], 1.0) == ends[high][2]
+        assert ends[high][3] == 0.5
+    with pytest.raises(ValueError, match="goes on"):
+        list(check.leaves(box, "..."))
+
+
+def program(root):
+    """Return a program that checks a sample where neither NumPy nor Numba is."""
+    return f"""
+import sys
+for name in ("numpy", "numba", "riskcore", "bench", "mpmath", "llvmlite"):
+    sys.modules[name] = None  # an import of it fails
+sys.path.insert(0, {str(root / "bench/proof")!r})
+import json, check
+found = json.loads(open({str(root / "bench/proof/sample.json")!r}).read())
+print(check.check(found, list(found)))
+"""
+
+
+def copied(path, change=None):
+    """Copy the checker, the kernels' sources and a sample of the certificate."""
+    shutil.copytree(
+        ROOT / "riskcore/core/special",
+        path / "riskcore/core/special",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    (path / "bench/proof").mkdir(parents=True)
+    shutil.copy(ROOT / "bench/proof/check.py", path / "bench/proof")
+    claims = json.loads(certificate.PATH.read_text())["claims"]
+    sample = {name: claims[name] for name in SAMPLE}
+    if change:
+        change(path, sample)
+    (path / "bench/proof/sample.json").write_text(json.dumps(sample))
+    return subprocess.run(
+        [sys.executable, "-I", "-c", program(path)], capture_output=True, text=True
+    )
+
+
+def replace(name, before, after):
+    def change(path, sample):
+        file = path / "riskcore/core/special" / name
+        text = file.read_text()
+        assert before in text
+        file.write_text(text.replace(before, after, 1))
+
+    return change
+
+
+def coarser(path, sample):
+    sample["ONE 1"] = ["." for _ in sample["ONE 1"]]
+
+
+def fewer(path, sample):
+    sample["ONE 1"] = sample["ONE 1"][1:]
+
+
+def test_a_sample_of_the_certificate_is_checked_by_arb_alone(tmp_path):
+    found = copied(tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith(f"({len(SAMPLE)}, ")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (coarser, "of claimed in"),
+        (fewer, "of claimed|zip"),
+        (
+            replace("gauss/rounding_test.py", "2.0**-67", "2.0**-69"),
+            "ONE 1",
+        ),
+        (
+            replace("gauss/rounding_test.py", "(low - error)", "(low - 0.5 * error)"),
+            "the rounding test is another",
+        ),
+        (
+            replace("gauss/fast_integer.py", "P_NEAR_ONE if few", "0.76 if few"),
+            "both answers|no claim",
+        ),
+        (
+            replace("gauss/fast_integer.py", "s_low = ((c - s) - r)", "s_low = (c)"),
+            "not its formula|of claimed",
+        ),
+        (
+            replace("elementary.py", "999ap-2 0x1.24924", "989ap-2 0x1.24924"),
+            "of claimed",
+        ),
+    ],
+)  # fmt: skip
+def test_another_certificate_or_source_is_refused(tmp_path, change, said):
+    found = copied(tmp_path, change)
+    assert found.returncode == 1
+    assert any(one in found.stderr for one in said.split("|")), found.stderr[-500:]
+
+
+def test_every_function_that_runs_has_a_lemma(monkeypatch):
+    theorem = import_module("bench.proof.theorem")
+    assert theorem.check() > 100
+    monkeypatch.setattr(theorem, "LEMMAS", theorem.LEMMAS[:-1])
+    with pytest.raises(
+        ValueError, match=r"no lemma is about .*ball_step\.nearest_slow"
+    ):
+        theorem.check()
