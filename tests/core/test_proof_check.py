@@ -77,6 +77,7 @@ def test_pairs_are_within_the_bounds_of_their_boxes(region, kernel):
         ctx.prec = check.BITS
 
 
+@pytest.mark.slow
 def test_every_cell_of_the_domain_has_a_claim(every):
     codes = check.in_exact()
     assert check.check_regions(codes, every) > 200
@@ -158,27 +159,29 @@ def test_a_sample_of_the_certificate_is_checked_by_arb_alone(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (coarser, "of claimed in"),
-        (fewer, "of claimed|zip"),
-        (
-            replace("gauss/rounding_test.py", "2.0**-67", "2.0**-69"),
-            "ONE 1",
-        ),
         (
             replace("gauss/rounding_test.py", "(low - error)", "(low - 0.5 * error)"),
             "the rounding test is another",
         ),
-        (
-            replace("gauss/fast_integer.py", "P_NEAR_ONE if few", "0.76 if few"),
-            "both answers|no claim",
-        ),
-        (
-            replace("gauss/fast_integer.py", "s_low = ((c - s) - r)", "s_low = (c)"),
-            "not its formula|of claimed",
-        ),
-        (
-            replace("elementary.py", "999ap-2 0x1.24924", "989ap-2 0x1.24924"),
-            "of claimed",
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                (coarser, "of claimed in"),
+                (fewer, "of claimed|zip"),
+                (replace("gauss/rounding_test.py", "2.0**-67", "2.0**-69"), "ONE 1"),
+                (
+                    replace("gauss/fast_integer.py", "P_NEAR_ONE if few", "0.76 if few"),
+                    "both answers|no claim",
+                ),
+                (
+                    replace("gauss/fast_integer.py", "((c - s) - r) +", "(c) +"),
+                    "not its formula|of claimed",
+                ),
+                (
+                    replace("elementary.py", "999ap-2 0x1.24924", "989ap-2 0x1.24924"),
+                    "of claimed",
+                ),
+            )
         ),
     ],
 )  # fmt: skip
