@@ -170,7 +170,7 @@ def test_a_sample_of_the_certificate_is_checked_by_arb_alone(tmp_path):
                 (fewer, "of claimed|zip"),
                 (replace("gauss/rounding_test.py", "2.0**-67", "2.0**-69"), "ONE 1"),
                 (
-                    replace("gauss/fast_integer.py", "P_NEAR_ONE if few", "0.76 if few"),
+                    replace("gauss/fast_integer.py", "P_NEAR_ONE if f", "0.76 if f"),
                     "both answers|no claim",
                 ),
                 (
