@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from riskcore.core.compiled import jit
+
 Type = Any
 
 LONGEST = 4  # longer tuples of constants are tables
@@ -281,7 +283,7 @@ class Translation:
             return kind
         if called is len:
             return "int64_t"
-        if called in self.whole.primitives:
+        if jit.is_primitive(called):
             return self.whole.kind_of_primitive(called)
         if any(each is None for each in _flat(kinds)):
             return None

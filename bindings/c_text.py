@@ -20,6 +20,7 @@ from bindings.c_kernel import (
     joined,
     kind_of_value,
 )
+from riskcore.core.compiled import jit
 
 # Names that local variables and functions must not take.
 C_NAMES = frozenset(
@@ -336,7 +337,7 @@ class Writer:
     def _room(self, value: ast.expr) -> tuple[str, int] | None:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
             called = self.values.get(value.func.id)
-            if called in self.whole.primitives:
+            if jit.is_primitive(called):
                 return ROOM.get(called.__name__)
         return None
 
@@ -618,7 +619,7 @@ class Writer:
             return self._size(arguments[0])
         if called in (min, max):
             return self._extreme("lesser" if called is min else "greater", arguments)
-        if called in self.whole.primitives:
+        if jit.is_primitive(called):
             return self._primitive(called, arguments)
         kinds = tuple(self.of.kinds_of_arguments(arguments))
         translation = self.whole.translation(called, kinds)

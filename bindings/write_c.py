@@ -70,7 +70,6 @@ class Whole:
 
     def __init__(self) -> None:
         self.translations: dict[Any, Translation] = {}  # each after those it calls
-        self.primitives = {each for each, _, _ in jit._primitives}
         self.shared = {each.function for each in jit._shared.values()}
         self.tuples: dict[Type, str] = {}
         self.constants: dict[Any, Any] = {}
@@ -102,7 +101,7 @@ class Whole:
 
     def is_table(self, called: Callable[..., Any]) -> bool:
         """Return whether a primitive looks up a number in a table."""
-        return called in self.primitives and "values" in called.__code__.co_freevars
+        return jit.is_primitive(called) and "values" in called.__code__.co_freevars
 
     # --- names ---
 
@@ -125,7 +124,7 @@ class Whole:
                 value = each.values.get(name)
                 if name in each.locals or name not in each.function.__globals__:
                     continue
-                if callable(value) and value in self.primitives:
+                if callable(value) and jit.is_primitive(value):
                     if self.is_table(value):
                         table = inspect.getclosurevars(value).nonlocals["values"]
                         self.constants[value.__name__] = table

@@ -189,6 +189,8 @@ def moves(cpu, name, operands, after):  # noqa: PLR0911
         second = cpu.lanes(operands[-1], after, 2)
         lanes = [first[0], second[0]] if plain == "movlhps" else [second[1], first[1]]
         return cpu.put(operands[0], after, lanes, legacy)
+    if plain in ("broadcasti128", "broadcastf128"):
+        return cpu.put(operands[0], after, cpu.lanes(operands[1], after, 2) * 2)
     if plain in ("movddup", "broadcastsd", "pbroadcastq"):
         if operands[1].general:
             number = as_node(cpu.get(operands[1], after))

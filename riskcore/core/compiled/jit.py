@@ -45,6 +45,7 @@ _kernels: list[Callable[..., Any]] = []
 _shared: dict[str, Shared] = {}
 _new_shared: list[str] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
+_marked: set[Callable[..., Any]] = set()  # all primitives, also those registered
 _calls: list[tuple[str, tuple[Any, ...]]] = []
 # Two locks: Numba registers with its own compiler lock held, and compiling, which takes
 # that one, happens under the first.
@@ -116,9 +117,15 @@ def primitive(
 
     def mark(function: Function) -> Function:
         _primitives.append((function, signature, emit))
+        _marked.add(function)
         return function
 
     return mark
+
+
+def is_primitive(function: Any) -> bool:
+    """Return whether compiled code replaces a function by an operation."""
+    return function in _marked
 
 
 def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
