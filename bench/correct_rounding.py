@@ -137,7 +137,7 @@ def count(work):
     return region, judge(np.asarray(f, float), np.asarray(p, float), arb_alone)
 
 
-def parts(options, hard=HARD):
+def parts(options, hard):
     """Return the work, in parts of the same size whatever the processes."""
     each = {region: options.random // len(RISK) for region in RISK}
     by_arb = {region: options.arb // len(RISK) for region in RISK}
@@ -173,8 +173,9 @@ def text_of(counted, seed):
     )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def sweep(about, section, count, hard, nothing, text_of):
+    """Count in parts, in several processes, and publish the table."""
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--random", type=int, default=4_000_000)
     parser.add_argument("--hard", type=int, default=200_000)
     parser.add_argument("--arb", type=int, default=100_000)
@@ -184,15 +185,19 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.random, options.hard, options.arb = 20_000, 2_000, 400
-    counted = {region: Counted() for region in [*RISK, HARD]}
+    counted = dict.fromkeys([*RISK, hard], nothing)
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        for region, found in pool.imap_unordered(count, parts(options)):
+        for region, found in pool.imap_unordered(count, parts(options, hard)):
             counted[region] = counted[region].plus(found)
     text = text_of(counted, options.seed)
     if options.quick:
         print(text)
     else:
-        publish("correct_rounding", text)
+        publish(section, text)
+
+
+def main():
+    sweep(__doc__, "correct_rounding", count, HARD, Counted(), text_of)
 
 
 if __name__ == "__main__":

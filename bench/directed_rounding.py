@@ -9,10 +9,8 @@ tell its neighbors where no double is in them. Arb judges the others, and a seco
 sample alone. Writes a table to bench/README.md.
 """
 
-import argparse
 import functools
 import math
-import multiprocessing
 import sys
 from fractions import Fraction
 from importlib.metadata import version
@@ -23,8 +21,8 @@ from flint import arb, ctx
 
 import riskcore
 from bench import hard_cases
-from bench._common import command, publish, table
-from bench.correct_rounding import parts
+from bench._common import command, table
+from bench.correct_rounding import sweep
 from bench.domains import RISK
 from bench.references import exact_risk
 from riskcore.core.risk.bounds import risk_enclosure
@@ -147,25 +145,7 @@ def text_of(counted, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--random", type=int, default=4_000_000)
-    parser.add_argument("--hard", type=int, default=200_000)
-    parser.add_argument("--arb", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="few points, no files")
-    options = parser.parse_args()
-    if options.quick:
-        options.random, options.hard, options.arb = 20_000, 2_000, 400
-    counted = {region: Counted() for region in [*RISK, HARD]}
-    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        for region, found in pool.imap_unordered(count, parts(options, HARD)):
-            counted[region] = counted[region].plus(found)
-    text = text_of(counted, options.seed)
-    if options.quick:
-        print(text)
-    else:
-        publish("directed_rounding", text)
+    sweep(__doc__, "directed_rounding", count, HARD, Counted(), text_of)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 
 All of it is one theorem, that `individual_risk` is nan or the double nearest r; its
 lemmas are data (`bench/proof/theorem.py`), and together are about all code that runs.
-The command writes a certificate of the fast paths, but for one region, and lets a small
+The command writes a certificate of all fast paths but one region's, and lets a small
 program check it that imports Arb alone (`bench/proof/check.py`).
 
 The rounding test, the choice of region and the loop over blocks are proved first. Then

@@ -158,6 +158,8 @@ SECTIONS = (
     Section("bench_waves", "notes/howto/waves.md", "bench_waves", measured=True),
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),
+    Section("prove", "notes/proof_of_rounding.md", "proof_lemmas"),
+    Section("prove", "notes/proof_of_rounding.md", "proof_certificate", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof_parts"),
     Section("prove", "notes/proof_of_rounding.md", "proof_gradient"),
     Section("prove", "notes/proof_of_rounding.md", "proof_times", measured=True),
