@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from riskcore.common.version import __version__
 
-# The libraries that compute. The compiler is not among them: its results have the same bits.
+# The libraries that compute. The compiler is not among them: its bits are the same.
 _LIBRARIES = ("numpy", "narwhals")
 
 
