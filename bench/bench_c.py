@@ -3,7 +3,7 @@
     python -m bench.bench_c [cells] [rounds]
 
 Arrays: nanoseconds a cell, all in one run, in turn. Single cells: calls from a loop in
-C. SciPy's hyp2f1 and FLINT's give 2F1(1, 1; f+1; 1-p), of which r is p/f times.
+C. SciPy's hyp2f1 and FLINT's give 2F1(1, 1; f+1; 1-p); r is p/f times that.
 """
 
 import ctypes

@@ -700,7 +700,7 @@ def _patterns(body: list[ast.stmt]) -> set[str]:
 
 
 def _as_bit(text: Text) -> str:
-    """Return an operand of & or |: compilers ask about a bool that is no comparison."""
+    """Return an operand of & or |; of a bool that a call returns compilers warn."""
     called = text.kind == "bool" and text.level == 15 and "(" in text.c
     return f"(int){text.c}" if called else text.at(14)
 

@@ -78,7 +78,7 @@ class Source:
                 for name in (one.name for one in node.names):
                     if not node.module.endswith(".jit"):
                         space[name] = self.module(node.module)[name]
-                    else:  # marks of kernels, with arguments but for ``kernel``
+                    else:  # marks of kernels; all except ``kernel`` have arguments
                         space[name] = lambda *_: lambda function: function
                         if name == "kernel":
                             space[name] = lambda function: function
@@ -127,7 +127,7 @@ class Node:
 class Tape:
     """The record of a run; ``path`` has the answers to its open questions.
 
-    ``factor``: the ends of a number, symbol 0, of which others may be multiples.
+    ``factor``: the ends of a number, symbol 0; others may be its multiples.
     """
 
     now = None

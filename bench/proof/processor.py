@@ -302,7 +302,7 @@ def small(number):
 
 
 def below(held, number, bits):
-    """Return a register of which only the lowest bits are new."""
+    """Return a register with new lowest bits, the others kept."""
     if isinstance(held, int):
         held = word(held)
     if graph.constant(held):

@@ -9,8 +9,8 @@ from pathlib import Path
 from bench.proof.processor import ARITHMETIC, FUSED, Operand
 
 LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$")
-# The function of the C library that code without the instruction calls.
-STUB = ".globl fma\nfma: ret\n"
+# Stands for the function of the C library that code without the instruction calls.
+FMA = ".globl fma\nfma: ret\n"
 
 
 def output(*command, **options):
@@ -30,11 +30,11 @@ class Program:
         self.fma = self.functions.get("fma")
 
     def _read(self, folder, content):
-        code, stub, linked = (folder / name for name in ("code.o", "stub.o", "linked"))
+        code, fma, linked = (folder / name for name in ("code.o", "fma.o", "linked"))
         code.write_bytes(content)
-        output("as", "-o", str(stub), "-", input=STUB.encode())
+        output("as", "-o", str(fma), "-", input=FMA.encode())
         options = ("-e", "fma", "-o", str(linked))
-        output("ld", *options, str(code), str(stub))
+        output("ld", *options, str(code), str(fma))
         self.image = linked.read_bytes()
         self.segments = list(segments(self.image))
         text = output("objdump", "-d", "-M", "intel", "--no-show-raw-insn", linked)

@@ -142,7 +142,7 @@ def same_bits(folder, library, n):
 
 
 def problems(said):
-    """Return what `R CMD check` minds, but for the lack of sdcMicro."""
+    """Return what `R CMD check` minds, except that sdcMicro is missing."""
     parts = re.split(r"^\* ", said, flags=re.MULTILINE)
     return [
         part

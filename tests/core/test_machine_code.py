@@ -64,7 +64,7 @@ def test_code_of_the_c_compiler(change, same):
 
 
 def factors(*numbers):
-    """Return x^2 - y^2 in three ways, of which two differ in the order of a sum."""
+    """Return x^2 - y^2 in three ways; two differ in the order of a sum."""
     x, y = (graph.make("input", name) for name in numbers)
     return (x + y) * (x - y), (x - y) * (y + x), x * x - y * y
 

@@ -164,7 +164,7 @@ _LINK = {"linux": _link_elf, "macos": _link_macho, "windows": _link_coff}
 
 
 def _linker(flavor: str, kind: str) -> list[str]:
-    """Return the command of the linker, or refuse if there is none."""
+    """Return the command of the linker; an error if it is missing."""
     found = shutil.which("lld")
     if found:
         return [found, "-flavor", flavor]

@@ -117,7 +117,7 @@ def _best(chosen: str | None) -> Library | None:
 
 
 def load(path: Path, processor: str) -> Library | None:
-    """Load a library; None if there is none, or a strange one. It runs no code."""
+    """Load a library without running its code; None if it is missing or strange."""
     if not path.is_file():
         return None
     try:
