@@ -50,8 +50,8 @@ LEMMAS = (
     Lemma(
         "a block computes of each cell what the kernel of one cell does",
         "risk_blocks: scalar fill complete missing _prevailing _set_apart, blocks: "
-        "block classify code_stack filled_up gather list_of lowest matching padded pick "
-        "scatter size, floats: stack integer_stack",
+        "block classify code_stack filled_up gather list_of lowest matching padded "
+        "pick scatter size, floats: stack integer_stack",
         (WAYS,),
     ),
     Lemma(
