@@ -1719,7 +1719,9 @@ RISKCORE_PLAIN Triple balls_add(Triple a, Triple b)
         balls_OUTWARD * (a_radius + b_radius + magnitude(c_lost) + magnitude(w_lost))};
 }
 
-/* Return a ball that contains x/y for all x in a, y in b; b must not contain 0. */
+static const double balls_SMALLEST = 0x1p-1020;
+
+/* Return a ball that contains x/y for all x in a, y in b. */
 RISKCORE_PLAIN Triple balls_divide(Triple a, Triple b)
 {
     double a_high = a.a, a_low = a.b, a_radius = a.c;
@@ -1743,7 +1745,7 @@ RISKCORE_PLAIN Triple balls_divide(Triple a, Triple b)
     double high = t5.a, middle = t5.b;
     const Pair t6 = two_sum(middle, z_last);
     double low = t6.a, low_lost = t6.b;
-    const Pair t7 = fast_two_sum(high, low);
+    const Pair t7 = two_sum(high, low);
     high = t7.a;
     low = t7.b;
     double least = magnitude(b_high) * (1.0 - 4.0 * balls_UNIT) - b_radius;
@@ -1752,7 +1754,8 @@ RISKCORE_PLAIN Triple balls_divide(Triple a, Triple b)
     spread += magnitude(c_lost) + magnitude(d_lost) + magnitude(lost);
     spread += balls_UNIT * (magnitude(further) + magnitude(left)) + UNDERFLOW;
     double radius = spread / least + magnitude(low_lost) + 3.0 * balls_UNIT * magnitude(z_last);
-    return (Triple){high, low, least > 0.0 ? balls_OUTWARD * (radius + UNDERFLOW) : INFINITY};
+    bool narrow = 4.0 * b_radius + balls_SMALLEST <= magnitude(b_high);
+    return (Triple){high, low, narrow ? balls_OUTWARD * (radius + UNDERFLOW) : INFINITY};
 }
 
 /* --- riskcore/core/special/gauss/enclosure.py ----------------------------------- */
@@ -1913,8 +1916,10 @@ RISKCORE_PLAIN double enclosure_exponent(double down)
 /* Return a ball that contains x 2^k for all x in a; power is 2^k. */
 RISKCORE_PLAIN Triple balls_shift(Triple a, double power)
 {
-    double high = a.a, low = a.b, radius = a.c;
-    return (Triple){high * power, low * power, balls_OUTWARD * (radius * power + UNDERFLOW)};
+    double a_high = a.a, a_low = a.b, a_radius = a.c;
+    const Pair t1 = two_sum(a_high * power, a_low * power);
+    double high = t1.a, low = t1.b;
+    return (Triple){high, low, balls_OUTWARD * (a_radius * power + UNDERFLOW)};
 }
 
 static const double TAIL = 0x1p-49;
@@ -2015,7 +2020,7 @@ RISKCORE_PLAIN Triple ln2_times(double k)
 static const double NARROW = 0x1p-50;
 static const int64_t SQRT_HALF_BITS = INT64_C(4604544269498187776);
 
-/* Return a ball that contains log(x 2^exponent) for all x in a, 2^-1000 <= x. */
+/* Return a ball that contains log(x 2^exponent) for all x in a. */
 RISKCORE_PLAIN Triple balls_log(Triple a, double exponent)
 {
     double high = a.a, low = a.b, radius = a.c;
@@ -2129,12 +2134,15 @@ RISKCORE_PLAIN Triple balls_exp_first(Triple w, Triple t)
         0x1.f28e0cc748ebep-87, 0x1.8474d159fab24p-139}));
 }
 
+static const double SHORT = 0x1p-10;
+
 /* Return (2^k, m) with 2^k (1 + m) around exp x for all x in a, |x| <= 600. */
 RISKCORE_PLAIN Tuple_d_ddd scaled_exp(Triple a)
 {
-    double high = a.a;
+    double high = a.a, low = a.b, radius = a.c;
+    radius = radius <= SHORT ? radius : INFINITY;
     int64_t k = (int64_t)(high / LN2_HIGH + (high > 0.0 ? 0.5 : -0.5));
-    Triple t = balls_subtract(a, ln2_times((double)k));
+    Triple t = balls_subtract((Triple){high, low, radius}, ln2_times((double)k));
     return (Tuple_d_ddd){from_bits(shift_left(k + 1023, 52)), balls_multiply(t,
         balls_exp_first(t, exp_last(t)))};
 }
