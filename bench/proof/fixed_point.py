@@ -1,544 +1,324 @@
-"""Prove that a number in fixed point is within its own bound of what it stands for.
+"""Prove the constants and the functions in fixed point by their series.
 
-    python -m bench.proof.fixed_point
+Their source runs with exact operations, on polynomials in a variable, so that sums are
+those of Taylor's series; what the series leave is less than what ``_add_to_error`` adds.
+Each number also has a range, which holds the exact one and the computed one: numbers
+stay below 2^27, and operands in the ranges of ``fixed_point.py``. So an operation's own
+error, which is proved there, is all that is added.
+Assumed of arguments: an error of at most 2^-20, 1/4 < x < 4 and |exponent| <= 2^12 for
+the logarithm, |x| < 2^11 for the exponential, |x| <= 1/2 for the sine.
 
-``fixed_point.py`` itself runs on symbols (``symbols.py``), with 12 and with 37 words.
-For each operation: no integer overflows, words but the first stay in [0, 2^28), what is
-dropped is a polynomial in remainders, and the bound of the error, with the roundings of
-its doubles, is at least what was dropped and what the operands' errors cause. The
-constants and the functions are sums of series (``fixed_functions.py``).
-Assumed of operands: |x| < 2^27, also of x 2^s for s > 0 and of a quotient, 2^-20 < y <
-2^20, s < 28 n, |k| < 2^30. That numbers keep to this is for those who call to show.
-
-By hand remain
-1. X/Y - x/y = ((X - x) - (x/y) (Y - y))/Y.
-2. x - float(int(x)) is exact for a double 0 <= x < 2^53, so are products with 2^28.
-3. Digits of one step of ``divide`` are those of any sign: each step has the same ranges.
-4. Shifts by 28 n places to the right and more do the same but for whole words.
-5. A bound that is infinite or nan decides nothing: comparisons with it are False.
+By hand remains: coefficients of one sign leave no more than at the end of the range.
 """
 
-import sys
 from fractions import Fraction
 
-from flint import fmpq
+from flint import arb, ctx, fmpq, fmpq_series
 
+from bench.proof.fixed_operations import FEW, MOST, off_quotient, refuse, unit
 from bench.proof.rebind import Copies
-from bench.proof.symbols import (
-    BASE,
-    TINY,
-    UNIT,
-    Bound,
-    Float,
-    ImpossibleError,
-    Integer,
-    Poly,
-    Run,
-    constant,
-    floor,
-    rational,
-)
+from bench.proof.symbols import Integer, Poly, Run, constant, floor
 from riskcore.core.special import fixed_point
 
-FEW = 12
-MASK = BASE - 1
-MOST = 2**27  # of a number
-INVERSE = Poly({("1/k",): fmpq(1)})
-RELATIVE = fmpq(1, 2**50)  # of ``rounded``
-ABSOLUTE = {False: fmpq(1, 2**79), True: fmpq(1, 2**79) + fmpq(1, 2**51)}  # negative?
+OFF = fmpq(1, 2**20)  # of arguments
+SMALL = arb(1) / 2**100  # more than errors of constants
 
 
-class Row(list):
-    """The words of a number and the bound of its error; no word before the first."""
-
-    def __getitem__(self, i):
-        if isinstance(i, int) and i < 0:
-            raise IndexError("a word before the first")
-        return super().__getitem__(i)
-
-    def __setitem__(self, i, value):
-        if i < 0:
-            raise IndexError("a word before the first")
-        super().__setitem__(i, value)
+def between(low, high):
+    return arb(low).union(arb(high))
 
 
-def row(run, n, name, low=-MOST, high=MOST - 1):
-    """Return a number of n words, the first one between two integers, and its error."""
-    words = [run.integer(low, high, f"{name}00")]
-    words += [run.integer(0, MASK, f"{name}{i:02}") for i in range(1, n)]
-    error = Poly({(f"e{name}",): fmpq(1)})
-    x = Row([*words, Bound(run, error, error, 1)])
-    size = run.symbol(0, MOST, f"|{name}|")
-    run.sizes[value(x).name()] = size
-    return x
+def symbol(name):
+    return Poly({(name,): fmpq(1)})
 
 
-def poly(word):
-    return word.poly if isinstance(word, Integer) else constant(word)
+class Number:
+    """An exact polynomial, and a range that holds the computed number, too."""
+
+    poly = ball = None
+
+    def be(self, poly, ball, what):
+        refuse(abs(ball) < MOST, what, "not below 2^27")
+        self.poly, self.ball = poly, ball
 
 
-def value(x):
-    total = Poly()
-    for i, word in enumerate(list(x)[:-1]):
-        total = total.plus(poly(word), fmpq(1, BASE**i))
-    return total
+class Near:
+    """A number as a double, to be compared; the answer narrows the number's range."""
 
-
-def unit(n):
-    return fmpq(1, BASE ** (n - 1))
-
-
-# --- the doubles ---------------------------------------------------------------------
-
-
-class Rounded(Bound):
-    """|x| of ``rounded``; a quotient of two is kept as what it is near."""
-
-    def __init__(self, run, x):
-        self.value = value(x)
-        size = run.sizes.setdefault(self.value.name(), None)
-        if size is None:
-            size = run.symbol(0, MOST, f"|{len(run.sizes)}|")
-            run.sizes[self.value.name()] = size
-        off = constant(ABSOLUTE[not isinstance(x[0], int) and x[0].low < 0])
-        low = size.times(1 - RELATIVE).plus(off, -1)
-        super().__init__(run, low, size.times(1 + RELATIVE).plus(off))
+    def __init__(self, state, x):
+        self.state, self.x = state, x
 
     def __truediv__(self, other):
-        return self.value, other.value
+        return self.x, other.x
+
+    def _ask(self, c, sign):
+        """Answer whether sign x > sign c, and let the range of x agree."""
+        answer = self.state.answers.pop(0)
+        c, off = arb(c), arb(8 * OFF)  # the exact number is so near the computed one
+        low, high = self.x.ball.lower(), self.x.ball.upper()
+        if answer == (sign > 0):
+            low = max(low, (c - off).lower())
+        else:
+            high = min(high, (c + off).upper())
+        if low > high:
+            raise ImpossibleError
+        self.x.ball = between(low, high)
+        return answer
+
+    def __lt__(self, c):
+        return self._ask(c, -1)
+
+    def __gt__(self, c):
+        return self._ask(c, 1)
 
 
-def in_floats(x):
-    """Return float(t) of an integer that is a double."""
-    if isinstance(x, int):
-        return float(x)
-    if max(-x.low, x.high) > 2**53:
-        raise ValueError("an integer that is no double")
-    return Float(x.run, x.poly, x.low, x.high)
+class ImpossibleError(Exception):
+    """No argument takes this way."""
 
 
-def in_bounds(x):
-    """Return float(t) of any integer, rounded."""
-    return Bound(x.run, x.poly, x.poly)._rounded(x.poly, x.poly, 1)
+class State:
+    """Exact operations for n words, with the names that they give to results."""
+
+    def __init__(self, source, n, answers=()):
+        self.source, self.n, self.answers = source, n, list(answers)
+        self.run, self.unit = Run(), arb(unit(n))
+        self.series = self.argument = self.y = None
+
+    def named(self, name, ball):
+        z = Number()
+        z.be(symbol(name), ball, name)
+        return z
+
+    def operations(self):
+        """Return the exact operations, by those that they stand for."""
+        names = "set_integer add subtract add_integer times over shift multiply divide"
+        instead = {
+            getattr(self.source, name): lambda _, *args, do=getattr(self, name): do(
+                *args
+            )
+            for name in [*names.split(), "rounded", "_nearest", "_add_to_error"]
+        }
+        instead[self.source.number] = lambda _: Number()
+        instead[self.source._inverse] = self._inverse
+        return instead
+
+    def of(self, function, *constants):
+        """Return a copy of a function on exact numbers; constants have their names."""
+        instead = self.operations()
+        for name, ball in constants:
+            kernel = getattr(self.source, name)
+            instead[kernel] = lambda _, z, n, name=name, ball=ball: z.be(
+                symbol(name), ball + arb(0, 1) * SMALL, name
+            )
+        return Copies({}, instead).of(getattr(self.source, function))
+
+    # --- the operations, one or two units off
+
+    def _be(self, z, poly, ball, what):
+        z.be(poly, ball + arb(0, 2) * self.unit, what)
+
+    def set_integer(self, z, n, k):
+        z.be(constant(k), arb(k), "set_integer")
+
+    def add(self, z, x, y, n):
+        self._be(z, x.poly.plus(y.poly), x.ball + y.ball, "add")
+
+    def subtract(self, z, x, y, n):
+        poly, ball = x.poly.plus(y.poly, -1), x.ball - y.ball
+        if self.argument and poly == self.argument[0]:
+            poly, ball = self.argument[1:]
+        self._be(z, poly, ball, "subtract")
+
+    def add_integer(self, z, x, k, n):
+        self._be(z, x.poly.plus(constant(k)), x.ball + k, "add_integer")
+
+    def times(self, z, x, k, n):
+        whole = isinstance(k, Integer)
+        low, high = (k.low, k.high) if whole else (k, k)
+        refuse(-(2**30) < low <= high < 2**30, "times", "not below 2^30")
+        poly = x.poly.times(k.poly if whole else fmpq(k))
+        self._be(z, poly, x.ball * between(low, high), "times")
+
+    def over(self, z, x, k, n):
+        refuse(0 < k < 2**30, "over", "not an integer below 2^30")
+        self._be(z, x.poly.times(fmpq(1, k)), x.ball / k, "over")
+
+    def shift(self, z, x, s, n):
+        refuse(s == 0, "shift", "not by 0")
+        z.be(x.poly, x.ball, "shift")
+
+    def multiply(self, z, x, y, n):
+        poly, ball = x.poly.times(y.poly), x.ball * y.ball
+        if self.argument and poly == self.argument[0]:
+            poly, ball = self.argument[1:]
+        self._be(z, poly, ball, "multiply")
+
+    def divide(self, z, x, y, n):
+        """Let z be s = (y-1)/(y+1) of the logarithm."""
+        refuse(y.poly.plus(x.poly, -1) == constant(2), "log", "not (y - 1)/(y + 1)")
+        refuse(y.ball > arb(2) ** -20 and y.ball < 2**20, "divide", "a divisor's range")
+        self.y = x.poly.plus(constant(1))
+        self._be(z, symbol("s"), 1 - 2 / y.ball, "divide")
+        self.range = abs(z.ball).upper()
+
+    def rounded(self, x):
+        return Near(self, x)
+
+    def _nearest(self, quotient):
+        """Return k, next to x/log 2, and name x - k log 2 as t."""
+        x, y = quotient
+        refuse(y.poly == symbol("ln2"), "exp", "not by log 2")
+        size = fmpq(floor(fmpq(*_ratio(abs(x.ball / y.ball).upper()))) + 1)
+        off = off_quotient(self.source, size, fmpq(1, 2))
+        most = floor(size + off)
+        k = self.run.integer(-most, most, "k")
+        wide = (arb(off) * y.ball + arb(OFF) + 2 * most * SMALL).upper()
+        rest = x.poly.plus(k.poly.times(y.poly), -1)
+        self.argument, self.range = (rest, symbol("t"), between(-wide, wide)), wide
+        return k
+
+    # --- sums of series
+
+    def _inverse(self, copy, z, m, square, n):
+        """Let z be artanh 1/m, or arctan 1/m, for square = m^2 or -m^2."""
+        refuse(abs(square) == m * m, "_inverse", "not the square")
+        x = arb(1) / m
+        kind, limit = ("artanh", x.atanh()) if square > 0 else ("arctan", x.atan())
+        self.series = f"{kind} 1/{m}", limit
+        copy(z, m, square, n)
+
+    def _add_to_error(self, z, n, more):
+        """Let z be the limit of its series, which must be within ``more`` units."""
+        if len(self.series) == 2:
+            name, limit = self.series
+            left = abs(limit - arb(z.poly[()]))
+        else:
+            name, variable, coefficients, majorant = self.series
+            degree = max(map(len, z.poly))
+            found = coefficients(degree)
+            expected = {(variable,) * i: c for i, c in enumerate(found) if c != 0}
+            refuse(z.poly == expected, name, "not Taylor's series")
+            size = self.range
+            terms = sum(
+                (arb(abs(c)) * size ** len(key) for key, c in z.poly.items()), arb(0)
+            )
+            left, limit = majorant(size) - terms, z.ball
+        self.share = float((left / self.unit / more).upper())
+        refuse(left <= more * self.unit, name, "the series leaves more")
+        self._be(z, symbol(name), limit + arb(0, 2) * left, name)
 
 
-def copies(source, n, run, names=(), instead=()):
-    """Return copies of the source's functions for numbers of n words."""
-    given = {
-        "bits": lambda x: x,
-        "from_bits": lambda x: 0.0 if isinstance(x, int) and x == 0 else x,
-        "float": in_floats,
-        "int": lambda x: x.truncated(),
-        **dict(names),
-    }
-    return Copies(
-        given,
-        {
-            source.number: lambda _: Row([None] * (n + 1)),
-            source.rounded: lambda _, x: Rounded(run, x),
-            **dict(instead),
-        },
-    )
+def _ratio(x):
+    """Return an upper bound of an Arb number as numerator and denominator."""
+    mantissa, exponent = x.upper().man_exp()
+    return (Fraction(int(mantissa)) * Fraction(2) ** int(exponent)).as_integer_ratio()
 
 
-# --- what is proved of an operation --------------------------------------------------
+def taylor(function):
+    """Return degree -> coefficients of a power series."""
+
+    def coefficients(degree):
+        ctx.cap = degree + 2
+        return list(function(fmpq_series([0, 1])))[: degree + 1]
+
+    return coefficients
 
 
-def refuse(unless, what, why):
-    if not unless:
-        raise ValueError(f"{what}: {why}")
-
-
-def words_of(what, z, n, most=None):
-    """Raise unless the words of a result are in their ranges."""
-    for word in z[1:n]:
-        low, high = (word, word) if isinstance(word, int) else (word.low, word.high)
-        refuse(low >= 0 and high <= MASK, what, "a word is not in [0, 2^28)")
-    if most and not isinstance(z[0], int):
-        refuse(z[0].low >= -most and z[0].high < most, what, "too large a number")
-
-
-def charged(what, z, n):
-    """Return a lower bound of a result's error, which must be 0 or at least one unit."""
-    error = z[n]
-    low = error.low if isinstance(error, Bound) else constant(rational(float(error)))
-    kept = low.get((), 0) >= 1 or all(
-        c >= 1 and key != ("1/k",) for key, c in low.items()
-    )
-    refuse(kept, what, "a bound between 0 and 1")
-    return low
-
-
-def share_of(what, needed, charge):
-    """Raise unless a bound covers each term; return the share of what is dropped."""
-    left = charge.plus(needed, -1)
-    refuse(
-        min(left.values(), default=0) >= 0, what, "the bound of the error is too small"
-    )
-    return float(needed.get((), 0) / charge[()]) if () in needed else 0.0
-
-
-def spread(exact, names, n):
-    """Return what errors of operands do to a result, in units: by |x| and errors."""
-    sizes = [Poly({(f"|{name}|",): fmpq(1)}) for name in names]
-    errors = [Poly({(f"e{name}",): unit(n)}) for name in names]
-    around = [x.plus(e) for x, e in zip(sizes, errors, strict=True)]
-    found = exact(*around).plus(exact(*sizes), -1)
-    return Poly({key: abs(c) / unit(n) for key, c in found.items()})
-
-
-def dropped(run, exact, z, n):
-    """Return a bound of the exact value less the result, in units."""
-    low, high = run.span(exact.plus(value(z), -1))
-    return constant(max(-low, high) / unit(n))
-
-
-def operation(source, name, n, exact, rows, z=None, more=(), run=None, most=None):
-    """Prove one operation for one way of its arguments to be the same numbers."""
-    run = run or Run()
-    work = copies(source, n, run)
-    made = {key: rows(run, key) for key in dict.fromkeys(exact.names)}
-    before = [value(made[key]) for key in exact.names]
-    result = made[z] if z else Row([None] * (n + 1))
-    work.of(getattr(source, name))(result, *(made[k] for k in exact.names), *more, n)
-    words_of(name, result, n, most)
-    needed = spread(exact, exact.names, n).plus(dropped(run, exact(*before), result, n))
-    return share_of(name, needed, charged(name, result, n))
-
-
-class Exact:
-    """A formula of numbers, by name: the same name is the same number."""
-
-    def __init__(self, formula, *names):
-        self.formula, self.names = formula, names
-
-    def __call__(self, *polys):
-        return self.formula(*polys)
-
-
-def ways(formula, both):
-    """Yield the formula and what its result replaces, for all that may be the same."""
-    if not both:
-        yield from ((Exact(formula, "x"), z) for z in (None, "x"))
-        return
-    yield from ((Exact(formula, "x", "y"), z) for z in (None, "x", "y"))
-    yield from ((Exact(formula, "x", "x"), z) for z in (None, "x"))
-
-
-def of_numbers(source, n):
-    """Prove sums, products, and products and quotients by integers."""
-    rows, found = lambda run, name: row(run, n, name), {}
-    two = {
-        "add": lambda x, y: x.plus(y),
-        "subtract": lambda x, y: x.plus(y, -1),
-        "multiply": lambda x, y: x.times(y),
-    }
-    for name, formula in two.items():
-        found[name] = max(
-            operation(source, name, n, exact, rows, z)
-            for exact, z in ways(formula, True)
-        )
-    found["negate"] = max(
-        operation(source, "negate", n, exact, rows, z)
-        for exact, z in ways(lambda x: x.times(-1), False)
-    )
-    shares = {"add_integer": [], "times": [], "over": []}
-    for name, below, least, high in (
-        ("add_integer", False, -MOST, MOST),
-        ("times", False, 0, 2**30 - 1),
-        ("times", True, 0, 2**30 - 1),
-        ("over", False, 1, 2**30 - 1),
+def constants(source, n):
+    """Prove log 2 and pi; return the share of what their series may leave."""
+    shares = []
+    for name, poly in (
+        ("ln2", symbol("artanh 1/3").times(2)),
+        ("pi", symbol("arctan 1/5").times(16).plus(symbol("arctan 1/239"), -4)),
     ):
-        for z in (None, "x"):
-            run = Run()
-            k = run.integer(least, high, "k")
-            k = -k if below else k
-            formula = {
-                "add_integer": lambda x, k=k: x.plus(k.poly),
-                "times": lambda x, k=k: x.times(k.poly),
-                "over": lambda x: x.times(INVERSE),
-            }[name]
-            run.ranges["1/k"] = fmpq(0), fmpq(1)
-            exact = Exact(formula, "x")
-            shares[name].append(operation(source, name, n, exact, rows, z, [k], run))
-    return {**found, **{name: max(one) for name, one in shares.items()}}
-
-
-def more_error(source, n):
-    """Prove that an error becomes larger by what is added to it."""
-    run = Run()
-    x, more = row(run, n, "x"), 2.0
-    copies(source, n, run).of(source._add_to_error)(x, n, more)
-    needed = Poly({("ex",): fmpq(1), (): fmpq(2)})
-    share_of("_add_to_error", needed, charged("_add_to_error", x, n))
-
-
-def shifted(n, s):
-    """Yield what makes the words of x, |x| < 2^27 and |x 2^s| < 2^27."""
-    words, rest = divmod(s, 28) if s > 0 else (0, 0)
-    least = MOST >> rest
-    if words == 0:
-        yield lambda run, name: row(run, n, name, -least, least - 1)
-        return
-    for sign, low, high in ((0, 0, least - 1), (-1, BASE - least, MASK)):
-
-        def make(run, name, sign=sign, low=low, high=high):
-            x = row(run, n, name)
-            x[0] = x[0].of(sign)
-            for i in range(1, words):
-                x[i] = x[0].of(sign & MASK)
-            x[words] = run.integer(low, high, f"{name}{words:02}")
-            return x
-
-        yield make
-
-
-def shift(source, n):
-    """Prove shifts by all s < 28 n that do not do the same."""
-    found = 0.0
-    for s in range(-28 * (n + 1) + 1, 28 * n):
-        power = fmpq(2) ** s
-        for rows in shifted(n, s):
-            for exact, z in ways(lambda x, power=power: x.times(power), False):
-                share = operation(source, "shift", n, exact, rows, z, [s], most=MOST)
-                found = max(found, share)
-    return found
-
-
-# --- quotients of two numbers --------------------------------------------------------
-
-
-def nearest(source, most):
-    """Return how far ``_nearest`` is from doubles up to a size."""
-    found = fmpq(0)
-    for low, high in ((TINY, most), (-most, 0)):
-        run = Run()
-        x = Float(run, run.symbol(low, high, "x"), low, high)
-        k = copies(source, 1, run).of(source._nearest)(x)
-        low, high = run.span(k.poly.plus(x.poly, -1))
-        found = max(found, -low, high)
-    return found
-
-
-def off_quotient(source, size, least):
-    """Return how far the integer next to rounded x by rounded y >= least is from x/y."""
-    of_y = RELATIVE + ABSOLUTE[False] / least
-    off = (size * (RELATIVE + of_y) + ABSOLUTE[True] / least) / (1 - of_y)
-    return off + UNIT * (size + 1) + nearest(source, size + 1)
-
-
-class Quotient:
-    """The digits of a quotient x/y, and what they leave of x."""
-
-    def __init__(self, source, n, run, x, y):
-        self.source, self.n, self.run = source, n, run
-        self.y, self.expected, self.size = value(y), value(x), fmpq(MOST)
-        self.left = self.off = None
-
-    def digit(self, _, quotient):
-        """Return the next digit, an integer near the rest by y."""
-        rest, y = quotient
-        what = "divide"
-        refuse(rest == self.expected and y == self.y, what, "not the rest of x, by y")
-        self.off = off_quotient(self.source, self.size, fmpq(1, 2**20))
-        most = floor(self.size + self.off)
-        d = self.run.integer(-most, most)
-        self.left = rest.plus(d.poly.times(y), -1)
-        ends = self.off * 2**20
-        self.run.fact = self.left, -ends, ends
-        self.expected, self.size = self.left.times(BASE), self.off * BASE
-        return d
-
-
-def divide(source, n):
-    """Prove the quotient of two numbers; return the share of its bound."""
-    shares = []
-    for place in (None, "x", "y"):
-        run = Run()
-        x, y = row(run, n, "x"), row(run, n, "y", 0, 2**20 - 1)
-        z = {None: Row([None] * (n + 1)), "x": x, "y": y}[place]
-        state = Quotient(source, n, run, x, y)
-        before = value(x), value(y)
-        instead = {source._nearest: state.digit}
-        run.answers = [True]
-        copies(source, n, run, instead=instead).of(source.divide)(z, x, y, n)
-        words_of("divide", z, n)
-        left = before[0].plus(before[1].times(value(z)), -1)
-        refuse(left == state.left.times(unit(n)), "divide", "not x - y z")
-        lower_bound(run.divisor, n)
-        size = run.sizes[value(z).name()].plus(constant(state.off * unit(n)))
-        needed = Poly({("ex",): fmpq(1)}).plus(size.times(Poly({("ey",): fmpq(1)})))
-        needed = needed.times(INVERSE).plus(constant(state.off))
-        shares.append(share_of("divide", needed, charged("set_double", z, n)))
-        run.answers = [False]
-        x, y = row(run, n, "x"), row(run, n, "y", 0, 2**20 - 1)
-        state.expected = before[0]
-        state.size = fmpq(MOST)
-        z = Row([None] * (n + 1))
-        copies(source, n, run, instead=instead).of(source.divide)(z, x, y, n)
-        refuse(z[n] == float("inf"), "divide", "a bound by a divisor that may be 0")
+        state, z = State(source, n), Number()
+        state.of(name)(z, n)
+        refuse(z.poly == poly, name, "not the formula")
+        x = source.number()
+        getattr(source, name)(x, n)
+        refuse(arb(source.error(x, n)) * state.unit < SMALL, name, "a larger error")
+        shares.append(state.share)
+    # (1 + 1/3)/(1 - 1/3) = 2, and (5 + i)^4 = (2 + 2i) (239 + i): Machin.
+    five = (5 + 1j) ** 4
+    refuse(five == (2 + 2j) * (239 + 1j), "pi", "not Machin's formula")
     return max(shares)
 
 
-def lower_bound(least, n):
-    """Raise unless a double is at most y less its error, if that is above 0."""
-    y, error = ("|y|",), ("ey",)
-    left = Poly({y: fmpq(1), error: -unit(n)}).plus(least, -1)
-    refuse(set(left) <= {y, error, ()}, "divide", "not a bound of the divisor")
-    # least > 0, so its error is below y (1 + 2^-30) units; and y > 2^-20.
-    a, b, c = (left.get(key, fmpq(0)) for key in (y, error, ()))
-    near = least[y] + least.get((), 0) * 2**20 <= -least[error] / unit(n) * (
-        1 + UNIT * 2**23
-    )
-    b = min(b, 0) / unit(n) * (1 + UNIT * 2**23)
-    refuse(near and a + b + min(c, 0) * 2**20 >= 0, "divide", "not below the divisor")
-
-
-# --- conversions and comparisons -----------------------------------------------------
-
-
-def conversions(source, n):
-    """Prove what is made of integers and doubles; return the share of its bound."""
-    run = Run()
-    z, k = Row([None] * (n + 1)), run.integer(1 - MOST, MOST - 1)
-    copies(source, n, run).of(source.set_integer)(z, n, k)
-    words_of("set_integer", z, n)
-    refuse(value(z) == k.poly and z[n] == 0, "set_integer", "not the integer")
-    shares = []
-    for more in (True, False):
-        run = Run([more])
-        x = Float(run, run.symbol(0, MOST), 0, MOST * (1 - UNIT), exact=True)
-        z = Row([None] * (n + 1))
-        copies(source, n, run).of(source.set_double)(z, n, x)
-        words_of("set_double", z, n, MOST)
-        left = x.poly.plus(value(z), -1)
-        if not more:  # the last remainder is 0
-            ((last,),) = left
-            run.ranges[last] = fmpq(0), fmpq(0)
-        low, high = run.span(left)
-        needed = constant(max(-low, high) / unit(n))
-        shares.append(share_of("set_double", needed, charged("set_double", z, n)))
-    return max(shares)
-
-
-def sign(source, n):
-    """Prove the sign of a number for every number of words that it looks at."""
-    for words in range(1, n + 1):
-        for s in ("above", "under"):
-            answers = ["below"] * (words - 1) + [s, True]
-            run = Run(answers)
-            x = row(run, n, "x")
+def log(source, n):
+    """Prove the logarithm on every way to its reduced argument."""
+    shares, found = [], []
+    for up in range(4):
+        for down in range(4):
+            answers = [True] * up + [False] + [True] * down + [False]
+            state = State(source, n, answers)
+            x = state.named("x", between(fmpq(1, 4) - OFF, 4 + OFF))
+            exponent = state.run.integer(-(2**12), 2**12, "e")
+            state.series = "log y", "s", taylor(lambda s: 2 * s.atanh()), _log
+            z = Number()
             try:
-                work = copies(source, n, run, {"float": in_bounds})
-                found = work.of(source.sign)(x, n)
+                state.of("log", ("ln2", arb(2).log()))(z, x, exponent, n)
             except ImpossibleError:
                 continue
-            plus = 1 if s == "above" else -1
-            refuse(found == plus and not run.answers, "sign", "the wrong sign")
-            _size_is_larger(run, x, n, words, plus)
-    zero = Row([0] * n + [0])
-    refuse(Copies({}).of(source.sign)(zero, n) == 0, "sign", "0 has a sign")
+            found.append((up, down))
+            refuse(state.range**2 < arb(2) ** -5, "log", "s^2 is not below 2^-5")
+            power = fmpq(2) ** (up - down)
+            refuse(state.y == x.poly.times(power), "log", "not x by a power of 2")
+            k = exponent.poly.plus(constant(up - down), -1)
+            right = symbol("log y").plus(symbol("ln2").times(k))
+            refuse(z.poly == right, "log", "not k log 2 + log y")
+            shares.append(state.share)
+    refuse(max(map(max, found)) < 3, "log", "a long way to the argument")
+    return max(shares)
 
 
-def _size_is_larger(run, x, n, words, plus):
-    """Raise unless a sign means that |x| is larger than its error."""
-    least, error = run.compared
-    rest = BASE ** (n - words)
-    first = Poly()
-    for i in range(words):
-        first = first.plus(x[i].poly, fmpq(BASE ** (words - 1 - i)))
-    below = first.times(plus).plus(constant(-1))  # |first words| - 1, of their unit
-    size = value(x).times(plus / unit(n)).plus(below, -rest).plus(constant(-1))
-    refuse(run.span(size)[0] >= 0, "sign", "words after the first ones")
-    factor = least.high[("x00",)] / below[("x00",)]
-    more = least.high.plus(below, -factor)
-    c, d = error.low[("ex",)], -error.low.get((), fmpq(0))
-    refuse(
-        set(more) <= {()} and factor <= c * rest and more.get((), 0) + d <= c,
-        "sign",
-        "not a comparison with the error",
-    )
+def _log(s):
+    return 2 * s.atanh()
 
 
-def is_zero(source, n):
-    """Prove the test of all words."""
-    for nonzero in (None, *range(n)):
-        run = Run([i != nonzero for i in range(n)])
-        found = copies(source, n, run).of(source.is_zero)(row(run, n, "x"), n)
-        refuse(found == (nonzero is None), "is_zero", "not all words")
+def exp(source, n):
+    """Prove the exponential."""
+    state, z = State(source, n), Number()
+    x = state.named("x", between(-(2**11) - OFF, 2**11 + OFF))
+    state.series = "exp t", "t", taylor(lambda t: t.exp()), lambda t: t.exp()
+    k = state.of("exp", ("ln2", arb(2).log()))(z, x, n)
+    refuse(z.poly == symbol("exp t"), "exp", "not exp t")
+    refuse(k.poly == symbol("k"), "exp", "not the k of t")
+    refuse(state.range <= arb("0.36"), "exp", "t above 0.36")
+    return state.share
 
 
-def rounded(source):
-    """Prove the number as a double: to 2^-50 of itself and an absolute error."""
-    worst = 0.0
-    cases = [(2**k, 2 ** (k + 1), 0, MASK) for k in range(50)]
-    cases += [(-(2 ** (k + 1)), -(2**k), 0, MASK) for k in range(50)]
-    cases += [(0, 0, 2**k, 2 ** (k + 1)) for k in range(28)] + [(0, 0, 0, 0)]
-    for low, high, first, last in cases:
-        run = Run()
-        x = row(run, 5, "x", low, high)
-        x[1] = run.integer(first, last, "x01")
-        x[4] = run.integer(0, BASE, "x04")  # and all words after it
-        work = copies(source, 5, run)
-        work.instead.pop(source.rounded)
-        double, exact = work.of(source.rounded)(x), value(x)
-        left = run.span(exact.plus(double.poly, -1))
-        off = max(-left[0], left[1]) + double.error
-        ends = run.span(exact)
-        size = max(ends[0], -ends[1], fmpq(0))
-        bound = size * RELATIVE + ABSOLUTE[low < 0]
-        refuse(off <= bound, "rounded", "a larger error")
-        worst = max(worst, float(off / bound))
-    return worst
+def sinc(source, n):
+    """Prove sin(pi x)/(pi x)."""
+    state, z = State(source, n), Number()
+    half = fmpq(1, 2) + OFF
+    x = state.named("x", between(-half, half))
+    pi_x = arb.pi() * x.ball
+    state.argument = symbol("x").times(symbol("pi")), symbol("a"), pi_x
+    state.range = abs(pi_x).upper()
+
+    def coefficients(degree):
+        return taylor(lambda a: a.sin())(degree + 1)[1:]
+
+    state.series = "sinc", "a", coefficients, lambda a: a.sinh() / a
+    state.of("sinc", ("pi", arb.pi()))(z, x, n)
+    refuse(z.poly == symbol("sinc"), "sinc", "not the series")
+    return state.share
 
 
-class Double:
-    """A double of one exponent by its bits; subnormal, it is known by x 2^54."""
-
-    def __init__(self, pattern, subnormal=False):
-        self.pattern, self.subnormal = pattern, subnormal
-
-    def __lt__(self, other):
-        refuse(other == 2.0**-1022, "mantissa", "not the smallest normal number")
-        return self.subnormal
-
-    def __mul__(self, other):
-        refuse(other == 2.0**54, "mantissa", "not 2^54")
-        return self
-
-
-def mantissa(source):
-    """Prove mantissa and exponent of all doubles, exponent by exponent."""
-    for e, subnormal in [(e, False) for e in range(1, 2047)] + [
-        (e, True) for e in range(3, 55)
-    ]:
-        run = Run()
-        pattern = run.integer(e << 52, (e + 1 << 52) - 1)
-        names = {"bits": lambda x: x.pattern, "from_bits": lambda x: x}
-        work = copies(source, 1, run, names).of(source.mantissa)
-        m, found = work(Double(pattern, subnormal))
-        same = m.poly == pattern.poly.plus(constant(-(e - 1022 << 52)))
-        right = found == e - 1022 - (54 if subnormal else 0)
-        refuse(same and right, "mantissa", "not x = m 2^e")
+def prove_for(function, source, n):
+    """Return the share of what a function's series may leave, in enough bits."""
+    before = ctx.prec, ctx.cap
+    ctx.prec = 28 * n + 200
+    try:
+        return function(source, n)
+    finally:
+        ctx.prec, ctx.cap = before
 
 
 def prove(source=fixed_point):
-    """Prove all operations; return what, where, and the share of the bound."""
-    rows = [["`rounded`", "|x| < 2^50", f"{rounded(source):.2f}"]]
-    mantissa(source)
-    for n in (FEW, source.WORDS):
-        refuse(source.units(n) == Fraction(1, BASE ** (n - 1)), "units", "not a double")
-        refuse(1.0 / source.units(n) < float("inf"), "units", "too many words")
-        sign(source, n)
-        is_zero(source, n)
-        more_error(source, n)
-        shares = {"set_double": conversions(source, n), **of_numbers(source, n)}
-        shares |= {"shift": shift(source, n), "divide": divide(source, n)}
-        rows += [[f"`{name}`", f"{n} words", f"{x:.2f}"] for name, x in shares.items()]
-    return rows
-
-
-if __name__ == "__main__":
-    for line in prove():
-        print(" ".join(line))
-    sys.exit(0)
+    """Prove constants and functions; return what, where, and the share used up."""
+    return [
+        [f"`{one.__name__}`", f"{n} words", f"{prove_for(one, source, n):.2g}"]
+        for n in (FEW, source.WORDS)
+        for one in (constants, log, exp, sinc)
+    ]

@@ -299,6 +299,7 @@ class Float:
         other = rational(other)
         if self.low > other or self.high <= other:
             return self.low > other
+        self.run.compared = self, other
         return self.run.answers.pop(0)
 
     def truncated(self):
