@@ -1,21 +1,18 @@
-"""Prove that a number in fixed point is within its own bound of what it stands for.
-
-    python -m bench.proof.fixed_point
+"""Prove the bound of the error of each operation in fixed point.
 
 ``fixed_point.py`` itself runs on symbols (``symbols.py``), with 12 and with 37 words.
 For each operation: no integer overflows, words but the first stay in [0, 2^28), what is
 dropped is a polynomial in remainders, and the bound of the error, with the roundings of
-its doubles, is at least what was dropped and what the operands' errors cause. The
-constants and the functions are sums of series (``fixed_functions.py``).
+its doubles, is at least what was dropped and what the operands' errors cause.
 Assumed of operands: |x| < 2^27, also of x 2^s for s > 0 and of a quotient, 2^-20 < y <
 2^20, s < 28 n, |k| < 2^30. That numbers keep to this is for those who call to show.
 
 By hand remain
 1. X/Y - x/y = ((X - x) - (x/y) (Y - y))/Y.
 2. x - float(int(x)) is exact for a double 0 <= x < 2^53, so are products with 2^28.
-3. Digits of one step of ``divide`` are those of any sign: each step has the same ranges.
-4. Shifts by 28 n places to the right and more do the same but for whole words.
-5. A bound that is infinite or nan decides nothing: comparisons with it are False.
+3. Shifts to the right by 28 n places and more differ in nothing but s mod 28.
+4. A bound that is infinite or nan decides nothing: comparisons with it are False.
+5. Words that are all 0 are the only ones of the number 0.
 """
 
 import math
@@ -38,7 +35,6 @@ from bench.proof.symbols import (
     floor,
     rational,
 )
-from riskcore.core.special import fixed_point
 
 FEW = 12
 MASK = BASE - 1
@@ -163,7 +159,7 @@ def charged(what, z, n):
     """Return a lower bound of a result's error, which must be 0 or at least a unit."""
     refuse(z[n] is not None, what, "the error is not set")
     low = z[n].low if isinstance(z[n], Bound) else constant(rational(float(z[n])))
-    large = all(c >= 1 and key != ("1/k",) for key, c in low.items())
+    large = all(c >= 1 and set(key) <= {"ex", "ey", "k"} for key, c in low.items())
     refuse(low.get((), 0) >= 1 or large, what, "a bound between 0 and 1")
     return low
 
@@ -248,21 +244,22 @@ def shifted(s):
 
         def make(run, n, name, sign=sign, low=low, high=high):
             x = row(run, n, name)
-            x[0], *x[1:words] = [
-                x[0].of(i) for i in (sign, *[sign & MASK] * (words - 1))
-            ]
+            for i in range(words):
+                x[i] = x[i].of(sign & MASK if i else sign)
             x[words] = run.integer(low, high, f"{name}{words:02}")
             return x
 
         yield make
 
 
+def by_power(x, s):
+    return x.times(fmpq(2) ** s)
+
+
 def shift(source, n, places=None):
     """Prove shifts by all s < 28 n that do not do the same."""
     return max(
-        operation(
-            source, "shift", n, lambda x, s: x.times(fmpq(2) ** s), "x", s, rows, MOST
-        )
+        operation(source, "shift", n, by_power, "x", s, rows, MOST)
         for s in places or range(-28 * (n + 1) + 1, 28 * n)
         for rows in shifted(s)
     )
@@ -284,7 +281,7 @@ def nearest(source, most):
 
 
 def off_quotient(source, size, least):
-    """Return how far the integer next to rounded x by rounded y >= least is from x/y."""
+    """Return how far the integer next to a quotient of doubles is from x/y."""
     of_y = RELATIVE + ABSOLUTE[False] / least
     off = (size * (RELATIVE + of_y) + ABSOLUTE[True] / least) / (1 - of_y)
     return off + UNIT * (size + 1) + nearest(source, size + 1)
@@ -301,8 +298,8 @@ class Quotient:
     def digit(self, _, quotient):
         """Return the next digit, an integer near the rest by y."""
         rest, y = quotient
-        what = "divide"
-        refuse(rest == self.expected and y == self.y, what, "not the rest of x, by y")
+        known = rest == self.expected and y == self.y
+        refuse(known, "divide", "not the rest of x, by y")
         self.off = off_quotient(self.source, self.size, fmpq(1, 2**20))
         most = floor(self.size + self.off)
         d = self.run.integer(-most, most)
@@ -352,11 +349,10 @@ def lower_bound(least, n):
     refuse(known, "divide", "not a bound of the divisor")
     # least > 0, so its error is below y (1 + 2^-30) units; and y > 2^-20.
     a, b, c = (left.get(key, fmpq(0)) for key in (y, error, ()))
-    near = least[y] + least.get((), 0) * 2**20 <= -least[error] / unit(n) * (
-        1 + UNIT * 2**23
-    )
-    b = min(b, 0) / unit(n) * (1 + UNIT * 2**23)
-    refuse(near and a + b + min(c, 0) * 2**20 >= 0, "divide", "not below the divisor")
+    most = (1 + fmpq(1, 2**30)) / unit(n)
+    near = least[y] + least.get((), 0) * 2**20 <= -least[error] * most
+    below = a + min(b, 0) * most + min(c, 0) * 2**20 >= 0
+    refuse(near and below, "divide", "not below the divisor")
 
 
 # --- conversions and comparisons -----------------------------------------------------
@@ -380,9 +376,8 @@ def conversions(source, n):
         if not more:  # the rest is at most what it is compared with
             ((last,),) = left
             rest, most = run.compared
-            refuse(
-                rest.poly == Poly({(last,): fmpq(BASE)}), "set_double", "not the rest"
-            )
+            same = rest.poly == Poly({(last,): fmpq(BASE)})
+            refuse(same, "set_double", "not the rest")
             run.ranges[last] = fmpq(0), most / BASE
         low, high = run.span(left)
         needed = constant(max(-low, high) / unit(n))
@@ -394,8 +389,7 @@ def sign(source, n):
     """Prove the sign of a number for every number of words that it looks at."""
     for words in range(1, n + 1):
         for s in ("above", "under"):
-            answers = ["below"] * (words - 1) + [s, True]
-            run = Run(answers)
+            run = Run(["below"] * (words - 1) + [s, True])
             x = row(run, n, "x")
             try:
                 work = copies(source, n, run, {"float": in_bounds})
@@ -422,11 +416,8 @@ def _size_is_larger(run, x, n, words, plus):
     factor = least.high[("x00",)] / below[("x00",)]
     more = least.high.plus(below, -factor)
     c, d = error.low[("ex",)], -error.low.get((), fmpq(0))
-    refuse(
-        set(more) <= {()} and factor <= c * rest and more.get((), 0) + d <= c,
-        "sign",
-        "not a comparison with the error",
-    )
+    below = set(more) <= {()} and factor <= c * rest and more.get((), 0) + d <= c
+    refuse(below, "sign", "not a comparison with the error")
 
 
 def is_zero(source, n):
@@ -478,9 +469,8 @@ class Double:
 
 def mantissa(source):
     """Prove mantissa and exponent of all doubles, exponent by exponent."""
-    for e, subnormal in [(e, False) for e in range(1, 2047)] + [
-        (e, True) for e in range(3, 55)
-    ]:
+    normal = [(e, False) for e in range(1, 2047)]
+    for e, subnormal in normal + [(e, True) for e in range(3, 55)]:
         run = Run()
         pattern = run.integer(e << 52, (e + 1 << 52) - 1)
         names = {"bits": lambda x: x.pattern, "from_bits": lambda x: x}
@@ -499,21 +489,8 @@ def units(source, n):
 
 
 def prove_for(source, n):
-    """Prove all operations for n words; return what, where, share of the bound."""
+    """Prove all operations for n words; return the share of what each charges."""
     for one in (units, sign, is_zero):
         one(source, n)
     shares = {"set_double": conversions(source, n), **of_numbers(source, n)}
-    shares |= {"shift": shift(source, n), "divide": divide(source, n)}
-    return [[f"`{name}`", f"{n} words", f"{x:.2f}"] for name, x in shares.items()]
-
-
-def prove(source=fixed_point):
-    """Prove all operations; return what, where, and the share of what is charged."""
-    mantissa(source)
-    rows = [["`rounded`", "-2^50 < x < 2^50", f"{rounded(source):.2f}"]]
-    return rows + prove_for(source, FEW) + prove_for(source, source.WORDS)
-
-
-if __name__ == "__main__":
-    for line in prove():
-        print(" ".join(line))
+    return shares | {"shift": shift(source, n), "divide": divide(source, n)}

@@ -1,23 +1,24 @@
-"""Prove the constants and the functions in fixed point by their series.
+"""Prove that a number in fixed point is within its own bound of what it stands for.
 
-Their source runs with exact operations, on polynomials in a variable, so that sums are
-those of Taylor's series; what the series leave is less than what ``_add_to_error`` adds.
-Each number also has a range, which holds the exact one and the computed one: numbers
-stay below 2^27, and operands in the ranges of ``fixed_point.py``. So an operation's own
-error, which is proved there, is all that is added.
-Assumed of arguments: an error of at most 2^-20, 1/4 < x < 4 and |exponent| <= 2^12 for
+    python -m bench.proof.fixed_point
+
+Operations are proved in ``fixed_operations.py``. Here constants and functions run with
+exact operations, on polynomials, and so give Taylor's polynomials; what these leave is
+less than what ``_add_to_error`` adds. Each number also has a range, which holds the
+exact and the computed one: numbers stay below 2^27, operands in the ranges needed.
+Assumed of arguments: an error of at most 2^-20; 1/4 < x < 4 and |exponent| <= 2^12 for
 the logarithm, |x| < 2^11 for the exponential, |x| <= 1/2 for the sine.
 
-By hand remains: coefficients of one sign leave no more than at the end of the range.
+By hand remains, beside the list there
+6. What a series of coefficients c leaves is largest with |c| at the end of the range.
 """
-
-from fractions import Fraction
 
 from flint import arb, ctx, fmpq, fmpq_series
 
+from bench.proof import fixed_operations
 from bench.proof.fixed_operations import FEW, MOST, off_quotient, refuse, unit
 from bench.proof.rebind import Copies
-from bench.proof.symbols import Integer, Poly, Run, constant, floor
+from bench.proof.symbols import ImpossibleError, Integer, Poly, Run, constant
 from riskcore.core.special import fixed_point
 
 OFF = fmpq(1, 2**20)  # of arguments
@@ -72,10 +73,6 @@ class Near:
         return self._ask(c, 1)
 
 
-class ImpossibleError(Exception):
-    """No argument takes this way."""
-
-
 class State:
     """Exact operations for n words, with the names that they give to results."""
 
@@ -92,15 +89,14 @@ class State:
     def operations(self):
         """Return the exact operations, by those that they stand for."""
         names = "set_integer add subtract add_integer times over shift multiply divide"
-        instead = {
-            getattr(self.source, name): lambda _, *args, do=getattr(self, name): do(
-                *args
-            )
-            for name in [*names.split(), "rounded", "_nearest", "_add_to_error"]
-        }
+        names = [*names.split(), "rounded", "_nearest", "_add_to_error"]
+        instead = {getattr(self.source, name): self.exactly(name) for name in names}
         instead[self.source.number] = lambda _: Number()
         instead[self.source._inverse] = self._inverse
         return instead
+
+    def exactly(self, name):
+        return lambda _, *args: getattr(self, name)(*args)
 
     def of(self, function, *constants):
         """Return a copy of a function on exact numbers; constants have their names."""
@@ -115,6 +111,8 @@ class State:
     # --- the operations, one or two units off
 
     def _be(self, z, poly, ball, what):
+        if self.argument and poly == self.argument[0]:  # has a name
+            poly, ball = self.argument[1:]
         z.be(poly, ball + arb(0, 2) * self.unit, what)
 
     def set_integer(self, z, n, k):
@@ -124,10 +122,7 @@ class State:
         self._be(z, x.poly.plus(y.poly), x.ball + y.ball, "add")
 
     def subtract(self, z, x, y, n):
-        poly, ball = x.poly.plus(y.poly, -1), x.ball - y.ball
-        if self.argument and poly == self.argument[0]:
-            poly, ball = self.argument[1:]
-        self._be(z, poly, ball, "subtract")
+        self._be(z, x.poly.plus(y.poly, -1), x.ball - y.ball, "subtract")
 
     def add_integer(self, z, x, k, n):
         self._be(z, x.poly.plus(constant(k)), x.ball + k, "add_integer")
@@ -148,10 +143,7 @@ class State:
         z.be(x.poly, x.ball, "shift")
 
     def multiply(self, z, x, y, n):
-        poly, ball = x.poly.times(y.poly), x.ball * y.ball
-        if self.argument and poly == self.argument[0]:
-            poly, ball = self.argument[1:]
-        self._be(z, poly, ball, "multiply")
+        self._be(z, x.poly.times(y.poly), x.ball * y.ball, "multiply")
 
     def divide(self, z, x, y, n):
         """Let z be s = (y-1)/(y+1) of the logarithm."""
@@ -168,9 +160,9 @@ class State:
         """Return k, next to x/log 2, and name x - k log 2 as t."""
         x, y = quotient
         refuse(y.poly == symbol("ln2"), "exp", "not by log 2")
-        size = fmpq(floor(fmpq(*_ratio(abs(x.ball / y.ball).upper()))) + 1)
-        off = off_quotient(self.source, size, fmpq(1, 2))
-        most = floor(size + off)
+        size = int(abs(x.ball / y.ball).upper().ceil().fmpz())
+        off = off_quotient(self.source, fmpq(size), fmpq(1, 2))
+        most = size + 1
         k = self.run.integer(-most, most, "k")
         wide = (arb(off) * y.ball + arb(OFF) + 2 * most * SMALL).upper()
         rest = x.poly.plus(k.poly.times(y.poly), -1)
@@ -194,24 +186,15 @@ class State:
             left = abs(limit - arb(z.poly[()]))
         else:
             name, variable, coefficients, majorant = self.series
-            degree = max(map(len, z.poly))
-            found = coefficients(degree)
+            found = coefficients(max(map(len, z.poly)))
             expected = {(variable,) * i: c for i, c in enumerate(found) if c != 0}
             refuse(z.poly == expected, name, "not Taylor's series")
-            size = self.range
-            terms = sum(
-                (arb(abs(c)) * size ** len(key) for key, c in z.poly.items()), arb(0)
-            )
-            left, limit = majorant(size) - terms, z.ball
+            x = self.range
+            terms = (arb(abs(c)) * x ** len(key) for key, c in z.poly.items())
+            left, limit = majorant(x) - sum(terms, arb(0)), z.ball
         self.share = float((left / self.unit / more).upper())
         refuse(left <= more * self.unit, name, "the series leaves more")
         self._be(z, symbol(name), limit + arb(0, 2) * left, name)
-
-
-def _ratio(x):
-    """Return an upper bound of an Arb number as numerator and denominator."""
-    mantissa, exponent = x.upper().man_exp()
-    return (Fraction(int(mantissa)) * Fraction(2) ** int(exponent)).as_integer_ratio()
 
 
 def taylor(function):
@@ -239,9 +222,13 @@ def constants(source, n):
         refuse(arb(source.error(x, n)) * state.unit < SMALL, name, "a larger error")
         shares.append(state.share)
     # (1 + 1/3)/(1 - 1/3) = 2, and (5 + i)^4 = (2 + 2i) (239 + i): Machin.
-    five = (5 + 1j) ** 4
-    refuse(five == (2 + 2j) * (239 + 1j), "pi", "not Machin's formula")
+    machin = (5 + 1j) ** 4 == (2 + 2j) * (239 + 1j)
+    refuse(machin, "pi", "not Machin's formula")
     return max(shares)
+
+
+def twice_artanh(s):
+    return 2 * s.atanh()
 
 
 def log(source, n):
@@ -253,7 +240,7 @@ def log(source, n):
             state = State(source, n, answers)
             x = state.named("x", between(fmpq(1, 4) - OFF, 4 + OFF))
             exponent = state.run.integer(-(2**12), 2**12, "e")
-            state.series = "log y", "s", taylor(lambda s: 2 * s.atanh()), _log
+            state.series = "log y", "s", taylor(twice_artanh), twice_artanh
             z = Number()
             try:
                 state.of("log", ("ln2", arb(2).log()))(z, x, exponent, n)
@@ -269,10 +256,6 @@ def log(source, n):
             shares.append(state.share)
     refuse(max(map(max, found)) < 3, "log", "a long way to the argument")
     return max(shares)
-
-
-def _log(s):
-    return 2 * s.atanh()
 
 
 def exp(source, n):
@@ -316,9 +299,23 @@ def prove_for(function, source, n):
 
 
 def prove(source=fixed_point):
-    """Prove constants and functions; return what, where, and the share used up."""
-    return [
-        [f"`{one.__name__}`", f"{n} words", f"{prove_for(one, source, n):.2g}"]
-        for n in (FEW, source.WORDS)
-        for one in (constants, log, exp, sinc)
-    ]
+    """Prove operations and functions; return what, where, and the share used up.
+
+    It is the share of the units charged for what is dropped; 0 where nothing is.
+    """
+    fixed_operations.mantissa(source)
+    size = fixed_operations.rounded(source)
+    shares = {}
+    for n in (FEW, source.WORDS):
+        found = fixed_operations.prove_for(source, n)
+        for one in (constants, log, exp, sinc):
+            found[one.__name__] = prove_for(one, source, n)
+        shares = {key: max(x, shares.get(key, 0.0)) for key, x in found.items()}
+    where = f"{FEW} and {source.WORDS} words"
+    rows = [[f"`{name}`", where, f"{share:.2g}"] for name, share in shares.items()]
+    return [["`rounded`", "below 2^50", f"{size:.2g}"], *rows]
+
+
+if __name__ == "__main__":
+    for line in prove():
+        print(*line)

@@ -1,9 +1,9 @@
 """Integers, doubles and error bounds as polynomials in symbols, each with its range.
 
-The numbers on which ``fixed_point.py`` runs in its proof. An `Integer` is known exactly,
-and its 64 bits are checked; t & (2^28 - 1) is a new symbol r, and t >> 28 is (t - r)
-2^-28; t // k is t/k less a new symbol. A `Float` is a polynomial and an error; a `Bound`
-is a double that lies between two polynomials in what is not negative.
+The numbers on which ``fixed_point.py`` runs in its proof. An `Integer` is a polynomial
+that is checked to fit 64 bits: t & (2^28 - 1) is a new symbol r, t >> 28 is (t - r)
+2^-28, and t // k is t/k less a new symbol. A `Float` is a double, a polynomial up to an
+error. A `Bound` is a double between two polynomials in what is not negative.
 """
 
 from flint import fmpq
@@ -30,14 +30,11 @@ class Poly(dict):
 
     def times(self, other):
         if not isinstance(other, Poly):
-            return (
-                Poly() if other == 0 else Poly({k: c * other for k, c in self.items()})
-            )
+            return Poly({k: c * other for k, c in self.items() if other})
         total = Poly()
         for one, c in self.items():
-            total = total.plus(
-                Poly({_monomial(one, two): d for two, d in other.items()}), c
-            )
+            part = Poly({_monomial(one, two): d for two, d in other.items()})
+            total = total.plus(part, c)
         return total
 
     def name(self):
@@ -99,24 +96,20 @@ class Run:
             return t
         poly, low, high = self.fact
         least, most = self.span(poly.plus(t.poly, -1))
-        return Integer(
-            self,
-            t.poly,
-            max(t.low, floor(low - most)),
-            min(t.high, -floor(least - high)),
-        )
+        low, high = max(t.low, floor(low - most)), min(t.high, -floor(least - high))
+        return Integer(self, t.poly, low, high)
 
 
 class Integer:
-    """An integer that fits 64 bits. ``under``: (k, m, c), at most m k - c."""
+    """An integer that fits 64 bits. ``under``: (k, m, c), it is at most m k - c."""
 
     def __init__(self, run, poly, low, high, under=None):
-        if poly.name() in run.known:
+        if len(poly) == 1 and poly.name() in run.known:
             low, high, under = run.known[poly.name()]
         if not -FULL <= low <= high < FULL:
             raise ValueError(f"64 bits do not hold [{float(low):g}, {float(high):g}]")
         self.run, self.poly, self.low, self.high = run, poly, int(low), int(high)
-        self.under, self.parts, self.quotient = under, None, None
+        self.under, self.parts = under, None
 
     def of(self, other):
         if isinstance(other, Integer):
@@ -149,12 +142,9 @@ class Integer:
         if max(ends) >= FULL or min(ends) < -FULL:
             one = self.run.narrowed(one)
             ends = _products(one, other)
-        under = self.under and other.poly == constant(BASE)
-        under = (
-            (self.under[0], self.under[1] * BASE, self.under[2] * BASE)
-            if under
-            else None
-        )
+        under = None
+        if self.under and other.poly == constant(BASE):
+            under = self.under[0], self.under[1] * BASE, self.under[2] * BASE
         poly = one.poly.times(other.poly)
         return Integer(self.run, poly, min(ends), max(ends), under)
 
@@ -166,7 +156,7 @@ class Integer:
             low, high = self.low >> BITS, self.high >> BITS
             if low == high:
                 whole = self.of(low)
-            elif -1 <= self.low and self.high <= 0:
+            elif self.low >= -1 and self.high <= 0:
                 whole = self
             else:
                 r = self.run.symbol(0, BASE - 1)
@@ -225,7 +215,7 @@ def _products(one, other):
 
 
 class Size:
-    """|t| of an integer of both signs; an answer says whether it is below, and a sign."""
+    """|t| of an integer of both signs; answers say how large it is, and the sign."""
 
     def __init__(self, t):
         self.t = t
@@ -255,7 +245,7 @@ class ImpossibleError(Exception):
 
 
 class Float:
-    """A double: a polynomial up to an error, within a range. ``exact``: no roundings."""
+    """A double: a polynomial up to an error. ``exact``: only what does not round."""
 
     def __init__(self, run, poly, low, high, error=0, exact=False):
         self.run, self.poly, self.error, self.exact = run, poly, fmpq(error), exact
@@ -268,11 +258,14 @@ class Float:
         return Float(self.run, constant(c), c, c, 0, self.exact)
 
     def _rounded(self, poly, low, high, error):
-        if poly.name() in self.run.known:
+        if self.exact:
+            if poly.name() not in self.run.known:
+                raise ValueError("a sum of doubles that may round")
             low, high, _ = self.run.known[poly.name()]
-        lost = 0 if self.exact else max(abs(low), abs(high)) * UNIT + TINY
-        low, high = fmpq(low) - lost, fmpq(high) + lost
-        return Float(self.run, poly, low, high, error + lost, self.exact)
+            return Float(self.run, poly, low, high, 0, True)
+        lost = max(abs(low), abs(high)) * UNIT + TINY
+        low, high = low - lost, high + lost
+        return Float(self.run, poly, low, high, error + lost)
 
     def __add__(self, other):
         other = self.of(other)
@@ -286,6 +279,8 @@ class Float:
     def __mul__(self, c):
         """Return this times a power of 2, which rounds nothing but an underflow."""
         c = rational(c)
+        if abs(int(c.p)).bit_count() != 1:
+            raise ValueError("not a power of 2")
         ends = self.low * c, self.high * c
         lost = 0 if self.exact or abs(c) >= 1 else TINY
         poly, error = self.poly.times(c), self.error * abs(c) + lost
@@ -309,14 +304,11 @@ class Float:
         up = 1 if self.low >= 0 else -1
         part, e = self.run.symbol(0, 1), self.run.symbol(-self.error, self.error)
         poly = self.poly.plus(part, -up)
-        if self.exact:  # a double below 1
+        if self.exact and up == 1:  # a double below 1
             self.run.known[part.name()] = fmpq(0), 1 - UNIT, None
-        return Integer(
-            self.run,
-            poly.plus(e) if self.error else poly,
-            floor(self.low),
-            floor(self.high),
-        )
+            return Integer(self.run, poly, floor(self.low), floor(self.high))
+        poly = poly.plus(e) if self.error else poly
+        return Integer(self.run, poly, floor(self.low), -floor(-self.high))
 
 
 class Bound:
@@ -344,10 +336,8 @@ class Bound:
     def __add__(self, other):
         other = self.of(other)
         high = self.high and other.high and self.high.plus(other.high)
-        constants = [
-            x.least for x in (self, other) if set(x.low) == {()} and x.low == x.high
-        ]
-        least = max(constants, default=min(self.least, other.least))
+        known = [x.least for x in (self, other) if x.low == x.high == constant(x.least)]
+        least = max(known, default=min(self.least, other.least))
         low = self.low.plus(other.low).times(1 - UNIT)
         return Bound(self.run, low, high and high.times(1 + UNIT), least)
 
@@ -370,8 +360,11 @@ class Bound:
         if isinstance(other, int):
             return self * fmpq(1, other)
         if isinstance(other, Bound):
-            self.run.divisor = other.high
-        least = self.least / 2**30 if isinstance(other, Integer) else 0
+            self.run.divisor, least = other.high, fmpq(0)
+        elif other.poly == Poly({("k",): fmpq(1)}):
+            least = self.least / other.high
+        else:
+            raise ValueError("a quotient by another integer than k")
         return self._rounded(self.low.times(Poly({("1/k",): fmpq(1)})), None, least)
 
     def __abs__(self):

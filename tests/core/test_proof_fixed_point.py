@@ -63,10 +63,9 @@ def test_the_source_is_proved(name):
     PROOFS[name](fixed_point)
 
 
-def test_all_words_are_proved():
-    rows = operations.prove_for(fixed_point, operations.FEW)
-    assert all(0.0 <= float(share) <= 1.0 for *_, share in rows)
-    assert len(functions.prove()) == 8
+def test_no_share_is_larger_than_1():
+    shares = operations.prove_for(fixed_point, operations.FEW)
+    assert all(0.0 <= share <= 1.0 for share in shares.values())
 
 
 MUTANTS = [
@@ -85,7 +84,7 @@ MUTANTS = [
     ("of_numbers", "z[0] = x[0] - y[0] + carry", "z[0] = x[0] - y[0]"),
     ("of_numbers", "lost = error(x, n) + error(y, n)", "lost = error(x, n)"),
     ("of_numbers", "lost = error(x, n) + error(y, n)", "lost = error(x, n)", 1),
-    ("of_numbers", "range(1, n + 1):\n        z[i] = x[i]", "range(1, n):\n        z[i] = x[i]"),
+    ("of_numbers", "n + 1):\n        z[i] = x[i]", "n):\n        z[i] = x[i]"),
     ("of_numbers", "t = carry - x[i]", "t = carry + x[i]"),
     ("of_numbers", "error(x, n) * abs(k)", "error(x, n) * k"),
     ("of_numbers", "error(x, n) * abs(k)", "error(x, n)"),
@@ -129,7 +128,7 @@ MUTANTS = [
     ("is_zero", "nothing &= x[i] == 0", "nothing = x[i] == 0"),
     ("constants", "_inverse(z, 3, 9, n)", "_inverse(z, 3, 10, n)"),
     ("constants", "_inverse(t, 239, -57121, n)", "_inverse(t, 239, 57121, n)"),
-    ("constants", "2 * j + 1, n)\n        if square", "2 * j + 3, n)\n        if square"),
+    ("constants", "over(term, power, 2 * j + 1, n)", "over(term, power, 2 * j + 3, n)"),
     ("constants", "_exponent(float(size)) + 1", "_exponent(float(size)) - 90"),
     ("log", "_SQRT_HALF = 0.70703125", "_SQRT_HALF = 0.640625"),
     ("log", "k -= 1", "k += 1"),
@@ -137,7 +136,7 @@ MUTANTS = [
     ("log", "over(term, s, 2 * j + 1, n)", "over(term, s, 2 * j + 2, n)"),
     ("log", "times(s, s, 2, n)", "times(s, s, 3, n)"),
     ("exp", "over(term, term, j, n)", "over(term, term, j + 1, n)"),
-    ("exp", "WORD * n + 2:\n        j += 1\n        multiply(term, term, t", "WORD * n // 2:\n        j += 1\n        multiply(term, term, t"),
+    ("exp", "while small < WORD * n + 2", "while small < WORD * n // 2"),
     ("exp", "times(t, t, k, n)", "times(t, t, 1, n)"),
     ("sinc", "2 * j * (2 * j + 1), n)", "2 * j * (2 * j - 1), n)"),
     ("sinc", "/ 2.5)", "/ 0.01)"),
