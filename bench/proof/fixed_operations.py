@@ -10,7 +10,7 @@ Assumed of operands: |x| < 2^27, also of x 2^s for s > 0 and of a quotient, 2^-2
 By hand remain
 1. X/Y - x/y = ((X - x) - (x/y) (Y - y))/Y.
 2. x - float(int(x)) is exact for a double 0 <= x < 2^53, so are products with 2^28.
-3. Beyond 28 (n+1) places to the right a result is that of 28 places less, -1 or 0 units.
+3. Beyond 28 (n+1) places to the right a shift gives what 28 places less do: 0 or -1.
 4. A bound that is infinite or nan decides nothing: comparisons with it are False.
 5. Words that are all 0 are the only ones of the number 0.
 """
