@@ -388,15 +388,16 @@ def conversions(source, n):
 def sign(source, n):
     """Prove the sign of a number for every number of words that it looks at."""
     for words in range(1, n + 1):
-        for s in ("above", "under"):
-            run = Run(["below"] * (words - 1) + [s, True])
+        for plus in (1, -1):
+            # The last question is whether |x| is above its error; 0 is below.
+            last = {1: "above", -1: "under"} if words < n else {1: "plus", -1: "minus"}
+            run = Run(["below"] * (words - 1) + [last[plus], True])
             x = row(run, n, "x")
             try:
                 work = copies(source, n, run, {"float": in_bounds})
                 found = work.of(source.sign)(x, n)
             except ImpossibleError:
                 continue
-            plus = 1 if s == "above" else -1
             refuse(found == plus and not run.answers, "sign", "the wrong sign")
             _size_is_larger(run, x, n, words, plus)
     zero = Row([0] * n + [0])
@@ -416,7 +417,8 @@ def _size_is_larger(run, x, n, words, plus):
     factor = least.high[("x00",)] / below[("x00",)]
     more = least.high.plus(below, -factor)
     c, d = error.low[("ex",)], -error.low.get((), fmpq(0))
-    below = set(more) <= {()} and factor <= c * rest and more.get((), 0) + d <= c
+    below = set(more) <= {()} and 0 < factor <= c * rest
+    below = below and more.get((), 0) + d <= c
     refuse(below, "sign", "not a comparison with the error")
 
 
@@ -482,7 +484,8 @@ def mantissa(source):
 
 
 def units(source, n):
-    """Prove the weight of the last word, and that its inverse is a double."""
+    """Prove the room and the weight of the last word, whose inverse is a double."""
+    refuse(len(source.number()) > source.WORDS, "number", "no room for all words")
     for words in range(1, source.WORDS + 1):
         right = source.units(words) == Fraction(1, BASE ** (words - 1))
         refuse(right and 1.0 / source.units(words) < math.inf, "units", "not a double")

@@ -205,6 +205,8 @@ class Integer:
         raise ValueError("an integer of both signs is compared")
 
     def __eq__(self, other):
+        if other != 0:
+            raise ValueError("an integer is compared with another one than 0")
         return self.run.answers.pop(0)
 
     __hash__ = object.__hash__
@@ -225,16 +227,17 @@ class Size:
         if answer == "below":
             t.low, t.high = max(t.low, 1 - most), min(t.high, most - 1)
             return True
-        self.signed(answer, most)
+        self.signed({"above": 1, "under": -1}[answer], most)
         return False
 
     def __sub__(self, one):
-        return self.signed(self.t.run.answers.pop(0), 1) - one
+        sign = {"plus": 1, "minus": -1}[self.t.run.answers.pop(0)]
+        return self.signed(sign, 1) - one
 
-    def signed(self, answer, least):
-        """Return |t| >= ``least``, with the sign of an answer."""
+    def signed(self, sign, least):
+        """Return |t| >= ``least`` of an integer of this sign."""
         t = self.t
-        t.low, t.high = (least, t.high) if answer == "above" else (t.low, -least)
+        t.low, t.high = (least, t.high) if sign > 0 else (t.low, -least)
         if t.low > t.high:
             raise ImpossibleError
         return abs(t)
