@@ -5,7 +5,8 @@ For each operation: no integer overflows, words but the first stay in [0, 2^28),
 dropped is a polynomial in remainders, and the bound of the error, with the roundings of
 its doubles, is at least what was dropped and what the operands' errors cause.
 Assumed of operands: |x| < 2^27, also of x 2^s for s > 0 and of a quotient, 2^-20 < y <
-2^20, s < 28 n, |k| < 2^30. That numbers keep to this is for those who call to show.
+2^20, s < 28 n, |k| < 2^30, and errors that are 0 or at least one unit, as those of
+results are. That numbers keep to this is for those who call to show.
 
 By hand remain
 1. X/Y - x/y = ((X - x) - (x/y) (Y - y))/Y.
