@@ -79,7 +79,7 @@ ROOM = {
     "stack": ("double", 512),
     "integer_stack": ("int64_t", 513),
     "code_stack": ("uint8_t", 512),
-    "number": ("int64_t", 41),
+    "number": ("int64_t", 38),
 }
 NOTHING = {"clear_flags"}  # flags mean nothing after a call
 

@@ -2638,7 +2638,7 @@ RISKCORE_PLAIN double error(int64_t *x, int64_t n)
 
 static const double fixed_point_UNIT = 0x1p-28;
 
-/* Return a number as a double, to 2^-50 of itself or 2^-80. */
+/* Return a number as a double, to 2^-50 of itself and 2^-79; if negative, 2^-51. */
 RISKCORE_PLAIN double fixed_point_rounded(int64_t *x)
 {
     double low = (double)x[2] + (double)x[3] * fixed_point_UNIT;
@@ -2648,10 +2648,10 @@ RISKCORE_PLAIN double fixed_point_rounded(int64_t *x)
 /* Return an upper bound of |x|. */
 RISKCORE_PLAIN double fixed_point_size(int64_t *x)
 {
-    return magnitude(fixed_point_rounded(x)) * fixed_point_OUTWARD + 0x1p-70;
+    return magnitude(fixed_point_rounded(x)) * fixed_point_OUTWARD + 0x1p-50;
 }
 
-/* Return 2^(-28 (n-1)), the weight of the last word; 0 where that underflows. */
+/* Return 2^(-28 (n-1)), the weight of the last word. */
 RISKCORE_PLAIN double units(int64_t n)
 {
     double unit = 1.0;
@@ -2671,7 +2671,7 @@ RISKCORE_SHARED void fixed_point_multiply(int64_t *z, int64_t *x, int64_t *y, in
     double y_lost = error(y, n);
     double lost = fixed_point_size(x) * y_lost + fixed_point_size(y) * x_lost + x_lost *
         (y_lost * units(n)) + 1.0;
-    int64_t room[41];
+    int64_t room[38];
     int64_t total = 0;
     for (int64_t k = 2 * n - 2; k > 0; k--) {
         const int64_t t1 = lesser_integer(k, n - 1) + 1;
@@ -2721,7 +2721,7 @@ RISKCORE_PLAIN void over(int64_t *z, int64_t *x, int64_t k, int64_t n)
     set_error(z, n, lost);
 }
 
-/* Let z be x 2^s; numbers shifted to the left must stay below 2^27. */
+/* Let z be x 2^s for s < 28 n; numbers must stay below 2^27 to the left, too. */
 RISKCORE_PLAIN void fixed_point_shift(int64_t *z, int64_t *x, int64_t s, int64_t n)
 {
     int64_t size_ = s < 0 ? -s : s;
@@ -2793,7 +2793,7 @@ RISKCORE_PLAIN bool is_zero(int64_t *x, int64_t n)
 /* Return whether x 2^s = y for exact numbers between 1/32 and 32. */
 RISKCORE_PLAIN bool equal(int64_t *x, int64_t s, int64_t *y, int64_t n)
 {
-    int64_t t[41];
+    int64_t t[38];
     bool same = false;
     if (-6 < s && s < 6) {
         fixed_point_shift(t, x, s, n);
@@ -2807,9 +2807,9 @@ RISKCORE_PLAIN bool equal(int64_t *x, int64_t s, int64_t *y, int64_t n)
 RISKCORE_PLAIN int64_t at_a_limit(double f, double a, double b, int64_t *B, int64_t s,
     int64_t n)
 {
-    int64_t t[41];
-    int64_t u[41];
-    int64_t w[41];
+    int64_t t[38];
+    int64_t u[38];
+    int64_t w[38];
     const Tuple_di t1 = mantissa(f);
     double f_mantissa = t1.a;
     int64_t s_f = t1.b;
@@ -2854,11 +2854,17 @@ RISKCORE_PLAIN int64_t at_a_limit(double f, double a, double b, int64_t *B, int6
 
 /* --- riskcore/core/special/fixed_point.py --------------------------------------- */
 
-/* Let z be x/y for 2^-20 < y < 2^20. */
+/* Return the integer next to a double. */
+RISKCORE_PLAIN int64_t fixed_point_nearest(double x)
+{
+    return (int64_t)(x + (x > 0.0 ? 0.5 : -0.5));
+}
+
+/* Let z be x/y for 2^-20 < y < 2^20 and |x/y| < 2^27. */
 RISKCORE_SHARED void fixed_point_divide(int64_t *z, int64_t *x, int64_t *y, int64_t n)
 {
-    int64_t rest[41];
-    int64_t digits[41];
+    int64_t rest[38];
+    int64_t digits[38];
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
         rest[i] = x[i];
@@ -2866,8 +2872,7 @@ RISKCORE_SHARED void fixed_point_divide(int64_t *z, int64_t *x, int64_t *y, int6
     double divisor = fixed_point_rounded(y);
     int64_t carry, u;
     for (int64_t i = 0; i < n; i++) {
-        double t = fixed_point_rounded(rest) / divisor;
-        int64_t digit = (int64_t)(t > 0.0 ? t + 0.5 : t - 0.5);
+        int64_t digit = fixed_point_nearest(fixed_point_rounded(rest) / divisor);
         digits[i] = digit;
         carry = 0;
         RISKCORE_EACH
@@ -2896,7 +2901,7 @@ RISKCORE_SHARED void fixed_point_divide(int64_t *z, int64_t *x, int64_t *y, int6
     z[0] = digits[0] + carry;
     double least = divisor * (1.0 - 0x1p-40) - y_lost * units(n);
     double lost = (x_lost + fixed_point_size(z) * y_lost) / least + 2.0;
-    set_error(z, n, least > 0.0 ? lost : 0x1p1000);
+    set_error(z, n, least > 0.0 ? lost : INFINITY);
 }
 
 /* Let z be x + k. */
@@ -2939,8 +2944,8 @@ RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
 /* Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0. */
 RISKCORE_PLAIN void fixed_point_inverse(int64_t *z, int64_t m, int64_t square, int64_t n)
 {
-    int64_t power[41];
-    int64_t term[41];
+    int64_t power[38];
+    int64_t term[38];
     set_integer(power, n, 1);
     over(power, power, m, n);
     set_integer(z, n, 0);
@@ -2971,11 +2976,11 @@ static const double SQRT_HALF = 0.70703125;
 /* Let z be log(x 2^exponent), 1/4 < x < 4, |exponent| < 2^12. */
 RISKCORE_SHARED void fixed_point_log(int64_t *z, int64_t *x, int64_t exponent, int64_t n)
 {
-    int64_t y[41];
-    int64_t s[41];
-    int64_t w[41];
-    int64_t term[41];
-    int64_t total[41];
+    int64_t y[38];
+    int64_t s[38];
+    int64_t w[38];
+    int64_t term[38];
+    int64_t total[38];
     fixed_point_shift(y, x, 0, n);
     int64_t k = exponent;
     while (fixed_point_rounded(y) < SQRT_HALF) {
@@ -3022,11 +3027,10 @@ RISKCORE_PLAIN void fixed_point_negate(int64_t *z, int64_t *x, int64_t n)
 /* Let z be exp(x)/2^k for |x| < 2^11, and return k, by Taylor's series. */
 RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
 {
-    int64_t t[41];
-    int64_t term[41];
+    int64_t t[38];
+    int64_t term[38];
     ln2(t, n);
-    double quotient = fixed_point_rounded(x) / fixed_point_rounded(t);
-    int64_t k = (int64_t)(quotient + (quotient > 0.0 ? 0.5 : -0.5));
+    int64_t k = fixed_point_nearest(fixed_point_rounded(x) / fixed_point_rounded(t));
     fixed_point_times(t, t, k, n);
     fixed_point_subtract(t, x, t, n);
     set_integer(term, n, 1);
@@ -3047,7 +3051,7 @@ RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
 /* Let z be pi = 16 arctan 1/5 - 4 arctan 1/239 (Machin). */
 RISKCORE_PLAIN void pi(int64_t *z, int64_t n)
 {
-    int64_t t[41];
+    int64_t t[38];
     fixed_point_inverse(z, 5, -25, n);
     fixed_point_inverse(t, 239, -57121, n);
     fixed_point_times(z, z, 4, n);
@@ -3058,8 +3062,8 @@ RISKCORE_PLAIN void pi(int64_t *z, int64_t n)
 /* Let z be sin(pi x)/(pi x) for |x| <= 1/2, by Taylor's series. */
 RISKCORE_SHARED void sinc(int64_t *z, int64_t *x, int64_t n)
 {
-    int64_t w[41];
-    int64_t term[41];
+    int64_t w[38];
+    int64_t term[38];
     pi(w, n);
     fixed_point_multiply(w, w, x, n);
     fixed_point_multiply(w, w, w, n);
@@ -3108,9 +3112,9 @@ static const double SLOPE = 0x1.0000000001p0;
 RISKCORE_SHARED void e(int64_t *z, double f, double p_double, int64_t *g, int64_t s,
     int64_t *p, int64_t *q, int64_t n)
 {
-    int64_t x[41];
-    int64_t b[41];
-    int64_t t[41];
+    int64_t x[38];
+    int64_t b[38];
+    int64_t t[38];
     fixed_point_shift(x, p, 0, n);
     double one = 1.0 / units(n);
     double error_x = error(p, n) + one * (1.0 - p_double + 0x1p-40);
@@ -3153,10 +3157,10 @@ RISKCORE_SHARED void e(int64_t *z, double f, double p_double, int64_t *g, int64_
 RISKCORE_PLAIN int64_t fixed_point_step_reflected(int64_t *z, double e_, bool itself,
     int64_t p_scale, int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t *v, int64_t n)
 {
-    int64_t t[41];
-    int64_t u[41];
-    int64_t size_e[41];
-    int64_t E[41];
+    int64_t t[38];
+    int64_t u[38];
+    int64_t size_e[38];
+    int64_t E[38];
     bool below = e_ < 0.0;
     const Tuple_di t1 = mantissa(below ? -e_ : e_);
     double m = t1.a;
@@ -3206,9 +3210,9 @@ RISKCORE_PLAIN int64_t fixed_point_step_reflected(int64_t *z, double e_, bool it
 RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int64_t p_scale,
     int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
 {
-    int64_t v[41];
-    int64_t t[41];
-    int64_t u[41];
+    int64_t v[38];
+    int64_t t[38];
+    int64_t u[38];
     fixed_point_divide(v, p_mantissa, q, n);
     int64_t steps = f > 0.5 ? (int64_t)(f + 0.5) - 1 : -1;
     double e = steps < 0 ? f : f - steps - 1.0;
@@ -3242,9 +3246,9 @@ RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int
 RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di f_parts,
     double p_double, int64_t *p, int64_t *q, int64_t n)
 {
-    int64_t g[41];
-    int64_t g_small[41];
-    int64_t t[41];
+    int64_t g[38];
+    int64_t g_small[38];
+    int64_t t[38];
     double m = f_parts.a;
     int64_t s = f_parts.b;
     set_double(g, n, m);
@@ -3265,9 +3269,9 @@ RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di
 RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, Tuple_di f_parts, double p_double,
     int64_t p_scale, int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
 {
-    int64_t g[41];
-    int64_t one[41];
-    int64_t t[41];
+    int64_t g[38];
+    int64_t one[38];
+    int64_t t[38];
     double m = f_parts.a;
     int64_t s = f_parts.b;
     set_double(g, n, m);
@@ -3289,10 +3293,10 @@ static const double fixed_point_step_F_LEVELS = 1024.0;
 /* Let z 2^s be r(f, a/b) for 0 < a < b, with its error, and return s. */
 RISKCORE_SHARED int64_t risk_in_words(int64_t *z, double f, double a, double b, int64_t n)
 {
-    int64_t p_mantissa[41];
-    int64_t p[41];
-    int64_t q[41];
-    int64_t t[41];
+    int64_t p_mantissa[38];
+    int64_t p[38];
+    int64_t q[38];
+    int64_t t[38];
     const Tuple_di t1 = mantissa(a);
     double m = t1.a;
     int64_t s = t1.b;
@@ -3319,20 +3323,24 @@ RISKCORE_SHARED int64_t risk_in_words(int64_t *z, double f, double a, double b, 
 
 /* --- riskcore/core/special/fixed_point.py --------------------------------------- */
 
+static const int64_t MANY = 1073741824;
+
 /* Return the sign of a number, 0 if its error leaves it open. */
 RISKCORE_PLAIN int64_t sign(int64_t *x, int64_t n)
 {
-    double lost = error(x, n);
-    /* In units from the top; words after a sum of 2^900 units change no comparison. */
-    double total = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        total = total * BASE + (double)x[i];
-        if (magnitude(total) > 0x1p900) {
-            break;
-        }
+    /* The first words tell the size to 2^-30 of itself. */
+    int64_t total = 0;
+    int64_t words = 0;
+    while (words < n && size_of(total) < MANY) {
+        total = total * BASE + x[words];
+        words += 1;
     }
-    if (magnitude(total) > (lost + 1.0) * fixed_point_OUTWARD) {
-        return total > 0.0 ? 1 : -1;
+    double least = (double)(size_of(total) - 1);
+    for (int64_t unused_ = words; unused_ < n; unused_++) {
+        least *= BASE;
+    }
+    if (least > error(x, n) * fixed_point_OUTWARD) {
+        return total > 0 ? 1 : -1;
     }
     return 0;
 }
@@ -3340,7 +3348,7 @@ RISKCORE_PLAIN int64_t sign(int64_t *x, int64_t n)
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
 static const int64_t FEW_WORDS = 12;
-static const int64_t WORDS = 40;
+static const int64_t WORDS = 37;
 
 /* Return the sign of r(f, a/b) - x, or of r minus the midpoint above x. */
 RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle)
@@ -3348,8 +3356,8 @@ RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle
     if (x == 0.0 && !middle) {
         return 1;
     }
-    int64_t B[41];
-    int64_t z[41];
+    int64_t B[38];
+    int64_t z[38];
     int64_t n = FEW_WORDS;
     int64_t s = boundary(B, x, middle, n);
     int64_t at = at_a_limit(f, a, b, B, s, n);
@@ -4444,8 +4452,8 @@ static const double LARGE_ENOUGH = 0x1p-20;
 /* Return log r(f, p) to a unit in the last place, for p < 1 and |r - 1| < 2^-34. */
 RISKCORE_SHARED double log_near_one(double f, double p)
 {
-    int64_t z[41];
-    int64_t t[41];
+    int64_t z[38];
+    int64_t t[38];
     int64_t n = FEW_WORDS;
     int64_t s = risk_in_words(z, f, p, 1.0, n);
     fixed_point_shift(z, z, s, n);

@@ -172,7 +172,7 @@ Returns
 r : ndarray or scalar
     The lower one of ``individual_risk_bounds``, with the same proof; nan outside the
     domain. 0 below the smallest double, the largest double above that. A result is
-    right or nan: nan if 1,092 bits do not decide on which side of a double r lies,
+    right or nan: nan if 1,008 bits do not decide on which side of a double r lies,
     which no input tried ever needed.
 
 See Also
@@ -233,7 +233,7 @@ Lower and upper bound of the individual risk: doubles proven to enclose r(f, p).
 
 The exact value, for f and p taken as the doubles they are, is never below the first
 nor above the second. The two are neighbors, or equal where r is itself a double: at
-p = 1 where 1/f is one. For p < 1 and integer f it never is. If 1,092 bits do not decide
+p = 1 where 1/f is one. For p < 1 and integer f it never is. If 1,008 bits do not decide
 on which side of a double r lies they are two ulp apart; no such cell is known.
 
 Parameters
