@@ -33,10 +33,10 @@ MOST = 20_000  # cases of a run, before it is given up
 
 
 class Whole:
-    """An integer of the source, as a node."""
+    """An integer of the source, as a node, and the double that it was cut from."""
 
-    def __init__(self, number):
-        self.node = number
+    def __init__(self, number, uncut=None):
+        self.node, self.uncut = number, uncut
 
     def __add__(self, other):
         return Whole(graph.plus(self.node, graph.word(other)))
@@ -62,14 +62,14 @@ def real(number):
 def whole(number):
     """int() of kernels."""
     if isinstance(number, graph.Node):
-        return Whole(graph.to_integer(number))
+        return Whole(graph.to_integer(number), number)
     return int(number)
 
 
 def real_with_sign(number):
     """float() that makes -0 of int() of a small negative number, as gcc may do."""
-    if isinstance(number, Whole) and number.node.kind == "to_integer":
-        return graph.truncated(number.node.args[0])
+    if isinstance(number, Whole) and number.uncut is not None:
+        return graph.truncated(number.uncut)
     return real(number)
 
 
