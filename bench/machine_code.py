@@ -1,6 +1,6 @@
 """Compare the machine code of the fast paths with their source.
 
-    python -m bench.machine_code                         # all codes: an hour
+    python -m bench.machine_code                         # all codes: 7 minutes
     python -m bench.machine_code --codes "gcc -O2 -mfma" # some, without the page
     python -m bench.machine_code --regions ONE LEVELS    # all codes of two regions
 

@@ -4,7 +4,8 @@ A node is an operation on nodes; the same operation on the same nodes is the sam
 so two programs do the same if their results are one node. Every value is a pattern of
 64 bits. Only rewrites that give the same bits for all numbers are applied: operands of
 sums and products in one order, signs of factors in front of products, x - y = x + (-y),
-x + x = 2 x, x/2^k = 2^-k x, 1 x = x, x + (-0) = x, and operations on constants.
+x + x = 2 x, x/2^k = 2^-k x, 1 x = x, x + (-0) = x, trunc(-x) = -trunc(x), and
+operations on constants.
 
 Conditions stay open in ``select`` nodes; ``cases.py`` answers them.
 """
