@@ -8,7 +8,7 @@ their worst cases but sum the actual rounding errors, or half an ulp of each rou
 number. So the radius falls with the low part, and even a risk next to a double is told
 apart from it (notes/rounding_proof.md, sections 1 to 3).
 
-Numbers should be 0 or between 2^-900 and 2^900; below, underflow widens the radius.
+Underflow widens the radius. After an overflow a ball has a number that is not finite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from riskcore.core.compiled.jit import kernel
 from riskcore.core.special.double_double import DoubleDouble
 from riskcore.core.special.floats import (
     bits,
-    fast_two_sum,
     fma,
     from_bits,
     two_product,
@@ -33,10 +32,14 @@ Ball = tuple[float, float, float]
 UNIT = 2.0**-53  # half an ulp of 1: the relative error of one rounding
 # More than the roundings of one operation lose by underflow, 2^-1075 each.
 UNDERFLOW = 2.0**-1060
-# Makes the radius an upper bound: it has at most eleven roundings.
+# Makes the radius an upper bound, in spite of its own roundings.
 OUTWARD = 1.0 + 2.0**-48
+# No divisor is smaller.
+_SMALLEST = 2.0**-1020
 # The largest relative radius of an argument of the logarithm.
 _NARROW = 2.0**-50
+# The largest radius of an argument of the exponential.
+_SHORT = 2.0**-10
 # Relative error of the end of a series in doubles.
 TAIL = 2.0**-49
 
@@ -111,13 +114,17 @@ def multiply_double(a: Ball, b: float) -> Ball:
 @kernel
 def shift(a: Ball, power: float) -> Ball:
     """Return a ball that contains x 2^k for all x in a; ``power`` is 2^k."""
-    high, low, radius = a
-    return high * power, low * power, OUTWARD * (radius * power + UNDERFLOW)
+    a_high, a_low, a_radius = a
+    high, low = two_sum(a_high * power, a_low * power)  # inexact among the subnormals
+    return high, low, OUTWARD * (a_radius * power + UNDERFLOW)
 
 
 @kernel
 def divide(a: Ball, b: Ball) -> Ball:
-    """Return a ball that contains x/y for all x in a, y in b; b must not contain 0."""
+    """Return a ball that contains x/y for all x in a, y in b.
+
+    The radius is infinite if that of b is above a quarter of b, or b below 2^-1020.
+    """
     a_high, a_low, a_radius = a
     b_high, b_low, b_radius = b
     z = a_high / b_high
@@ -133,14 +140,15 @@ def divide(a: Ball, b: Ball) -> Ball:
     z_last = left / b_high
     high, middle = two_sum(z, z_low)
     low, low_lost = two_sum(middle, z_last)
-    high, low = fast_two_sum(high, low)
+    high, low = two_sum(high, low)
     least = abs(b_high) * (1.0 - 4.0 * UNIT) - b_radius
     # |x/y| is at most |z| (1 + 3 u), apart from a_radius.
     spread = a_radius + abs(z) * (1.0 + 4.0 * UNIT) * b_radius
     spread += abs(c_lost) + abs(d_lost) + abs(lost)
     spread += UNIT * (abs(further) + abs(left)) + UNDERFLOW
     radius = spread / least + abs(low_lost) + 3.0 * UNIT * abs(z_last)
-    return high, low, OUTWARD * (radius + UNDERFLOW) if least > 0.0 else math.inf
+    narrow = 4.0 * b_radius + _SMALLEST <= abs(b_high)
+    return high, low, OUTWARD * (radius + UNDERFLOW) if narrow else math.inf
 
 
 @kernel
@@ -238,10 +246,11 @@ _log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
 
 @kernel
 def log(a: Ball, exponent: float) -> Ball:
-    """Return a ball that contains log(x 2^exponent) for all x in a, 2^-1000 <= x.
+    """Return a ball that contains log(x 2^exponent) for all x in a.
 
-    The relative radius is some 2^-103, unless the logarithm is near 0; it is infinite
-    if that of x is above 2^-50, for then the series' argument may be too large.
+    For 2^-1000 <= x <= 2^1000. The relative radius is some 2^-103, unless the logarithm
+    is near 0; it is infinite or nan if that of x is above 2^-50, for then the series'
+    argument may be too large.
     """
     high, low, radius = a
     radius = radius if radius <= _NARROW * high else math.inf
@@ -265,11 +274,13 @@ _exp_last = tail([Fraction(1, math.factorial(j)) for j in range(14, 24)])
 def scaled_exp(a: Ball) -> tuple[float, Ball]:
     """Return (2^k, m) with 2^k (1 + m) around exp x for all x in a, |x| <= 600.
 
-    The radius of m is relative to m, and k = 0 where |x| < 0.34.
+    The radius of m is relative to m, and k = 0 where |x| < 0.34. It is infinite or nan
+    if that of x is above 2^-10.
     """
-    high, _, _ = a
+    high, low, radius = a
+    radius = radius if radius <= _SHORT else math.inf
     k = int(high / LN2_HIGH + (0.5 if high > 0.0 else -0.5))
-    t = subtract(a, ln2_times(float(k)))
+    t = subtract((high, low, radius), ln2_times(float(k)))
     return from_bits((k + 1023) << 52), multiply(t, _exp_first(t, _exp_last(t)))
 
 

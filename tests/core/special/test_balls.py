@@ -155,7 +155,15 @@ def test_exact_operations_have_no_radius():
 def test_a_divisor_that_may_be_zero_has_an_infinite_radius():
     one = (1.0, 0.0, 0.0)
     assert of_balls.divide(one, (1.0, 0.0, 1.0))[2] == math.inf
-    assert of_balls.divide(one, (1.0, 0.0, 0.999))[2] < 2000
+    assert of_balls.divide(one, (1.0, 0.0, 0.26))[2] == math.inf
+    assert of_balls.divide(one, (2.0**-1021, 0.0, 0.0))[2] == math.inf
+    assert of_balls.divide(one, (1.0, 0.0, 0.25 - 2.0**-40))[2] < 0.4
+
+
+def test_low_parts_stay_half_a_unit_among_the_smallest_numbers():
+    high, low, radius = of_balls.shift((1.5, 1.4 * 2.0**-53, 0.0), 2.0**-1022)
+    assert abs(low) <= high * 2.0**-53
+    assert_contains((high, low, radius), [middle((1.5, 1.4 * 2.0**-53)) / 2**1022])
 
 
 positive = moderate(-100, 100).map(abs)
@@ -285,6 +293,11 @@ def test_exponential(x):
     assert_contains_real(of_balls.expm1(power, m), less)
     if abs(x) > 1e-250:
         assert_contains_real(of_balls.expm1(power, m), less, 93)
+
+
+def test_functions_refuse_wide_balls():
+    assert of_balls.log((3.0, 0.0, 2.0**-48), 0.0)[2] == math.inf
+    assert of_balls.scaled_exp((2.0, 0.0, 2.0**-9))[1][2] == math.inf
 
 
 @given(st.floats(-0.51, 0.51))

@@ -1,7 +1,7 @@
 """Decide on which side of a given number the risk lies, with the bits it takes.
 
 r(f, p), p = a/b, is computed in fixed point with an error bound that the evaluation
-itself proves, with 308 bits after the point and, if they do not suffice, 1092. Before
+itself proves, with 308 bits after the point and, if they do not suffice, 1008. Before
 that the three families of numbers to which r comes arbitrarily near are decided exactly
 (notes/rounding_proof.md, section 9):
 
@@ -371,7 +371,7 @@ def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
     """Return the sign of r(f, a/b) - x, or of r minus the midpoint above x.
 
     The midpoint, if ``middle``, is that of x and the next double, 2^1024 after the
-    largest. For finite f, a < b > 0 and x >= 0. 0 if 1092 bits do not decide, which no
+    largest. For finite f, a < b > 0 and x >= 0. 0 if 1008 bits do not decide, which no
     input is known to need.
     """
     if x == 0.0 and not middle:
