@@ -44,7 +44,8 @@ class Oracle:
     current = None
 
     def __init__(self, known=None, names=None, memo=None, keep=False, free=None):
-        self.known, self.names, self.memo = known or {}, names or {}, memo or {}
+        self.known, self.names = known or {}, names or {}
+        self.memo = {} if memo is None else memo
         self.keep, self.free = keep, free
 
     @classmethod
@@ -166,9 +167,9 @@ def _agree(relation, bound, known, other):
     return bound > other if relation == LESS else bound < other
 
 
-def renamed(top, names):
-    """Return a node with other names of inputs."""
-    return Oracle(names=names, keep=True).under(top)
+def renamed(top, names, memo=None):
+    """Return a node with other names of inputs; ``memo`` is of the same names."""
+    return Oracle(names=names, memo=memo, keep=True).under(top)
 
 
 def at(top, values):

@@ -4,7 +4,8 @@ A node is an operation on nodes; the same operation on the same nodes is the sam
 so two programs do the same if their results are one node. Every value is a pattern of
 64 bits. Only rewrites that give the same bits for all numbers are applied: operands of
 sums and products in one order, signs of factors in front of products, x - y = x + (-y),
-x + x = 2 x, x/2^k = 2^-k x, 1 x = x, x + (-0) = x, and operations on constants.
+x + x = 2 x, x/2^k = 2^-k x, 1 x = x, x + (-0) = x, trunc(-x) = -trunc(x), and
+operations on constants.
 
 Conditions stay open in ``select`` nodes; ``cases.py`` answers them.
 """
@@ -218,6 +219,8 @@ def up_to_zero(a):
         return Node.up_to_zero[a.number]
     if a.kind == "mul" and any(constant(x) and value(x) == 2.0 for x in a.args):
         return multiply(*map(up_to_zero, a.args))
+    if a.kind == "truncated":
+        return truncated(up_to_zero(a.args[0]))
     return word(0) if constant(a) and value(a) == 0.0 else a
 
 
@@ -413,7 +416,8 @@ def truncated(a):
     """Return a double without its fraction: a number below 1 becomes 0 or -0."""
     if constant(a) and abs(value(a)) < 2.0**53:
         return node(math.copysign(float(int(value(a))), value(a)))
-    return make("truncated", a)
+    a, negated = unsigned(a)
+    return negative(make("truncated", a)) if negated else make("truncated", a)
 
 
 def to_double(a):
@@ -427,8 +431,9 @@ def to_integer(a):
     """Return a double, cut, as an integer."""
     if constant(a):
         return word(int(value(a)))
-    a = up_to_zero(a)
-    return make("to_integer", up_to_zero(a.args[0]) if a.kind == "truncated" else a)
+    a, negated = unsigned(up_to_zero(a))
+    a = a.args[0] if a.kind == "truncated" else a
+    return make("to_integer", negative(a) if negated else a)
 
 
 BUILD = {

@@ -33,10 +33,10 @@ MOST = 20_000  # cases of a run, before it is given up
 
 
 class Whole:
-    """An integer of the source, as a node."""
+    """An integer of the source, as a node, and the double that it was cut from."""
 
-    def __init__(self, number):
-        self.node = number
+    def __init__(self, number, uncut=None):
+        self.node, self.uncut = number, uncut
 
     def __add__(self, other):
         return Whole(graph.plus(self.node, graph.word(other)))
@@ -62,14 +62,14 @@ def real(number):
 def whole(number):
     """int() of kernels."""
     if isinstance(number, graph.Node):
-        return Whole(graph.to_integer(number))
+        return Whole(graph.to_integer(number), number)
     return int(number)
 
 
 def real_with_sign(number):
     """float() that makes -0 of int() of a small negative number, as gcc may do."""
-    if isinstance(number, Whole) and number.node.kind == "to_integer":
-        return graph.truncated(number.node.args[0])
+    if isinstance(number, Whole) and number.uncut is not None:
+        return graph.truncated(number.uncut)
     return real(number)
 
 
@@ -113,6 +113,7 @@ class Comparison:
     def __init__(self, program, source=SOURCE):
         self.program, self.source = program, source
         self.cases, self.visited, self.different = 0, set(), []
+        self.renamed = {}  # nodes with f and p for the numbers of one cell, by cell
 
     def region(self, region, sizes):
         """Compare a region's loops, until all their arithmetic has run.
@@ -148,19 +149,20 @@ class Comparison:
                 self.visited |= cpu.visited
                 for i, result in enumerate(results):
                     if i == free or free == 0:
-                        names = {f"f{i}": "f", f"p{i}": "p"}
-                        self._cell(region, oracle, names, result)
+                        self._cell(region, oracle, i, result)
             if not oracle.known:  # there are no jumps
                 return
 
-    def _cell(self, region, oracle, names, result):
-        renamed = cases.renamed(result, names)
+    def _cell(self, region, oracle, cell, result):
+        names = {f"f{cell}": "f", f"p{cell}": "p"}
+        memo = self.renamed.setdefault(cell, {})
+        renamed = cases.renamed(result, names, memo)
         key = region, renamed.number, id(self.source)
         if key in self.known:
             return
         # What jumps have told of other cells does not matter.
         known = {
-            tuple(cases.renamed(x, names) for x in question): relation
+            tuple(cases.renamed(x, names, memo) for x in question): relation
             for question, relation in oracle.questions()
         }
 
