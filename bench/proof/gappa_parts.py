@@ -8,7 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.proof import cases, gappa, graph, pair_rules
-from bench.proof.gappa import NAMES, OF, Script, inputs, literal, plus, prove, times
+from bench.proof.gappa import (
+    NAMES,
+    OF,
+    Script,
+    inputs,
+    literal,
+    plus,
+    prove,
+    times,
+    variable,
+)
 from bench.proof.rebind import Copies
 from riskcore.core.special import double_double, elementary, near_one
 from riskcore.core.special.gauss import fast_integer, fast_real
@@ -34,10 +44,6 @@ class Row(NamedTuple):
         """Return whether what was found is within the claim, if there is one."""
         found = (self.rounding or 0.0) + (self.left_out or 0.0)
         return self.claimed is None or found <= self.claimed
-
-
-def variable(name):
-    return {(name,): Fraction(1)}
 
 
 # --- pairs
