@@ -104,9 +104,10 @@ class Script:
     def take(self, nodes, names):
         """Take nodes, constants apart, as inputs of these names."""
         for one, name in zip(nodes, names, strict=True):
+            one, sign = unsigned(one)
             if not graph.constant(one):
-                self.names[one.number] = name
-                self.polynomials[one.number] = variable(name)
+                self.names[one.number] = name if sign > 0 else f"(-{name})"
+                self.polynomials[one.number] = plus({}, variable(name), sign)
 
     def name(self, one):
         """Return what a node is called, after writing the lines that it needs."""
@@ -149,10 +150,8 @@ class Script:
 
     def _as_rounded(self, kind, a, b, result):
         """Return an operation as its rounded result has it, by which Gappa knows it."""
-        kind, sign = {"+": "add", "*": "mul"}[kind], 1
-        while result.kind in ("plus", "neg"):
-            sign = -sign if result.kind == "neg" else sign
-            result = result.args[0]
+        kind = {"+": "add", "*": "mul"}[kind]
+        result, sign = unsigned(result)
         if result.kind != kind:
             return self._operation(kind, (a, b))
         exactly, polynomial = self._operation(kind, result.args)
@@ -222,6 +221,15 @@ class Script:
         return " + ".join(found) or "0"
 
 
+def unsigned(one):
+    """Return a node without signs in front of it, and its sign; 0 and -0 are the same."""
+    sign = 1
+    while one.kind in ("plus", "neg"):
+        sign = -sign if one.kind == "neg" else sign
+        one = one.args[0]
+    return one, sign
+
+
 def literal(number):
     """Return a dyadic number as Gappa and Sollya write it."""
     number = Fraction(number)
@@ -249,8 +257,8 @@ def prove(lines, ranges, goal, hints, bound=None):
 
 
 def enclose(lines, ranges, goal, hints=()):
-    """Let Gappa enclose an expression; return the ends as it writes them."""
-    return _ends(_run(lines, ranges, f"{goal} in ?", hints))
+    """Let Gappa enclose an expression; return the interval as it reads it."""
+    return f"[{','.join(_ends(_run(lines, ranges, f'{goal} in ?', hints)))}]"
 
 
 def _run(lines, ranges, wanted, hints):
