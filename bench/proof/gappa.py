@@ -7,6 +7,7 @@ its terms are the hint that Gappa needs. Sollya gives certified suprema of the e
 polynomials.
 """
 
+import math
 import re
 import shutil
 import subprocess
@@ -142,7 +143,7 @@ class Script:
         error = f"e{one.number}"
         self.rounding[error] = f"({name} - ({exactly}))"
         less = self.small(polynomial)
-        if less and all(map(self._is_small, less)):
+        if len(less) > 1 and all(map(self._is_small, less)):
             self.cancelling.append(f"{exactly} -> {self.terms(less)};")
         if self.errors:
             polynomial = plus(polynomial, variable(error))
@@ -222,7 +223,7 @@ class Script:
 
 
 def unsigned(one):
-    """Return a node without signs in front of it, and its sign; 0 and -0 are the same."""
+    """Return a node without signs in front of it, and its sign; 0 is -0."""
     sign = 1
     while one.kind in ("plus", "neg"):
         sign = -sign if one.kind == "neg" else sign
@@ -283,6 +284,7 @@ def _ends(said):
 
 
 def read(text):
-    """Return a number as Gappa writes it, such as 5b-57."""
+    """Return a bound as Gappa writes it, such as 5b-57; subnormal ones are enlarged."""
     digits, _, power = text.partition("b")
-    return float(int(digits)) * 2.0 ** int(power or 0) if power else float(text)
+    found = math.ldexp(float(digits), int(power)) if power else float(text)
+    return found if not found or found > 2.0**-1022 else math.nextafter(found, math.inf)

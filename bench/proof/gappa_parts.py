@@ -40,8 +40,11 @@ class Row(NamedTuple):
 
     def holds(self):
         """Return whether what was found is within the claim, if there is one."""
-        found = (self.rounding or 0.0) + (self.left_out or 0.0)
-        return self.claimed is None or found <= self.claimed
+        return self.claimed is None or self.found() <= self.claimed
+
+    def found(self):
+        """Return the bound of both."""
+        return (self.rounding or 0.0) + (self.left_out or 0.0)
 
 
 # --- pairs

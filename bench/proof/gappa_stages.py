@@ -4,31 +4,10 @@ A kernel is cut at the pairs that its operations take and return. A script bound
 each is off by, given the words of the pairs before it; a last one adds up the errors.
 """
 
-import math
-from typing import NamedTuple
-
-from bench.proof import cases, gappa, graph
-from bench.proof.gappa import (
-    NAMES,
-    Script,
-    inputs,
-    literal,
-    plus,
-    prove,
-    times,
-    variable,
-)
-from bench.proof.gappa_parts import (
-    Row,
-    by_powers,
-    horner,
-    sollya,
-    two,
-    without_errors,
-)
+from bench.proof import gappa, graph
+from bench.proof.gappa import NAMES, Script, literal, plus, prove, times, variable
+from bench.proof.gappa_parts import by_powers, horner, two, without_errors
 from bench.proof.rebind import Copies
-from riskcore.core.special import double_double, elementary, near_one
-from riskcore.core.special.gauss import fast_integer, rounding_test
 
 SLACK = 2.0**-40  # what ends that are found by rounding are widened by
 
@@ -36,13 +15,13 @@ SLACK = 2.0**-40  # what ends that are found by rounding are widened by
 class Stages:
     """Pairs that are bounded: the i-th has the words hi and li and the error ei.
 
-    Its true value wi is a polynomial in true values before it; vi is the same polynomial
-    in what was computed, and ei. The first has its true value between two ends.
+    Its true value wi is a polynomial in true ones before it; vi is the same polynomial
+    in computed ones, and ei. The first has its true value between two ends.
     """
 
     def __init__(self, pair, ends, low, error=0.0):
         self.known, self.exact = {}, []
-        self.words, self.ranges, self.errors = [], [], []
+        self.words, self.ranges, self.errors, self.low = [], [], [], []
         self.ends = interval(ends)
         self._add(pair, variable("w"), self.ends, low, error)
 
@@ -53,16 +32,17 @@ class Stages:
         self.words += [f"{x}{i} = float<ieee_64,ne>(x{x}{i});" for x in "hl"]
         self.ranges += [f"h{i} in {ends}", f"|l{i}| <= {low.hex()}"]
         self.errors.append(error)
+        self.low.append(low)
 
-    def cut(self, high, low):
-        """Bound a pair, given those before it."""
-        pair = normal(high, low)
-        if pair in self.known or graph.constant(pair[0]):
-            return
+    def bound(self, high, low, hints=()):
+        """Return what a pair is off by, given those before it, and how it is written.
+
+        That is the lines of a script, the pair without errors, and both words.
+        """
         script = Script(second=[f"l{i}" for i in range(len(self.exact))])
         for nodes, names in self.known.items():
             script.take(nodes, names)
-        text, total = two(script, pair)
+        text, total = two(script, (high, low))
         exact = {
             names: number
             for names, number in without_errors(script, total).items()
@@ -71,11 +51,18 @@ class Stages:
         whole = replaced(exact, lambda h: plus(variable(h), variable(f"l{h[1:]}")))
         goal = f"({text}) - ({expression(exact, lambda h: f'({h} + l{h[1:]})')})"
         hint = f"{goal} -> {script.terms(plus(total, whole, -1))};"
-        given = self.words + script.lines, self.ranges
-        error = prove(*given, goal, [hint, *script.hints()])
-        ends = gappa.enclose(*given, script.name(pair[0]))
-        low = prove(*given, script.name(pair[1]), script.hints())
-        self._add(pair, exact, ends, low, error)
+        lines, hints = self.words + script.lines, [hint, *script.hints(), *hints]
+        error = prove(lines, self.ranges, goal, hints)
+        return error, exact, lines, script.name(high), script.name(low), hints[1:]
+
+    def cut(self, high, low):
+        """Bound a pair, given those before it, and take it as one of them."""
+        pair = normal(high, low)
+        if pair in self.known or graph.constant(pair[0]):
+            return
+        error, exact, lines, high, low, hints = self.bound(*pair)
+        ends = gappa.enclose(lines, self.ranges, high)
+        self._add(pair, exact, ends, prove(lines, self.ranges, low, hints), error)
 
     def copies(self, names, *kernels):
         """Return copies of kernels that are cut where they call some of them."""
@@ -203,7 +190,11 @@ def quotient(nodes, u, d):
     goal = f"({text}) - u / (d + dl)"
     hint = f"{goal} -> ({script.terms(numerator)}) / (d + dl) {{ (d + dl) <> 0 }};"
     half_ulp = "1b-53" if max(d) <= 2.0 else "1b-52"
-    where = [f"u in {interval(u)}", f"d in {interval(sorted(d))}", f"|dl| <= {half_ulp}"]
+    where = [
+        f"u in {interval(u)}",
+        f"d in {interval(sorted(d))}",
+        f"|dl| <= {half_ulp}",
+    ]
     hints = [hint, *script.hints()]
     low = prove(script.lines, where, script.name(nodes[1]), hints)
     error = prove(script.lines, where, goal, hints)
@@ -212,107 +203,3 @@ def quotient(nodes, u, d):
 
 def widened(lower, upper):
     return lower - SLACK * abs(lower), upper + SLACK * abs(upper)
-
-
-# --- the logarithm
-
-
-class Mantissa:
-    """z in log_pair, which is rounded to c when a large number is added."""
-
-    def __init__(self, z, c):
-        self.z, self.c = z, c
-
-    def __add__(self, other):
-        if isinstance(other, float) and other > 2.0**40:
-            return Rounded(self.c)
-        return self.z + other
-
-    def __sub__(self, other):
-        return self.z - other
-
-
-class Rounded(NamedTuple):
-    c: float
-
-    def __sub__(self, other):
-        return self.c
-
-
-class Exponent(NamedTuple):
-    """The bits of z 2^k, and what becomes of them."""
-
-    z: graph.Node
-    k: int
-
-    def __sub__(self, other):
-        return self
-
-    def __rshift__(self, places):
-        return self
-
-    def __lshift__(self, places):
-        return self
-
-
-def log_pair(k, c):
-    """Return the words of log_pair of z 2^k where z is next to c, on graphs."""
-    names = {
-        **NAMES,
-        "bits": lambda z: Exponent(z, k),
-        "from_bits": lambda bits: Mantissa(bits.z, c),
-        "float": lambda bits: float(bits.k),
-    }
-    return Copies(names).of(elementary.log_pair)(*inputs("z"))
-
-
-# k, c, and the ends of z.
-LOGARITHMS = (
-    (0, 0.75, 11 / 16, 13 / 16), (0, 0.75, 13 / 16, 27 / 32),
-    (0, 0.75, 27 / 32, 55 / 64), (0, 0.75, 55 / 64, 7 / 8),
-    (-1, 1.0, 7 / 8, 9 / 8), (0, 1.25, 9 / 8, 11 / 8),
-    (-1, 0.75, 11 / 16, 7 / 8), (-1, 1.25, 9 / 8, 11 / 8), (-960, 1.0, 7 / 8, 9 / 8),
-    (0, 1.0, 17 / 16, 9 / 8), (0, 1.0, 33 / 32, 17 / 16),
-    (0, 1.0, 7 / 8, 29 / 32), (0, 1.0, 29 / 32, 15 / 16),
-    (0, 1.0, 1 + 2.0**-22, 1 + 2.0**-21),
-)  # fmt: skip
-
-
-def logarithm(k, c, lower, upper, figure):
-    """Prove log_pair for z 2^k, lower <= z <= upper, relative to the logarithm."""
-    pair = log_pair(k, c)
-    nodes = quotient_of(pair)
-    prove_exact(nodes, "z", (lower, upper))
-    stages = quotient(nodes, (lower - c, upper - c), (lower + c, upper + c))
-    stages.cut(*pair)
-    ends = (literal(end) for end in widened((lower-c)/(lower + c), (upper - c)/(upper + c)))
-    function = f"log((1 + x)/(1 - x)) + log({literal(c)}) + {k} * log(2)"
-    left = sollya(stages.polynomial(), function, f"[{';'.join(ends)}]")
-    size = min(abs(math.log(z) + k * math.log(2.0)) for z in (lower, upper))
-    size *= 1.0 - SLACK
-    where = f"x = 2^{k} z, {lower:g} <= z <= {upper:g}, relative"
-    return Row("`log_pair`", where, None, stages.lost() / size, left / size, figure)
-
-
-# --- f = 1, 2, 3 with p near 1
-
-FUNCTIONS = {
-    1.0: ("(1-x) * log((1+x)/(1-x)) / 2", 1),
-    2.0: ("(1-x)/2 * (x^2 - (1-x) * (log((1+x)/(1-x))/2 - x))", 2),
-    3.0: ("(1-x)/4 * (x^3 + (1-x)^2 * (log((1+x)/(1-x))/2 - x))", 3),
-}
-
-
-def near(f, lower, upper):
-    """Prove near_one for p = 1 - q, lower <= q <= upper, relative to the risk."""
-    kernel, (p,) = fast_integer.near_one, inputs("p")
-    nodes = quotient_of(Copies(NAMES).of(kernel)(f, p)[:2])
-    prove_exact(nodes, "p", (0.75, 1.0))
-    stages = quotient(nodes, (lower, upper), (2.0 - lower, 2.0 - upper))
-    operations = double_double.product_pair, double_double.sum_pair
-    high, low, _ = stages.copies({}, *operations).of(kernel)(f, p)
-    stages.cut(high, low)
-    least, most = (q / (2.0 - q) for q in (lower, upper))
-    size = (1.0 - upper) / f  # r >= p/f
-    lost = stages.lost() / size
-    return stages, lost, least, most
