@@ -173,8 +173,9 @@ T_MOST = 0.3467  # more than log(2)/2
 PIECES_OF_T = 2.0**-10, 2.0**-4, 2.0**-2, T_MOST
 KERNEL = near_one.exponentials
 LN2 = Fraction(elementary.LN2_HIGH) + Fraction(elementary.LN2_LOW)
-# Of -690 <= x <= 709, 0 apart.
-EXPONENTS = [*range(-996, 0), *range(1, 1024)]
+# Of -690 <= x <= 709, 0 apart: all up to 64 and every 64th beyond.
+EXPONENTS = [k for k in range(-960, 1024) if k and (abs(k) <= 64 or k % 64 == 0)]
+EXPONENTS += [-996, 1023]
 
 
 def of_exponent(k):
@@ -307,12 +308,9 @@ def away(k, low, lost, left):
     ends = [math.exp(end) for end in (-T_MOST, T_MOST)]
     sizes = ends[0], min(abs(end - 1.0 / scale) for end in ends)  # over 2^k
     found = []
-    for part, own, size in zip(
-        ("exp x", "exp x - 1"), scaled(k, low), sizes, strict=True
-    ):
-        errors = ((lost + own / scale) / size, left / size)
-        bounds = [error / (1.0 - SLACK) for error in errors]
-        found.append(
-            Row(f"{part} of `exponentials`", f"k = {k}, relative", STATED, *bounds)
-        )
+    for part, own, size in zip(("x", "x - 1"), scaled(k, low), sizes, strict=True):
+        size *= 1.0 - SLACK
+        bounds = (lost + own / scale) / size, left / size
+        where = f"k = {k}, relative"
+        found.append(Row(f"exp {part} of `exponentials`", where, STATED, *bounds))
     return found
