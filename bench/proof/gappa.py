@@ -287,4 +287,5 @@ def read(text):
     """Return a bound as Gappa writes it, such as 5b-57; subnormal ones are enlarged."""
     digits, _, power = text.partition("b")
     found = math.ldexp(float(digits), int(power)) if power else float(text)
-    return found if not found or found > 2.0**-1022 else math.nextafter(found, math.inf)
+    exact = found > 2.0**-1022 or float(digits) == 0.0
+    return found if exact else math.nextafter(found, math.inf)

@@ -173,8 +173,8 @@ T_MOST = 0.3467  # more than log(2)/2
 PIECES_OF_T = 2.0**-10, 2.0**-4, 2.0**-2, T_MOST
 KERNEL = near_one.exponentials
 LN2 = Fraction(elementary.LN2_HIGH) + Fraction(elementary.LN2_LOW)
-# Of -690 <= x <= 709, 0 apart: all up to 64 and every 64th beyond.
-EXPONENTS = [k for k in range(-960, 1024) if k and (abs(k) <= 64 or k % 64 == 0)]
+# Of -690 <= x <= 709: all up to 64 and every 64th beyond.
+EXPONENTS = [k for k in range(-960, 1024) if abs(k) <= 64 or k % 64 == 0]
 EXPONENTS += [-996, 1023]
 
 
@@ -273,8 +273,10 @@ def scaled(k, low):
 
 
 def without_power(product):
+    """Return the factor of a product with a power of two, the product for 2^0."""
     word, sign = unsigned(product)
-    (word,) = [one for one in word.args if not graph.constant(one)]
+    if word.kind == "mul":
+        (word,) = [one for one in word.args if not graph.constant(one)]
     return word if sign > 0 else graph.negative(word)
 
 
@@ -290,20 +292,23 @@ def exponential():
     yield most_used(near_zero(*piece, left) for piece in pieces)
     # t and the series are off; |exp t - 1| and exp t are below 1.42.
     before = 1.42 * t.rounding + whole.lost(), 1.42 * (t.left_out + left)
-    rows = [away(k, whole.low[-1], *before) for k in EXPONENTS]
-    yield from map(most_used, zip(*rows, strict=True))
+    rows = {k: away(k, whole.low[-1], *before) for k in EXPONENTS}
+    yield most_used(row for row, _ in rows.values())
+    yield most_used(row for k, (_, row) in rows.items() if k != 0)
 
 
 def near_zero(lower, upper, left):
     """Return the row of exp x - 1 for exponent 0."""
     size = (1.0 - math.exp(-min(abs(lower), abs(upper)))) * (1.0 - SLACK)
     where = f"k = 0, {lower:.4g} <= x <= {upper:.4g}, relative"
-    lost = series(lower, upper).lost() / size
+    stages = series(lower, upper)
+    stages.cut(*exponentials(of_exponent(0))[0][2:])
+    lost = stages.lost() / size
     return Row("exp x - 1 of `exponentials`", where, STATED, lost, left)
 
 
 def away(k, low, lost, left):
-    """Return the rows of exp x and exp x - 1 for another exponent."""
+    """Return the rows of exp x and exp x - 1, the latter for x away from 0."""
     scale = 2.0**k
     ends = [math.exp(end) for end in (-T_MOST, T_MOST)]
     sizes = ends[0], min(abs(end - 1.0 / scale) for end in ends)  # over 2^k
