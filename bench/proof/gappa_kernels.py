@@ -112,7 +112,7 @@ def logarithm(k, c, lower, upper, figure):
     left = sollya(stages.polynomial(), function, f"[{';'.join(ends)}]")
     size = min(abs(math.log(z) + k * math.log(2.0)) for z in (lower, upper))
     size *= 1.0 - SLACK
-    where = f"x = 2^{k} z, {lower:g} <= z <= {upper:g}, relative"
+    where = f"x = 2^{k} z, {lower:.9g} <= z <= {upper:.9g}, relative"
     return Row("`log_pair`", where, None, stages.lost() / size, left / size, figure)
 
 

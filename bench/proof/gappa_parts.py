@@ -99,7 +99,7 @@ def operation(name):
     return Row(f"`{name}`", f"{WHERE}, relative", STATED.get(name), found)
 
 
-def quotient(where=IN_PAIRS, part="`quotient_pair`"):
+def quotient():
     """Let Gappa bound the error of a quotient of pairs."""
     script = Script(second=("al", "bl"))
     pair = OF(double_double.quotient_pair)(*inputs("a al b bl"))
@@ -107,9 +107,9 @@ def quotient(where=IN_PAIRS, part="`quotient_pair`"):
     numerator = script.small(plus(times(total, B), A, -1))
     goal = f"({text}) - (a + al) / (b + bl)"
     hint = f"{goal} -> ({script.terms(numerator)}) / (b + bl) {{ (b + bl) <> 0 }};"
-    found = prove(script.lines, where, goal, [hint, *script.hints()])
+    found = prove(script.lines, IN_PAIRS, goal, [hint, *script.hints()])
     claim = claimed_by_rule("quotient_pair")
-    return Row(part, f"{WHERE}, absolute", claim, found)
+    return Row("`quotient_pair`", f"{WHERE}, absolute", claim, found)
 
 
 # --- polynomials
