@@ -221,14 +221,16 @@ def argument(sign):
     script.lines.append("x = float<ieee_64,ne>(xx);")
     y = script.name(rounded[0])
     script.lines.append(f"k = int<zr>({y});")
+    inverse, half = Fraction(near_one._INVERSE_LN2), Fraction(sign, 2)
+    before = {("x",): inverse, (): half}  # rounding
+    off = script.terms(plus(script.polynomial(rounded[0]), before, -1))
     text, total = two(script, pair)
     first = min((x for x in below(*pair) if x.kind == "fnma"), key=lambda x: x.number)
     moved = script._operation(first.kind, first.args)[0]
-    inverse, half = literal(near_one._INVERSE_LN2), f"({sign}b-1)"
-    of = literal(elementary.LN2_HIGH)
+    of = Fraction(elementary.LN2_HIGH)
     hint = (
-        f"{moved} -> ((x * {inverse} + {half}) - k - {half}) * {of} "
-        f"+ x * (1 - {of} * {inverse});"
+        f"{moved} -> ({y} - k - ({literal(half)}) - ({off})) * {literal(of)} "
+        f"+ x * ({literal(1 - of * inverse)});"
     )
     ends = sorted((0.34 * sign, 709.0 * sign))
     ranges = [f"x in {interval(ends)}", "|xl| <= 1b-44"]  # half an ulp
