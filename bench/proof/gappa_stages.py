@@ -16,14 +16,14 @@ class Stages:
     """Pairs that are bounded: the i-th has the words hi and li and the error ei.
 
     Its true value wi is a polynomial in true ones before it; vi is the same polynomial
-    in computed ones, and ei. The first has its true value between two ends.
+    in computed ones, and ei. The first word of the first pair is between two ends.
     """
 
     def __init__(self, pair, ends, low, error=0.0):
         self.known, self.exact = {}, []
         self.words, self.ranges, self.errors, self.low = [], [], [], []
-        self.ends = interval(ends)
-        self._add(pair, variable("w"), self.ends, low, error)
+        self.ends = interval(widened(*ends))  # of the true value
+        self._add(pair, variable("w"), interval(ends), low, error)
 
     def _add(self, pair, exact, ends, low, error):
         i = len(self.exact)
