@@ -1,6 +1,6 @@
 """Prove parts of the fast paths once more, by Gappa and Sollya.
 
-    python -m bench.gappa                          # all parts: a quarter of an hour
+    python -m bench.gappa                          # all parts: ten minutes
     python -m bench.gappa --parts pairs sine       # some
 
 Scripts are written from the source of the kernels (bench/proof/gappa.py). Gappa bounds
@@ -15,7 +15,7 @@ import math
 import sys
 
 from bench._common import HERE, command, replace, table
-from bench.proof import gappa, gappa_parts, parts
+from bench.proof import gappa, gappa_kernels, gappa_parts, parts
 from bench.proof.program import output
 from riskcore.core.special import elementary
 
@@ -29,17 +29,6 @@ def pairs():
     yield gappa_parts.quotient()
 
 
-def quotients():
-    """Yield the quotients of the logarithm."""
-    for center in gappa_parts.CENTERS:
-        yield gappa_parts.exact_quotient(*center)
-
-
-def polynomials():
-    """Yield the polynomials and what they leave of their functions."""
-    return gappa_parts.polynomials(parts.of_exponential()[1].error)
-
-
 def sine():
     """Yield the pieces of the sine."""
     claim = parts.of_sine().error
@@ -50,12 +39,22 @@ def sine():
 def logarithm():
     """Yield the pieces of the logarithm."""
     figure = parts.of_logarithm(elementary.log_pair, 22).error
-    for case in gappa_parts.LOGARITHMS:
-        yield gappa_parts.logarithm(*case, figure)
+    for case in gappa_kernels.LOGARITHMS:
+        yield gappa_kernels.logarithm(*case, figure)
+
+
+def near_one():
+    """Yield the risk for f = 1, 2, 3 next to p = 1."""
+    return map(gappa_kernels.all_near, gappa_kernels.RISKS)
 
 
 PARTS = {
-    each.__name__: each for each in (pairs, quotients, polynomials, sine, logarithm)
+    "pairs": pairs,
+    "polynomials": gappa_parts.polynomials,
+    "sine": sine,
+    "logarithm": logarithm,
+    "near_one": near_one,
+    "exponential": gappa_kernels.exponential,
 }
 
 

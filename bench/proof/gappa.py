@@ -7,6 +7,7 @@ its terms are the hint that Gappa needs. Sollya gives certified suprema of the e
 polynomials.
 """
 
+import math
 import re
 import shutil
 import subprocess
@@ -20,8 +21,11 @@ READY = bool(shutil.which("gappa") and shutil.which("sollya"))
 
 def exact(kind, a, b, result):
     """Return what a rounded sum or product is off by, a double by its theorem."""
-    if graph.constant(a, b):
-        return graph.node(0.0)
+    if graph.constant(a, b, result):
+        x, y = Fraction(graph.value(a)), Fraction(graph.value(b))
+        off = (x + y if kind == "+" else x * y) - Fraction(graph.value(result))
+        assert Fraction(float(off)) == off
+        return graph.node(float(off))
     return graph.make("error", kind, a, b, result)
 
 
@@ -62,6 +66,10 @@ OF = Copies(NAMES).of
 # --- polynomials: {names: coefficient}
 
 
+def variable(name):
+    return {(name,): Fraction(1)}
+
+
 def plus(a, b, factor=1):
     found = dict(a)
     for names, coefficient in b.items():
@@ -94,6 +102,14 @@ class Script:
         self.inverse = {}  # name of a reciprocal -> of its number
         self.rounding = {}  # name of an error -> its expression
 
+    def take(self, nodes, names):
+        """Take nodes, constants apart, as inputs of these names."""
+        for one, name in zip(nodes, names, strict=True):
+            one, sign = unsigned(one)
+            if not graph.constant(one):
+                self.names[one.number] = name if sign > 0 else f"(-{name})"
+                self.polynomials[one.number] = plus({}, variable(name), sign)
+
     def name(self, one):
         """Return what a node is called, after writing the lines that it needs."""
         if one.number not in self.names:
@@ -106,7 +122,7 @@ class Script:
 
     def _new(self, one):
         if one.kind == "input":
-            return one.args[0], {(one.args[0],): Fraction(1)}
+            return one.args[0], variable(one.args[0])
         if one.kind == "const":
             number = graph.value(one)
             return f"({number.hex()})", plus({}, {(): Fraction(number)})
@@ -127,18 +143,16 @@ class Script:
         error = f"e{one.number}"
         self.rounding[error] = f"({name} - ({exactly}))"
         less = self.small(polynomial)
-        if less and all(map(self._is_small, less)):
+        if len(less) > 1 and all(map(self._is_small, less)):
             self.cancelling.append(f"{exactly} -> {self.terms(less)};")
         if self.errors:
-            polynomial = plus(polynomial, {(error,): Fraction(1)})
+            polynomial = plus(polynomial, variable(error))
         return name, polynomial
 
     def _as_rounded(self, kind, a, b, result):
         """Return an operation as its rounded result has it, by which Gappa knows it."""
-        kind, sign = {"+": "add", "*": "mul"}[kind], 1
-        while result.kind in ("plus", "neg"):
-            sign = -sign if result.kind == "neg" else sign
-            result = result.args[0]
+        kind = {"+": "add", "*": "mul"}[kind]
+        result, sign = unsigned(result)
         if result.kind != kind:
             return self._operation(kind, (a, b))
         exactly, polynomial = self._operation(kind, result.args)
@@ -151,7 +165,7 @@ class Script:
         below = self.name(number)
         self.lines.append(f"{name} = float<ieee_64,ne>(1 / {below});")
         self.inverse[name] = below
-        return name, {(name,): Fraction(1)}
+        return name, variable(name)
 
     def small(self, polynomial):
         """Return a polynomial with x b = 1 + y for every reciprocal x of b."""
@@ -208,6 +222,15 @@ class Script:
         return " + ".join(found) or "0"
 
 
+def unsigned(one):
+    """Return a node without signs in front of it, and its sign; 0 is -0."""
+    sign = 1
+    while one.kind in ("plus", "neg"):
+        sign = -sign if one.kind == "neg" else sign
+        one = one.args[0]
+    return one, sign
+
+
 def literal(number):
     """Return a dyadic number as Gappa and Sollya write it."""
     number = Fraction(number)
@@ -229,8 +252,18 @@ def prove(lines, ranges, goal, hints, bound=None):
 
     ``bound`` is to be proved; without it Gappa finds one.
     """
-    given = " /\\ ".join(ranges)
     wanted = f"|{goal}| <= {bound}" if bound else f"|{goal}| in ?"
+    said = _run(lines, ranges, wanted, hints)
+    return read(bound if bound else _ends(said)[1])
+
+
+def enclose(lines, ranges, goal, hints=()):
+    """Let Gappa enclose an expression; return the interval as it reads it."""
+    return f"[{','.join(_ends(_run(lines, ranges, f'{goal} in ?', hints)))}]"
+
+
+def _run(lines, ranges, wanted, hints):
+    given = " /\\ ".join(ranges)
     text = "\n".join([*lines, f"{{ {given} -> {wanted} }}", *hints])
     done = subprocess.run(
         ["gappa"], input=text, capture_output=True, text=True, check=False, timeout=600
@@ -240,15 +273,19 @@ def prove(lines, ranges, goal, hints, bound=None):
         raise ValueError(f"a hint is not what it replaces: {said[:600]}")
     if done.returncode or "rror" in said or "could not" in said.lower():
         raise ValueError(f"Gappa does not prove it: {said[-600:]}")
-    if bound:
-        return read(bound)
-    found = re.search(r" in \[[^,]*?, ([^\s{\]]+)", said)
+    return said
+
+
+def _ends(said):
+    found = re.search(r" in \[([^,\s]+)(?: {.*?})?, ([^\s{\]]+)", said)
     if not found:
         raise ValueError(f"Gappa finds no bound: {said[-600:]}")
-    return read(found.group(1))
+    return found.groups()
 
 
 def read(text):
-    """Return a number as Gappa writes it, such as 5b-57."""
+    """Return a bound as Gappa writes it, such as 5b-57; subnormal ones are enlarged."""
     digits, _, power = text.partition("b")
-    return float(int(digits)) * 2.0 ** int(power or 0) if power else float(text)
+    found = math.ldexp(float(digits), int(power)) if power else float(text)
+    exact = found > 2.0**-1022 or float(digits) == 0.0
+    return found if exact else math.nextafter(found, math.inf)

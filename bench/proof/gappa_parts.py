@@ -7,10 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.proof import cases, gappa, graph, pair_rules
-from bench.proof.gappa import NAMES, OF, Script, inputs, literal, plus, prove, times
-from bench.proof.rebind import Copies
-from riskcore.core.special import double_double, elementary, near_one
+from bench.proof import gappa, graph, pair_rules
+from bench.proof.gappa import (
+    OF,
+    Script,
+    inputs,
+    literal,
+    plus,
+    prove,
+    times,
+    variable,
+)
+from riskcore.core.special import double_double, elementary
 from riskcore.core.special.gauss import fast_integer, fast_real
 
 U = 2.0**-53
@@ -32,12 +40,11 @@ class Row(NamedTuple):
 
     def holds(self):
         """Return whether what was found is within the claim, if there is one."""
-        found = (self.rounding or 0.0) + (self.left_out or 0.0)
-        return self.claimed is None or found <= self.claimed
+        return self.claimed is None or self.found() <= self.claimed
 
-
-def variable(name):
-    return {(name,): Fraction(1)}
+    def found(self):
+        """Return the bound of both."""
+        return (self.rounding or 0.0) + (self.left_out or 0.0)
 
 
 # --- pairs
@@ -92,7 +99,7 @@ def operation(name):
     return Row(f"`{name}`", f"{WHERE}, relative", STATED.get(name), found)
 
 
-def quotient(where=IN_PAIRS, part="`quotient_pair`"):
+def quotient():
     """Let Gappa bound the error of a quotient of pairs."""
     script = Script(second=("al", "bl"))
     pair = OF(double_double.quotient_pair)(*inputs("a al b bl"))
@@ -100,9 +107,9 @@ def quotient(where=IN_PAIRS, part="`quotient_pair`"):
     numerator = script.small(plus(times(total, B), A, -1))
     goal = f"({text}) - (a + al) / (b + bl)"
     hint = f"{goal} -> ({script.terms(numerator)}) / (b + bl) {{ (b + bl) <> 0 }};"
-    found = prove(script.lines, where, goal, [hint, *script.hints()])
+    found = prove(script.lines, IN_PAIRS, goal, [hint, *script.hints()])
     claim = claimed_by_rule("quotient_pair")
-    return Row(part, f"{WHERE}, absolute", claim, found)
+    return Row("`quotient_pair`", f"{WHERE}, absolute", claim, found)
 
 
 # --- polynomials
@@ -161,10 +168,10 @@ def sollya(polynomial, function, interval, kind="absolute"):
         raise ValueError(f"Sollya finds no bound: {done.stdout[-500:]}") from None
 
 
-def polynomials(claim):
+def polynomials():
     """Prove what the polynomials of the source leave of their functions, relative.
 
-    ``claim``: the command's, of exp x - 1. Next to 0 the functions are not examined.
+    Next to 0 the functions are not examined.
     """
     found, series = of_one(elementary.atanh_series, "w", "w in [0,0.0295]")
     yield Row("`atanh_series`", "0 <= w <= 0.0295, absolute", None, found)
@@ -196,24 +203,6 @@ def polynomials(claim):
         every = [Fraction(0)] * degree + every
         left = sollya(horner(every, "x"), function, ends, "relative")
         yield Row(part, f"{ends.replace('1b', '2^')}, relative", stated, None, left)
-    left = sollya(horner(exponential(), "x"), "expm1(x)", "[1b-10;0.3466]", "relative")
-    where = "k = 0, 2^-10 <= x <= 0.3466, relative"
-    yield Row("exp x - 1 of `exponentials`", where, claim, None, left)
-
-
-def exponential():
-    """Return the polynomial of exp x - 1 in the source, for exponent 0."""
-    names = {
-        **NAMES,
-        "int": lambda _: 0,
-        "from_bits": lambda bits: graph.node(2.0 ** ((bits >> 52) - 1023)),
-        "float": float,
-    }
-    script = Script(errors=False)
-    cases.Oracle.current = cases.Oracle(free=frozenset())
-    (x,) = inputs("x")
-    _, _, high, low = Copies(names).of(near_one.exponentials)(x, graph.node(0.0))
-    return by_powers(two(script, (high, low))[1], "x")
 
 
 # Ends of d: pieces in which the function and what is lost do not differ much.
@@ -227,6 +216,8 @@ SINES = (
     0.4375,
     0.46875,
     0.484375,
+    0.4921875,
+    0.498046875,
     0.5,
 )
 
@@ -242,184 +233,3 @@ def sine(lower, upper, claim):
     least *= 1.0 - 2.0**-40
     where = f"{lower:g} <= d <= {upper:g}, relative"
     return Row("`sine_deficit`", where, claim, found / least, most / lower**2 / least)
-
-
-# --- the logarithm
-
-
-class Mantissa:
-    """z in log_pair, which is rounded to c when a large number is added."""
-
-    def __init__(self, z, c):
-        self.z, self.c = z, c
-
-    def __add__(self, other):
-        if isinstance(other, float) and other > 2.0**40:
-            return Rounded(self.c)
-        return self.z + other
-
-    def __sub__(self, other):
-        return self.z - other
-
-
-class Rounded(NamedTuple):
-    c: float
-
-    def __sub__(self, other):
-        return self.c
-
-
-class Exponent(NamedTuple):
-    """The bits of z 2^k, and what becomes of them."""
-
-    z: graph.Node
-    k: int
-
-    def __sub__(self, other):
-        return self
-
-    def __rshift__(self, places):
-        return self
-
-    def __lshift__(self, places):
-        return self
-
-
-def log_pair(k, c):
-    """Return the words of log_pair of z 2^k where z is next to c, on graphs."""
-    names = {
-        **NAMES,
-        "bits": lambda z: Exponent(z, k),
-        "from_bits": lambda bits: Mantissa(bits.z, c),
-        "float": lambda bits: float(bits.k),
-    }
-    return Copies(names).of(elementary.log_pair)(*inputs("z"))
-
-
-def below(*tops):
-    found, waiting = {}, list(tops)
-    while waiting:
-        one = waiting.pop()
-        if one.number not in found:
-            found[one.number] = one
-            waiting += [x for x in one.args if isinstance(x, graph.Node)]
-    return found.values()
-
-
-def quotient_of(pair):
-    """Return the nodes of s, of s_low, and their reciprocal, by their form."""
-    (reciprocal,) = [one for one in below(*pair) if one.kind == "div"]
-    products = [
-        one
-        for one in below(*pair)
-        if one.kind == "mul" and any(x is reciprocal for x in one.args)
-    ]
-    fused = [any(x.kind in ("fma", "fnma") for x in one.args) for one in products]
-    assert sorted(fused) == [False, True]
-    return products[fused.index(False)], products[fused.index(True)]
-
-
-def after_quotient(k, c, s, s_low):
-    """Return Gappa's bound of log_pair given s and s_low, and the polynomial in s."""
-    pair = log_pair(k, c)
-    script = Script(second=("sl",))
-    for node, name in zip(quotient_of(pair), ("s", "sl"), strict=True):
-        script.names[node.number], script.polynomials[node.number] = (
-            name,
-            variable(name),
-        )
-    text, total = two(script, pair)
-    exact = without_errors(script, total)
-    exact = {names: number for names, number in exact.items() if "sl" not in names}
-    coefficients = by_powers(exact, "s")
-    whole, power = {}, ONE
-    for number in coefficients:
-        whole = plus(whole, power, number)
-        power = times(power, plus(variable("s"), variable("sl")))
-    whole = {names: number for names, number in whole.items() if number}
-    goal = f"({text}) - {horner(coefficients, '(s + sl)')}"
-    hint = f"{goal} -> {script.terms(plus(total, whole, -1))};"
-    given = ["s = float<ieee_64,ne>(xs);", "sl = float<ieee_64,ne>(xsl);"]
-    lines = given + script.lines
-    return prove(lines, [f"s in {s}", f"|sl| <= {s_low}"], goal, [hint]), coefficients
-
-
-# c with the ends of z.
-CENTERS = (0.75, 11 / 16, 7 / 8), (1.0, 7 / 8, 9 / 8), (1.25, 9 / 8, 11 / 8)
-
-
-def exact_quotient(c, lower, upper):
-    """Prove that u and d_low of log_pair are exact, and bound what s is off by.
-
-    So u = z - c, and d + d_low = d + (z - (d - c)) = z + c.
-    """
-    s, s_low = quotient_of(log_pair(0, c))
-    (reciprocal,) = [x for x in s.args if x.kind == "div"]
-    (u,) = [x for x in s.args if x is not reciprocal]
-    d = reciprocal.args[1]
-    (outer,) = [x for x in s_low.args if x.kind in ("fma", "fnma")]
-    (d_low,) = [x for x in outer.args[:2] if x is not s]
-    script = Script()
-    for one in (u, d, d_low):
-        script.name(one)
-    lines = ["z = float<ieee_64,ne>(xz);", *script.lines]
-    where = [f"z in [{lower.hex()},{upper.hex()}]"]
-    for name, error in script.rounding.items():  # all but d are exact
-        if name != script.name(d).replace("n", "e"):
-            prove(lines, where, error, [], "0")
-    _, goal, ranges, given, hints = of_s(c, lower, upper)
-    found = prove(given.lines, ranges, goal, hints)
-    where = f"c = {c:g}, {lower:g} <= z <= {upper:g}, absolute"
-    return Row("s of `log_pair`, by exact u, d", where, None, found)
-
-
-def of_s(c, lower, upper):
-    """Return what Gappa needs for s, given u, d and d_low: see `exact_quotient`."""
-    s, s_low = quotient_of(log_pair(0, c))
-    (reciprocal,) = [x for x in s.args if x.kind == "div"]
-    (u,) = [x for x in s.args if x is not reciprocal]
-    (outer,) = [x for x in s_low.args if x.kind in ("fma", "fnma")]
-    (d_low,) = [x for x in outer.args[:2] if x is not s]
-    given = Script(second=("dl",))
-    for node, name in zip(
-        (u, reciprocal.args[1], d_low), ("u", "d", "dl"), strict=True
-    ):
-        given.names[node.number], given.polynomials[node.number] = name, variable(name)
-    text, total = two(given, (s, s_low))
-    below_d = plus(variable("d"), variable("dl"))
-    numerator = given.small(plus(times(total, below_d), variable("u"), -1))
-    goal = f"({text}) - u / (d + dl)"
-    hint = f"{goal} -> ({given.terms(numerator)}) / (d + dl) {{ (d + dl) <> 0 }};"
-    ranges = [f"u in [{(lower - c).hex()},{(upper - c).hex()}]"]
-    ranges.append(f"d in [{(c + lower).hex()},{(c + upper).hex()}]")
-    ranges.append(f"|dl| <= {'1b-53' if c + upper < 2.0 else '1b-52'}")  # half an ulp
-    return given.name(s_low), goal, ranges, given, [hint, *given.hints()]
-
-
-# k, c, and the ends of z.
-LOGARITHMS = (
-    (0, 0.75, 11 / 16, 13 / 16), (0, 0.75, 13 / 16, 27 / 32),
-    (0, 0.75, 27 / 32, 7 / 8), (-1, 1.0, 7 / 8, 9 / 8), (0, 1.25, 9 / 8, 11 / 8),
-    (-1, 0.75, 11 / 16, 7 / 8), (-1, 1.25, 9 / 8, 11 / 8), (-960, 1.0, 7 / 8, 9 / 8),
-    (0, 1.0, 17 / 16, 9 / 8), (0, 1.0, 33 / 32, 17 / 16), (0, 1.0, 7 / 8, 15 / 16),
-    (0, 1.0, 1 + 2.0**-22, 1 + 2.0**-21),
-)  # fmt: skip
-
-
-def logarithm(k, c, lower, upper, figure):
-    """Prove log_pair for z 2^k, lower <= z <= upper, relative to the logarithm."""
-    low, high = ((z - c) / (z + c) for z in (lower, upper))
-    low, high = low - 2.0**-40 * abs(low), high + 2.0**-40 * abs(high)
-    name, _, ranges, given, hints = of_s(c, lower, upper)
-    s_low = prove(given.lines, ranges, name, hints)
-    where = f"[{low.hex()},{high.hex()}]"
-    found, coefficients = after_quotient(k, c, where, s_low.hex())
-    left = sollya(
-        horner([Fraction(0), *coefficients[1:]], "x"),
-        "log((1 + x)/(1 - x))",
-        f"[{literal(low)};{literal(high)}]",
-    )
-    size = min(abs(math.log(z) + k * math.log(2.0)) for z in (lower, upper))
-    size *= 1.0 - 2.0**-40
-    where = f"x = 2^{k} z, {lower:g} <= z <= {upper:g}, relative"
-    return Row("`log_pair` after s", where, None, found / size, left / size, figure)

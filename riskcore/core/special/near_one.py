@@ -121,7 +121,7 @@ def expm1(x: float) -> float:
 
 @kernel
 def exponentials(x: float, x_low: float) -> tuple[float, float, float, float]:
-    """Return exp(x) and exp(x) - 1 for -700 <= x <= 709, to 2^-70 of themselves.
+    """Return exp(x) and exp(x) - 1 for -690 <= x <= 709, to 2^-70 of themselves.
 
     Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 18 in t, six
     terms as pairs. Branchless, so that a loop over it vectorizes.
