@@ -1,0 +1,435 @@
+"""Prove that the balls of E = X_1/(f + X_1) hold what their levels lose.
+
+The source of ``e_by_p`` and ``e_by_f`` runs on words: polynomials in the arguments and in
+the errors of all roundings. A level starts from fresh words x, y; what it returns, less
+(p b y + k x)/(b y + k x), has errors in each of its terms, and all terms are positive. So
+the largest share of a term bounds the relative error, and from level to level it shrinks
+as section 4 of notes/rounding_proof.md says.
+"""
+
+from collections import Counter
+from fractions import Fraction
+
+from flint import Ordering, arb, ctx, fmpq_mpoly_ctx
+
+from bench.proof import rebind
+from bench.proof.rebind import Copies
+from riskcore.core.special import balls, floats
+from riskcore.core.special.gauss import enclosure
+
+U = Fraction(1, 2**53)
+LOST = Fraction(1, 2**1074)  # more than a product loses by underflow
+ORDER = Fraction(1, 2**400)  # a sum this small may be out of order
+ONE = ()  # the monomial 1
+MOST = Fraction(2) ** 900
+BITS = 200
+
+
+# --- words ---------------------------------------------------------------------------
+
+
+def joined(*monomials):
+    powers = Counter()
+    for one in monomials:
+        for symbol, power in one:
+            powers[symbol] += power
+    return tuple(sorted((s, k) for s, k in powers.items() if k))
+
+
+def plus(a, b, factor=1):
+    """Return the polynomial a + factor b, without the terms that vanish."""
+    found = Counter(a)
+    for monomial, c in b.items():
+        found[monomial] += factor * c
+    return {monomial: c for monomial, c in found.items() if c}
+
+
+def times(a, b):
+    found = Counter()
+    for one, c in a.items():
+        for two, d in b.items():
+            found[joined(one, two)] += c * d
+    return {monomial: c for monomial, c in found.items() if c}
+
+
+class Words:
+    """The symbols of a run: positive numbers between ``ends``, and small ones.
+
+    ``sizes`` has a bound of each small one, a polynomial in the positive ones.
+    """
+
+    now = None
+
+    def __init__(self, **ends):
+        Words.now, self.ends, self.sizes = self, ends, {}
+
+    def small(self, size, name=None):
+        name = name or f"e{len(self.sizes)}"
+        self.sizes[name] = size
+        return {((name, 1),): Fraction(1)}
+
+    def pair(self, name):
+        """Return a positive number as a double and the error of its rounding."""
+        high = {((name, 1),): Fraction(1)}
+        low = self.small(times(high, {ONE: U}), name + "_low")
+        return Word(high), Word(low)
+
+
+def size(polynomial):
+    """Return a bound of the absolute value: all coefficients are positive."""
+    found, sizes = {}, Words.now.sizes
+    for monomial, c in polynomial.items():
+        term = {joined((p for p in monomial if p[0] not in sizes)): abs(c)}
+        for symbol, power in monomial:
+            for _ in range(power if symbol in sizes else 0):
+                term = times(term, sizes[symbol])
+        found = plus(found, term)
+    return found
+
+
+def least(polynomial):
+    """Return a lower bound: what is positive less the size of the rest."""
+    sizes = Words.now.sizes
+    main = {m: c for m, c in polynomial.items() if not any(s in sizes for s, _ in m)}
+    return plus(main, size(plus(polynomial, main, -1)), -1)
+
+
+def value(polynomial, upper):
+    """Return a bound of a polynomial of positive terms at the ends of its symbols."""
+    total = Fraction(0)
+    for monomial, c in polynomial.items():
+        for symbol, power in monomial:
+            c *= Words.now.ends[symbol][upper == (power > 0)] ** power
+        total += c
+    return total
+
+
+class Word:
+    """A double as a polynomial; ``error``: that of the rounding that made it."""
+
+    def __init__(self, polynomial, error=None):
+        self.polynomial, self.error = polynomial, error
+
+    @classmethod
+    def of(cls, x):
+        return x if isinstance(x, Word) else cls({ONE: Fraction(x)} if x else {})
+
+    def __add__(self, other):
+        return rounded(plus(self.polynomial, Word.of(other).polynomial))
+
+    __radd__ = __add__
+
+    def __neg__(self):
+        return Word(plus({}, self.polynomial, -1))
+
+    def __sub__(self, other):
+        return self + -Word.of(other)
+
+    def __mul__(self, other):
+        return rounded(times(self.polynomial, Word.of(other).polynomial), LOST)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        ((monomial, c),) = other.polynomial.items()
+        inverse = {tuple((symbol, -power) for symbol, power in monomial): 1 / c}
+        return rounded(times(self.polynomial, inverse), LOST)
+
+    def __rtruediv__(self, other):
+        return Word.of(other) / self
+
+    def __ge__(self, other):
+        ((((symbol, _),), _),) = self.polynomial.items()
+        answers = {end >= Fraction(other) for end in Words.now.ends[symbol]}
+        if len(answers) > 1:
+            raise ValueError("a comparison with both answers")
+        return answers.pop()
+
+
+def rounded(exact, lost=0):
+    """Return a rounded result, which is off by U of it and by ``lost``."""
+    if not exact:
+        return Word({})
+    bound = plus(times(size(exact), {ONE: U}), {ONE: lost} if lost else {})
+    error = Words.now.small(bound)
+    return Word(plus(exact, error), error)
+
+
+def fma(a, b, c):
+    a, b, c = (Word.of(x).polynomial for x in (a, b, c))
+    return rounded(plus(times(a, b), c), LOST)
+
+
+def two_sum(a, b):
+    """Rule: the second word is minus the error of the first (Knuth)."""
+    s = Word.of(a) + b
+    return s, Word(plus({}, s.error or {}, -1))
+
+
+def two_product(a, b):
+    """Rule: the second word is minus the error of the first, up to underflow."""
+    s, lost = a * b, Words.now.small({ONE: LOST})
+    return s, Word(plus(lost, s.error, -1))
+
+
+def fast_two_sum(a, b):
+    """Rule: as two_sum if |a| >= |b| (Dekker); otherwise off by 2 U |b| at most.
+
+    The first must have twice the terms of the second, but for some as small as what
+    underflows, ``tiny``: where |a| < |b|, so |b| is below twice their sum.
+    """
+    s, low = two_sum(a, b)
+    above, below = least(Word.of(a).polynomial), size(Word.of(b).polynomial)
+    tiny = {m: -c for m, c in above.items() if c < 0}
+    for monomial, c in below.items():
+        if above.get(monomial, 0) < 2 * c:
+            tiny = plus(tiny, {monomial: c})
+    tiny = value(tiny, True)
+    if tiny > ORDER:
+        raise ValueError("a fast_two_sum that is not in order")
+    lost = Words.now.small({ONE: 4 * U * tiny}) if tiny else {}
+    return s, Word(plus(low.polynomial, lost))
+
+
+def share(error, whole, floor):
+    """Return a bound of an error relative to a number: by terms, the others by floor."""
+    rest = {m: c for m, c in error.items() if m not in whole}
+    shares = [c / whole[m] for m, c in error.items() if m in whole]
+    return max(shares, default=0) + value(rest, True) / floor
+
+
+# --- levels --------------------------------------------------------------------------
+
+
+def exactly(x):
+    return arb(x.numerator) / x.denominator
+
+
+class Levels:
+    """What the levels so far are off by: log X, and X itself.
+
+    They are n = N to 1: k = 1 + ceil(n/2), b = f + floor(n/2), from the tail X = p.
+    """
+
+    def __init__(self, f, p):
+        self.words = Words(f=f, p=p, x=None, y=None)
+        self.f, self.p, self.x, self.y = map(self.words.pair, "fpxy")
+        self.n = None
+        least_p = exactly(p[0] * (1 - U))
+        root = least_p.sqrt()  # c falls with p
+        self.shrink = (1 - root) / (1 + root)
+        # The true tail is between p and 1.
+        self.log, self.off = -least_p.log() + exactly(2 * U), arb(1)
+        self.largest = self.worst = 0
+        self._begin()
+
+    def _begin(self):
+        """Take y = 1, and X <= 1."""
+        self.words.ends.update(x=(Fraction(0), Fraction(2)), y=(Fraction(1),) * 2)
+
+    def doubles(self, copy, k, b, p, x, y):
+        self._enter(k, p is self.p[0] and x in (p, self.x[0]) and y in (1.0, self.y[0]))
+        above, below = copy(k, b, p, self.x[0], self.y[0])
+        self._leave(k, self.x[:1], self.y[:1], (above,), (below,))
+        return self.x[0], self.y[0]
+
+    def pairs(self, copy, k, b, p, x, y):
+        if x is not self.x:
+            self._from_quotient(x, y)
+            x, y = self.x, self.y
+        self._enter(k, p == self.p and x is self.x and y is self.y)
+        above, below = copy(k, b, p, x, y)
+        for high, low in (above, below):
+            if low.polynomial != plus({}, high.error, -1):
+                raise ValueError("a second word that is not the error of the first")
+        self._leave(k, x, y, above, below)
+        return x, y
+
+    def _from_quotient(self, x, y):
+        """Take the quotient of the words of the levels in doubles, rounded, over 1."""
+        (high, low), ratio = x, self.x[0] / self.y[0]
+        if low != 0.0 or y != (1.0, 0.0) or {
+            m: c for m, c in high.polynomial.items() if m in ratio.polynomial
+        } != {(("x", 1), ("y", -1)): 1}:
+            raise ValueError("levels in pairs that start from another number")
+        lost = share(size(high.error), size(ratio.polynomial), self.words.ends["p"][0])
+        self.log += lost_log(lost) if lost < 1 else arb("inf")
+        self.off += exactly(U + LOST)
+        self._begin()
+
+    def _enter(self, k, known):
+        if self.n is None:
+            self.n = 2 * (int(k) - 1)
+        if not known or k != 1 + (self.n + 1) // 2:
+            raise ValueError("a level of another number, or in another order")
+
+    def _leave(self, k, x, y, above, below):
+        """Add what this level loses to what it leaves of the levels before."""
+        x, y, above, below, f, p = (
+            plus(one[0].polynomial, one[1].polynomial if one[1:] else {})
+            for one in (x, y, above, below, self.f, self.p)
+        )
+        b = plus(f, {ONE: Fraction(self.n // 2)} if self.n > 1 else {})
+        u, t = times({ONE: Fraction(k)}, x), times(b, y)
+        wanted = plus(times(p, t), u), plus(t, u)
+        lost = [size(plus(a, c, -1)) for a, c in zip((above, below), wanted, strict=True)]
+        floors = [value(least(t), False) * end for end in (self.words.ends["p"][0], 1)]
+        of_log = [
+            share(one, least(whole), floor)
+            for one, whole, floor in zip(lost, wanted, floors, strict=True)
+        ]
+        # Above is at most below: p <= 1.
+        at_most = [Counter() for _ in lost]
+        for into, one in zip(at_most, lost, strict=True):
+            for monomial, c in one.items():
+                into[tuple(x for x in monomial if x[0] != "p")] += c
+        of_x = [share(one, least(wanted[1]), floors[1]) for one in at_most]
+        self.log = self.shrink * self.log + sum(map(lost_log, of_log))
+        slope = exactly(Fraction(k) / value(least(b), False))
+        self.off = slope * self.off + exactly(sum(of_x) / (1 - of_x[1]))
+        self.largest = max(self.largest, value(size(below), True))
+        ends = value(least(t), False), value(size(below), True)
+        self.words.ends.update(x=(Fraction(0), 2 * ends[1]), y=ends)
+        self.n -= 1
+
+
+def lost_log(share):
+    """Return |log (1 + t)| at most, |t| <= share < 1; infinite if it is no share."""
+    return -(-exactly(share)).log1p() if share < 1 else arb("inf")
+
+
+def in_balls(levels):
+    """Return operations on balls as exact ones, for the last steps of E."""
+
+    def whole(x):
+        high, low, radius = x
+        if radius != 0.0:
+            raise ValueError("a ball with a radius")
+        return plus(high.polynomial, Word.of(low).polynomial)
+
+    def as_ball(polynomial):
+        return Word(polynomial), 0.0, 0.0
+
+    def divide(copy, a, b):
+        x, y, f = (
+            plus(one.polynomial, two.polynomial)
+            for one, two in (levels.x, levels.y, levels.f)
+        )
+        if levels.n != 0 or whole(a) != x or whole(b) != plus(times(f, y), x):
+            raise ValueError("not X/(f + X) after the last level")
+        levels.largest = max(levels.largest, value(size(whole(b)), True))
+        return tuple(Word({((name, 1),): Fraction(1)}) for name in ("E", "low", "own"))
+
+    return {
+        balls.multiply: lambda copy, a, b: as_ball(times(whole(a), whole(b))),
+        balls.add: lambda copy, a, b: as_ball(plus(whole(a), whole(b))),
+        balls.divide: divide,
+    }
+
+
+def run(name, f, p, pairs):
+    """Return the levels of a kernel over all f and p between ends, and its ball."""
+    levels = Levels(*(tuple(map(Fraction, x)) for x in (f, p)))
+    words = {"fma": fma, "two_sum": two_sum, "fast_two_sum": fast_two_sum}
+    kernel = Copies(
+        {**words, "two_product": two_product},
+        {
+            **in_balls(levels),
+            enclosure.level: levels.pairs,
+            enclosure.level_in_doubles: levels.doubles,
+        },
+    ).of(getattr(enclosure, name))
+    arguments = (levels.f, levels.p) if pairs else (levels.f[0], levels.p[0])
+    if not pairs:  # doubles: no second words
+        for name in ("f_low", "p_low"):
+            levels.words.sizes[name] = {}
+    ball = kernel(*arguments)
+    if levels.largest >= MOST:
+        raise ValueError("levels that may overflow")
+    return levels, ball
+
+
+def before(x):
+    return Fraction(x) - Fraction(1, 2**1080)
+
+
+def e_by_p():
+    """Raise unless balls of ``e_by_p`` contain E; yield f, p and the share of a radius.
+
+    E' = X'/(f + X'), X' the computed X_1, is in the ball around E0 with its own radius,
+    and log E is off by at most what log X_1 is: so |E - E'| <= d E' <= d (E0 (1 + U) +
+    own).
+    """
+    cuts = [*enclosure.LEVELS_BY_P, 1.0]
+    for low, high in zip(cuts, cuts[1:], strict=False):
+        p = low, high if high == 1.0 else before(high)
+        levels, (_, _, radius) = run("e_by_p", F_OF_P, p, pairs=True)
+        bound, off = least(radius.polynomial), levels.log.exp() - 1
+        own, of_e = (exactly(bound.get(((x, 1),), 0)) for x in ("own", "E"))
+        needed = off * (1 + exactly(U))
+        levels.words.ends.update(E=(Fraction(1, 2**20), 1))
+        of_e += exactly(bound.get(ONE, Fraction(0)) * 2**20)
+        if not (own >= 1 + off and of_e >= needed):
+            raise ValueError(f"E by p >= {low}: off by {float(off):.3g} of itself")
+        yield F_OF_P, p, float(needed / of_e)
+
+
+F_OF_P = 0.49, 33.0
+
+
+def e_by_f():
+    """Raise unless balls of ``e_by_f`` contain E; yield f, p and the share of a radius.
+
+    E is off by at most 1/f times what X_1 is; for huge f it is between 0 and 1/f.
+    """
+    cuts, every_p = [*enclosure.LEVELS_BY_F, enclosure.F_HUGE], (2.0**-1074, 1.0)
+    for low, high in zip(cuts, cuts[1:], strict=False):
+        f = low, before(high)
+        levels, (_, _, radius) = run("e_by_f", f, every_p, pairs=False)
+        bound = least(radius.polynomial)
+        own, of_f = (bound.get(((x, k),), 0) for x, k in (("own", 1), ("f", -1)))
+        of_f = exactly(of_f + bound.get(ONE, 0) * Fraction(high))
+        if not (own >= 1 and of_f >= levels.off):
+            raise ValueError(f"E by f >= {low}: off by {float(levels.off):.3g} of 1/f")
+        yield f, every_p, float(levels.off / of_f)
+    f = enclosure.F_HUGE, 2.0**1024 - 2.0**970
+    _, (half, low, radius) = run("e_by_f", f, every_p, pairs=False)
+    half, radius, inverse = half.polynomial, radius.polynomial, {(("f", -1),): 1}
+    ends = plus(radius, half, -1), plus(plus(radius, half), inverse, -1)
+    if low != 0.0 or any(c < 0 for end in ends for c in least(end).values()):
+        raise ValueError("E of huge f: not between 0 and 1/f")
+    yield f, every_p, 1.0
+
+
+def slopes():
+    """Raise unless a level shrinks differences as the bounds say.
+
+    X -> (p b + k X)/(b + k X) has the slope q k b/(b + k X)^2, which is at most k/b;
+    that of log X by log X is q k b X/((p b + k X) (b + k X)) <= (1 - s)/(1 + s), p = s^2;
+    and those of E = X/(f + X) are f/(f + X)^2 <= 1/f, f/(f + X) <= 1.
+    """
+    b, k, s, x = fmpq_mpoly_ctx.get(("b", "k", "s", "X"), Ordering.lex).gens()
+    p, below = s * s, b + k * x
+    above, q = p * b + k * x, 1 - s * s
+    slope = above.derivative("X") * below - above * below.derivative("X")
+    square = below * below - q * b * b  # b^2 p + ...: no term is negative
+    if (
+        slope != q * k * b
+        or any(c < 0 for c in square.coeffs())
+        # (1 - s) above below - (1 + s) q k b X, over 1 - s
+        or above * below - (1 + s) ** 2 * k * b * x != (s * b - k * x) ** 2
+    ):
+        raise ValueError("a level that shrinks differences less")
+
+
+def prove():
+    """Raise unless both balls of E contain it; yield a name, f, p and a share."""
+    precision, ctx.prec = ctx.prec, BITS
+    try:
+        rebind.check(floats, rebind.THEOREMS)
+        slopes()
+        for name, places in (("e_by_p", e_by_p()), ("e_by_f", e_by_f())):
+            for place in places:
+                yield name, *place
+    finally:
+        ctx.prec = precision
