@@ -7,6 +7,7 @@ the largest share of a term bounds the relative error, and from level to level i
 as section 4 of notes/rounding_proof.md says.
 """
 
+import sys
 from collections import Counter
 from fractions import Fraction
 
@@ -19,7 +20,8 @@ from riskcore.core.special.gauss import enclosure
 
 U = Fraction(1, 2**53)
 LOST = Fraction(1, 2**1074)  # more than a product loses by underflow
-ORDER = Fraction(1, 2**400)  # a sum this small may be out of order
+SAFE = Fraction(1, 2**900)
+SUBNORMAL = Fraction(1, 2**1024)
 ONE = ()  # the monomial 1
 MOST = Fraction(2) ** 900
 BITS = 200
@@ -95,11 +97,11 @@ def least(polynomial):
 
 
 def value(polynomial, upper):
-    """Return a bound of a polynomial of positive terms at the ends of its symbols."""
+    """Return a bound of a polynomial in positive numbers, from their ends."""
     total = Fraction(0)
     for monomial, c in polynomial.items():
         for symbol, power in monomial:
-            c *= Words.now.ends[symbol][upper == (power > 0)] ** power
+            c *= Words.now.ends[symbol][(upper == (c > 0)) == (power > 0)] ** power
         total += c
     return total
 
@@ -126,14 +128,14 @@ class Word:
         return self + -Word.of(other)
 
     def __mul__(self, other):
-        return rounded(times(self.polynomial, Word.of(other).polynomial), LOST)
+        return product(times(self.polynomial, Word.of(other).polynomial))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other):
         ((monomial, c),) = other.polynomial.items()
         inverse = {tuple((symbol, -power) for symbol, power in monomial): 1 / c}
-        return rounded(times(self.polynomial, inverse), LOST)
+        return product(times(self.polynomial, inverse))
 
     def __rtruediv__(self, other):
         return Word.of(other) / self
@@ -146,6 +148,14 @@ class Word:
         return answers.pop()
 
 
+def total(words):
+    """Return the exact sum of words."""
+    found = {}
+    for one in words:
+        found = plus(found, Word.of(one).polynomial)
+    return found
+
+
 def rounded(exact, lost=0):
     """Return a rounded result, which is off by U of it and by ``lost``."""
     if not exact:
@@ -155,9 +165,15 @@ def rounded(exact, lost=0):
     return Word(plus(exact, error), error)
 
 
+def product(exact):
+    """Return a rounded product, which may underflow."""
+    safe = exact and value(least(exact), False) >= SAFE
+    return rounded(exact, 0 if safe else LOST)
+
+
 def fma(a, b, c):
     a, b, c = (Word.of(x).polynomial for x in (a, b, c))
-    return rounded(plus(times(a, b), c), LOST)
+    return product(plus(times(a, b), c))
 
 
 def two_sum(a, b):
@@ -168,27 +184,24 @@ def two_sum(a, b):
 
 def two_product(a, b):
     """Rule: the second word is minus the error of the first, up to underflow."""
-    s, lost = a * b, Words.now.small({ONE: LOST})
+    s = a * b
+    safe = value(least(s.polynomial), False) >= SAFE
+    lost = {} if safe else Words.now.small({ONE: LOST})
     return s, Word(plus(lost, s.error, -1))
 
 
 def fast_two_sum(a, b):
-    """Rule: as two_sum if |a| >= |b| (Dekker); otherwise off by 2 U |b| at most.
+    """Rule: as two_sum if |a| >= |b| (Dekker).
 
-    The first must have twice the terms of the second, but for some as small as what
-    underflows, ``tiny``: where |a| < |b|, so |b| is below twice their sum.
+    The first must have twice the terms of the second, but for some whose sum is below
+    2^-1024. So where |a| < |b| both are below 2^-1021: sums of such doubles are exact.
     """
-    s, low = two_sum(a, b)
     above, below = least(Word.of(a).polynomial), size(Word.of(b).polynomial)
     tiny = {m: -c for m, c in above.items() if c < 0}
-    for monomial, c in below.items():
-        if above.get(monomial, 0) < 2 * c:
-            tiny = plus(tiny, {monomial: c})
-    tiny = value(tiny, True)
-    if tiny > ORDER:
+    few = {m: c for m, c in below.items() if above.get(m, 0) < 2 * c}
+    if value(plus(tiny, few), True) > SUBNORMAL:
         raise ValueError("a fast_two_sum that is not in order")
-    lost = Words.now.small({ONE: 4 * U * tiny}) if tiny else {}
-    return s, Word(plus(low.polynomial, lost))
+    return two_sum(a, b)
 
 
 def share(error, whole, floor):
@@ -247,13 +260,11 @@ class Levels:
 
     def _from_quotient(self, x, y):
         """Take the quotient of the words of the levels in doubles, rounded, over 1."""
-        (high, low), ratio = x, self.x[0] / self.y[0]
-        if low != 0.0 or y != (1.0, 0.0) or {
-            m: c for m, c in high.polynomial.items() if m in ratio.polynomial
-        } != {(("x", 1), ("y", -1)): 1}:
+        (high, low), ratio = x, {(("x", 1), ("y", -1)): Fraction(1)}
+        if low != 0.0 or y != (1.0, 0.0) or plus(high.polynomial, high.error, -1) != ratio:
             raise ValueError("levels in pairs that start from another number")
-        lost = share(size(high.error), size(ratio.polynomial), self.words.ends["p"][0])
-        self.log += lost_log(lost) if lost < 1 else arb("inf")
+        lost = share(size(high.error), ratio, self.words.ends["p"][0])
+        self.log += lost_log(lost)
         self.off += exactly(U + LOST)
         self._begin()
 
@@ -265,15 +276,13 @@ class Levels:
 
     def _leave(self, k, x, y, above, below):
         """Add what this level loses to what it leaves of the levels before."""
-        x, y, above, below, f, p = (
-            plus(one[0].polynomial, one[1].polynomial if one[1:] else {})
-            for one in (x, y, above, below, self.f, self.p)
-        )
+        heads = above[0].polynomial, below[0].polynomial
+        x, y, above, below, f, p = map(total, (x, y, above, below, self.f, self.p))
         b = plus(f, {ONE: Fraction(self.n // 2)} if self.n > 1 else {})
         u, t = times({ONE: Fraction(k)}, x), times(b, y)
         wanted = plus(times(p, t), u), plus(t, u)
         lost = [size(plus(a, c, -1)) for a, c in zip((above, below), wanted, strict=True)]
-        floors = [value(least(t), False) * end for end in (self.words.ends["p"][0], 1)]
+        floors = [value(least(one), False) for one in wanted]
         of_log = [
             share(one, least(whole), floor)
             for one, whole, floor in zip(lost, wanted, floors, strict=True)
@@ -288,8 +297,8 @@ class Levels:
         slope = exactly(Fraction(k) / value(least(b), False))
         self.off = slope * self.off + exactly(sum(of_x) / (1 - of_x[1]))
         self.largest = max(self.largest, value(size(below), True))
-        ends = value(least(t), False), value(size(below), True)
-        self.words.ends.update(x=(Fraction(0), 2 * ends[1]), y=ends)
+        ends = value(least(heads[1]), False), value(size(heads[1]), True)
+        self.words.ends.update(x=(Fraction(0), value(size(heads[0]), True)), y=ends)
         self.n -= 1
 
 
@@ -305,19 +314,17 @@ def in_balls(levels):
         high, low, radius = x
         if radius != 0.0:
             raise ValueError("a ball with a radius")
-        return plus(high.polynomial, Word.of(low).polynomial)
+        return total((high, low))
 
     def as_ball(polynomial):
         return Word(polynomial), 0.0, 0.0
 
     def divide(copy, a, b):
-        x, y, f = (
-            plus(one.polynomial, two.polynomial)
-            for one, two in (levels.x, levels.y, levels.f)
-        )
+        x, y, f = map(total, (levels.x, levels.y, levels.f))
         if levels.n != 0 or whole(a) != x or whole(b) != plus(times(f, y), x):
             raise ValueError("not X/(f + X) after the last level")
         levels.largest = max(levels.largest, value(size(whole(b)), True))
+        levels.words.ends.update(E=(Fraction(1, 2**20), Fraction(1)), own=(0, MOST))
         return tuple(Word({((name, 1),): Fraction(1)}) for name in ("E", "low", "own"))
 
     return {
@@ -339,10 +346,10 @@ def run(name, f, p, pairs):
             enclosure.level_in_doubles: levels.doubles,
         },
     ).of(getattr(enclosure, name))
-    arguments = (levels.f, levels.p) if pairs else (levels.f[0], levels.p[0])
-    if not pairs:  # doubles: no second words
-        for name in ("f_low", "p_low"):
-            levels.words.sizes[name] = {}
+    arguments = levels.f, levels.p
+    if not pairs:
+        arguments = levels.f[0], levels.p[0]
+        levels.f, levels.p = ((x, 0.0) for x in arguments)
     ball = kernel(*arguments)
     if levels.largest >= MOST:
         raise ValueError("levels that may overflow")
@@ -367,8 +374,6 @@ def e_by_p():
         bound, off = least(radius.polynomial), levels.log.exp() - 1
         own, of_e = (exactly(bound.get(((x, 1),), 0)) for x in ("own", "E"))
         needed = off * (1 + exactly(U))
-        levels.words.ends.update(E=(Fraction(1, 2**20), 1))
-        of_e += exactly(bound.get(ONE, Fraction(0)) * 2**20)
         if not (own >= 1 + off and of_e >= needed):
             raise ValueError(f"E by p >= {low}: off by {float(off):.3g} of itself")
         yield F_OF_P, p, float(needed / of_e)
@@ -392,7 +397,7 @@ def e_by_f():
         if not (own >= 1 and of_f >= levels.off):
             raise ValueError(f"E by f >= {low}: off by {float(levels.off):.3g} of 1/f")
         yield f, every_p, float(levels.off / of_f)
-    f = enclosure.F_HUGE, 2.0**1024 - 2.0**970
+    f = enclosure.F_HUGE, sys.float_info.max
     _, (half, low, radius) = run("e_by_f", f, every_p, pairs=False)
     half, radius, inverse = half.polynomial, radius.polynomial, {(("f", -1),): 1}
     ends = plus(radius, half, -1), plus(plus(radius, half), inverse, -1)
