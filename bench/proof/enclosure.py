@@ -223,8 +223,8 @@ def joined(high, low):
 # --- operations on balls -------------------------------------------------------------
 
 MOST = arb(2) ** 900  # of products and quotients
-# A sum that is below the largest double and half its ulp, 2^970, does not overflow.
-MOST_OF_SUMS = (arb(2) ** 1024 - arb(2) ** 970) + arb(2) ** 969
+# A sum below the largest double, 2^1024 - 2^971, and half its ulp does not overflow.
+MOST_OF_SUMS = arb(2**1024 - 2**971 + 2**969)
 LIMITS = arb(2) ** -1000, arb(2) ** 1000  # of the logarithm
 
 
