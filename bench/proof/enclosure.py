@@ -31,9 +31,9 @@ from riskcore.core.special.gauss import enclosure
 
 BITS = 64
 SMALLEST, LARGEST = 2.0**-1074, sys.float_info.max
-# f, log p or log v, v^e, pi e/sin(pi e) and E are numbers of which nothing is known.
-SYMBOLS = fmpq_mpoly_ctx.get(("f", "p", "log", "power", "sine", "E"), Ordering.lex)
-F, P, LOG, POWER, SINE, E = SYMBOLS.gens()
+# Of log p or log v, v^e, pi e/sin(pi e) and E nothing is known but ends.
+NAMES = "f", "p", "log", "power", "sine", "E"
+F, P, LOG, POWER, SINE, E = fmpq_mpoly_ctx.get(NAMES, Ordering.lex).gens()
 ONE = F * 0 + 1
 
 
@@ -102,6 +102,9 @@ class Real:
 
     def within(self, lower, upper):
         return bool(self.lower >= lower and self.upper <= upper)
+
+
+ONE_REAL = Real.of(1)
 
 
 class Double:
@@ -234,13 +237,22 @@ def power_of_two(x):
     return Real.of(x)
 
 
+def nearest(f):
+    """Return the integer next to f, 0 up to 1/2."""
+    return 0 if f.upper <= 0.5 else math.floor(f.lower + 0.5)
+
+
 class Run:
-    """One rectangle: what ``log``, v^e, pi e/sin(pi e) and E are of in it."""
+    """One rectangle; its log p or log v, v^e, pi e/sin(pi e) and E, once computed.
+
+    ``log_of`` is "p" or "v"; e = f - n; ``E_of`` has the arguments of E.
+    """
 
     def __init__(self, f, p):
-        self.f, self.p = f, p
-        self.q = Real.of(1.0) - p.exact()
-        self.log_of = self.e = self.e_of = None
+        self.f, self.p, self.n = f, p, nearest(f)
+        self.q = ONE_REAL - p.exact()
+        self.e = f.exact() - Real.of(self.n)
+        self.log_of = self.log_value = self.power = self.sine = self.E_of = None
 
     def moderate(self, x, most=MOST):
         """Return a number; raise if it may overflow."""
@@ -268,37 +280,41 @@ class Run:
     def log(self, a, exponent):
         """Return the logarithm of a 2^exponent, which must be v or p."""
         a = Real.of(a)
-        x = a * Real(ONE * fmpq(2) ** int(exponent), ONE, *[arb(2) ** int(exponent)] * 2)
+        x = a * Real(
+            ONE * fmpq(2) ** int(exponent), ONE, *[arb(2) ** int(exponent)] * 2
+        )
         p = self.p.exact()
         names = {name: x.is_(y) for name, y in (("v", p / self.q), ("p", p))}
         if self.log_of or not any(names.values()) or not a.within(*LIMITS):
             raise ValueError("a logarithm of another number")
         self.log_of = max(names, key=names.get)
-        return Real(LOG, ONE, x.lower.log().lower(), x.upper.log().upper())
+        ends = x.lower.log().lower(), x.upper.log().upper()
+        self.log_value = Real(LOG, ONE, *ends)
+        return self.log_value
 
     def scaled_exp(self, x):
         """Return v^e in two parts: x must be e log v, |x| <= 600."""
         x = Real.of(x)
-        e = Real.of(self.f) - Real.of(float(nearest(self.f)))
-        if self.log_of != "v" or not x.is_(e * Real(LOG, ONE, *LIMITS)):
+        if self.log_of != "v" or not x.is_(self.e * self.log_value):
             raise ValueError("an exponential of another number")
         if not x.within(-600, 600):
             raise ValueError("an exponential outside its range")
         ends = x.lower.exp().lower(), x.upper.exp().upper()
-        self.e = e
-        return ("power", "m", Real(POWER, ONE, *ends)), ("m", "power")
+        self.power = Real(POWER, ONE, *ends)
+        return "power", "m"
 
     def exp(self, power, m):
-        if power[:2] != m[::-1]:
+        if (power, m) != ("power", "m"):
             raise ValueError("an exponential of other parts")
-        return power[2]
+        return self.power
 
-    def sine(self, e):
+    def sine_excess(self, e):
+        """Return pi e/sin(pi e) - 1, |e| <= 0.51."""
         e = Real.of(e)
         if not e.is_(self.e) or not e.within(-0.51, 0.51):
             raise ValueError("a sine of another number, or outside its range")
-        # pi e/sin(pi e) is largest at the ends: 1.61.
-        return Real(SINE, ONE, arb(1), arb(2)) - Real.of(1.0)
+        self.sine = Real(SINE, ONE, arb(1), arb(2))  # 1.61 at the ends
+        return self.sine - ONE_REAL
 
     def by_p(self, f, p):
         """Return E(f, p) where ``e_by_p`` is proved."""
@@ -316,92 +332,83 @@ class Run:
         return self.fraction(f.exact(), p.exact())
 
     def fraction(self, f, p):
-        if self.e_of:
+        if self.E_of:
             raise ValueError("E of two arguments")
-        self.e_of = f, p
-        return Real(E, ONE, arb(0), (1 / f.lower).upper())  # X/(f + X), X <= 1
+        self.E_of = f, p
+        self.E = Real(E, ONE, arb(0), (1 / f.lower).upper())  # X/(f + X), X <= 1
+        return self.E
+
+    def is_of(self, f, p):
+        """Return whether E is E(f, p)."""
+        return bool(self.E_of) and self.E_of[0].is_(f) and self.E_of[1].is_(p)
 
     def instead(self):
-        def without(function):
-            return lambda copy, *args: function(*args)
-
-        one = Real.of(1.0)
+        meanings = {
+            balls.add: self.sum,
+            balls.add_double: self.sum,
+            balls.subtract: lambda a, b: self.sum(a, -Real.of(b)),
+            balls.negate: lambda a: -Real.of(a),
+            balls.multiply: self.product,
+            balls.multiply_double: self.product,
+            balls.divide: self.quotient,
+            balls.reciprocal: lambda b: self.quotient(1.0, b),
+            balls.shift: self.shift,
+            balls.log: self.log,
+            balls.scaled_exp: self.scaled_exp,
+            balls.exp: self.exp,
+            balls.expm1: lambda power, m: self.exp(power, m) - ONE_REAL,
+            balls.sine_excess: self.sine_excess,
+            enclosure.e_by_p: self.by_p,
+            enclosure.e_by_f: self.by_f,
+        }
         return {
-            function: without(other)
-            for function, other in {
-                balls.add: self.sum,
-                balls.add_double: self.sum,
-                balls.subtract: lambda a, b: self.sum(a, -Real.of(b)),
-                balls.negate: lambda a: -Real.of(a),
-                balls.multiply: self.product,
-                balls.multiply_double: self.product,
-                balls.divide: self.quotient,
-                balls.reciprocal: lambda b: self.quotient(1.0, b),
-                balls.shift: self.shift,
-                balls.log: self.log,
-                balls.scaled_exp: self.scaled_exp,
-                balls.exp: self.exp,
-                balls.expm1: lambda power, m: self.exp(power, m) - one,
-                balls.sine_excess: self.sine,
-                enclosure.e_by_p: self.by_p,
-                enclosure.e_by_f: self.by_f,
-            }.items()
+            name: lambda copy, *args, meaning=meaning: meaning(*args)
+            for name, meaning in meanings.items()
         }
 
 
 # --- what r is -----------------------------------------------------------------------
 
 
-def nearest(f):
-    """Return the integer next to f, 0 up to 1/2."""
-    return 0 if f.upper <= 0.5 else math.floor(f.lower + 0.5)
-
-
 def upwards(g, r, p):
     """Return r(g+1) from r(g): contiguity."""
-    one = Real.of(1.0)
-    return p / (one - p) * (one / g - r)
+    return p / (ONE_REAL - p) * (ONE_REAL / g - r)
 
 
 def downwards(g, r, p):
     """Return r(g) from r(g+1): contiguity."""
-    one = Real.of(1.0)
-    return one / g - (one - p) / p * r
+    return ONE_REAL / g - (ONE_REAL - p) / p * r
 
 
 def resolvent(g, p, E):
-    return p / (g - Real.of(1.0) + p + (Real.of(1.0) - p) * E)
+    """Return r(g, p) from E(g, p)."""
+    return p / (g - ONE_REAL + p + (ONE_REAL - p) * E)
 
 
-def reflected(run, p, n):
+def reflected(run, p):
     """Return r(e), or for n > 0 r(1 + e), by reflection at e or 1 + e; |e| <= 1/2."""
-    one, v, e = Real.of(1.0), p / run.q, run.e
-    if not (run.e_of[0].is_(one - e) and run.e_of[1].is_(run.q)):
+    e, q, v = run.e, run.q, p / run.q
+    if not run.is_of(ONE_REAL - e, q):
         raise ValueError("E of another argument")
-    other = resolvent(one - e, run.q, Real(E, ONE, arb(0), arb(2)))  # r(1 - e, q)
-    sine = Real(POWER, ONE, arb(0), MOST) * Real(SINE, ONE, arb(1), arb(2)) / e
-    if n == 0 or e.lower > 0:
-        r = sine - v * other
-        return upwards(e, r, p) if n else r
-    # sin(pi (1 + e)) = -sin(pi e); v r(-e, q) from r(1 - e, q).
-    return v * -sine - v * downwards(-e, other, run.q)
+    other = resolvent(ONE_REAL - e, q, run.E)  # r(1 - e, q)
+    first = run.power * run.sine / e
+    if run.n == 0 or e.lower > 0:
+        r = first - v * other
+        return upwards(e, r, p) if run.n else r
+    # v^(1+e) pi/sin(pi (1 + e)) = -v first, less v r(-e, q).
+    return -(v * first) - v * downwards(-e, other, q)
 
 
 def truth(run):
     """Return r by the facts of the module's docstring."""
-    f, p, n = run.f.exact(), run.p.exact(), nearest(run.f)
-    if run.e_of and run.e_of[0].is_(f) and run.e_of[1].is_(p):
-        return resolvent(f, p, Real(E, ONE, arb(0), arb(1)))
-    if run.e_of and run.e_of[0].is_(f + Real.of(1.0)) and run.e_of[1].is_(p):
-        r = resolvent(f + Real.of(1.0), p, Real(E, ONE, arb(0), arb(1)))
-        # p r(f) = p/f - q r(f+1)
-        return downwards(f, r, p)
-    if run.log_of == "p":
-        r = -(p / run.q * Real(LOG, ONE, arb(-800), arb(0)))
-    else:
-        r = reflected(run, p, n)
-    for m in range(1, n):
-        r = upwards(f - Real.of(float(n - m)), r, p)
+    f, p = run.f.exact(), run.p.exact()
+    if run.is_of(f, p):
+        return resolvent(f, p, run.E)
+    if run.is_of(f + ONE_REAL, p):
+        return downwards(f, resolvent(f + ONE_REAL, p, run.E), p)
+    r = -(p / run.q * run.log_value) if run.log_of == "p" else reflected(run, p)
+    for m in range(1, run.n):
+        r = upwards(run.e + Real.of(m), r, p)
     return r
 
 
@@ -447,24 +454,27 @@ def check_rectangle(f, p):
     scale = Real(ONE * fmpq(2) ** (600 * n), ONE, arb(0), arb(1))
     if not found.is_(truth(run) * scale):
         raise ValueError(f"not r(f, p) 2^(600 n) for f in {f}, p in {p}")
-    return found
 
 
-def prove(names=None):
+def every_rectangle():
+    """Raise unless the ball contains r in every rectangle; return their number."""
+    precision, ctx.prec = ctx.prec, BITS
+    try:
+        every = list(rectangles())
+        for f, p in every:
+            check_rectangle(f, p)
+        return len(every)
+    finally:
+        ctx.prec = precision
+
+
+def prove():
     """Raise unless the ball contains r; return rows: what, where, share of a radius."""
     rows = [
         [f"E by `{name}`", text(f, p), f"{share:.2f}"]
         for name, f, p, share in enclosure_levels.prove()
     ]
-    precision, ctx.prec = ctx.prec, BITS
-    try:
-        count = 0
-        for f, p in rectangles():
-            check_rectangle(f, p)
-            count += 1
-    finally:
-        ctx.prec = precision
-    return [*rows, ["`risk_ball` is r", f"{count} rectangles", ""]]
+    return [*rows, ["`risk_ball` is r", f"{every_rectangle()} rectangles", ""]]
 
 
 def text(f, p):

@@ -7,50 +7,56 @@ the largest share of a term bounds the relative error, and from level to level i
 as section 4 of notes/rounding_proof.md says.
 """
 
+import math
 import sys
-from collections import Counter
-from fractions import Fraction
 
-from flint import Ordering, arb, ctx, fmpq_mpoly_ctx
+from flint import Ordering, arb, ctx, fmpq, fmpq_mpoly_ctx
 
 from bench.proof import rebind
 from bench.proof.rebind import Copies
 from riskcore.core.special import balls, floats
 from riskcore.core.special.gauss import enclosure
 
-U = Fraction(1, 2**53)
-LOST = Fraction(1, 2**1074)  # more than a product loses by underflow
-SAFE = Fraction(1, 2**900)
-SUBNORMAL = Fraction(1, 2**1024)
+U = fmpq(1, 2**53)
+LOST = fmpq(1, 2**1074)  # more than a product loses by underflow
+SAFE = fmpq(1, 2**900)
+SUBNORMAL = fmpq(1, 2**1024)
 ONE = ()  # the monomial 1
-MOST = Fraction(2) ** 900
+MOST = fmpq(2) ** 900
 BITS = 200
 
 
 # --- words ---------------------------------------------------------------------------
 
 
-def joined(*monomials):
-    powers = Counter()
-    for one in monomials:
-        for symbol, power in one:
-            powers[symbol] += power
+def rational(x):
+    return x if isinstance(x, fmpq) else fmpq(*x.as_integer_ratio())
+
+
+def joined(one, two):
+    """Return the product of two monomials."""
+    if not one or not two:
+        return one or two
+    powers = dict(one)
+    for symbol, power in two:
+        powers[symbol] = powers.get(symbol, 0) + power
     return tuple(sorted((s, k) for s, k in powers.items() if k))
 
 
 def plus(a, b, factor=1):
     """Return the polynomial a + factor b, without the terms that vanish."""
-    found = Counter(a)
+    found = dict(a)
     for monomial, c in b.items():
-        found[monomial] += factor * c
+        found[monomial] = found.get(monomial, 0) + factor * c
     return {monomial: c for monomial, c in found.items() if c}
 
 
 def times(a, b):
-    found = Counter()
+    found = {}
     for one, c in a.items():
         for two, d in b.items():
-            found[joined(one, two)] += c * d
+            key = joined(one, two)
+            found[key] = found.get(key, 0) + c * d
     return {monomial: c for monomial, c in found.items() if c}
 
 
@@ -68,11 +74,11 @@ class Words:
     def small(self, size, name=None):
         name = name or f"e{len(self.sizes)}"
         self.sizes[name] = size
-        return {((name, 1),): Fraction(1)}
+        return {((name, 1),): fmpq(1)}
 
     def pair(self, name):
         """Return a positive number as a double and the error of its rounding."""
-        high = {((name, 1),): Fraction(1)}
+        high = {((name, 1),): fmpq(1)}
         low = self.small(times(high, {ONE: U}), name + "_low")
         return Word(high), Word(low)
 
@@ -81,7 +87,7 @@ def size(polynomial):
     """Return a bound of the absolute value: all coefficients are positive."""
     found, sizes = {}, Words.now.sizes
     for monomial, c in polynomial.items():
-        term = {joined((p for p in monomial if p[0] not in sizes)): abs(c)}
+        term = {tuple(p for p in monomial if p[0] not in sizes): abs(c)}
         for symbol, power in monomial:
             for _ in range(power if symbol in sizes else 0):
                 term = times(term, sizes[symbol])
@@ -98,7 +104,7 @@ def least(polynomial):
 
 def value(polynomial, upper):
     """Return a bound of a polynomial in positive numbers, from their ends."""
-    total = Fraction(0)
+    total = fmpq(0)
     for monomial, c in polynomial.items():
         for symbol, power in monomial:
             c *= Words.now.ends[symbol][(upper == (c > 0)) == (power > 0)] ** power
@@ -114,7 +120,7 @@ class Word:
 
     @classmethod
     def of(cls, x):
-        return x if isinstance(x, Word) else cls({ONE: Fraction(x)} if x else {})
+        return x if isinstance(x, Word) else cls({ONE: rational(x)} if x else {})
 
     def __add__(self, other):
         return rounded(plus(self.polynomial, Word.of(other).polynomial))
@@ -142,7 +148,7 @@ class Word:
 
     def __ge__(self, other):
         ((((symbol, _),), _),) = self.polynomial.items()
-        answers = {end >= Fraction(other) for end in Words.now.ends[symbol]}
+        answers = {end >= rational(other) for end in Words.now.ends[symbol]}
         if len(answers) > 1:
             raise ValueError("a comparison with both answers")
         return answers.pop()
@@ -214,8 +220,12 @@ def share(error, whole, floor):
 # --- levels --------------------------------------------------------------------------
 
 
-def exactly(x):
-    return arb(x.numerator) / x.denominator
+def without_p(polynomial):
+    """Return a polynomial of positive terms at p = 1."""
+    found = {}
+    for monomial, c in polynomial.items():
+        found = plus(found, {tuple(x for x in monomial if x[0] != "p"): c})
+    return found
 
 
 class Levels:
@@ -225,20 +235,21 @@ class Levels:
     """
 
     def __init__(self, f, p):
+        f, p = (tuple(map(rational, ends)) for ends in (f, p))
         self.words = Words(f=f, p=p, x=None, y=None)
         self.f, self.p, self.x, self.y = map(self.words.pair, "fpxy")
         self.n = None
-        least_p = exactly(p[0] * (1 - U))
+        least_p = arb(p[0] * (1 - U))
         root = least_p.sqrt()  # c falls with p
         self.shrink = (1 - root) / (1 + root)
         # The true tail is between p and 1.
-        self.log, self.off = -least_p.log() + exactly(2 * U), arb(1)
+        self.log, self.off = -least_p.log() + arb(2 * U), arb(1)
         self.largest = self.worst = 0
         self._begin()
 
     def _begin(self):
         """Take y = 1, and X <= 1."""
-        self.words.ends.update(x=(Fraction(0), Fraction(2)), y=(Fraction(1),) * 2)
+        self.words.ends.update(x=(fmpq(0), fmpq(2)), y=(fmpq(1),) * 2)
 
     def doubles(self, copy, k, b, p, x, y):
         self._enter(k, p is self.p[0] and x in (p, self.x[0]) and y in (1.0, self.y[0]))
@@ -260,12 +271,13 @@ class Levels:
 
     def _from_quotient(self, x, y):
         """Take the quotient of the words of the levels in doubles, rounded, over 1."""
-        (high, low), ratio = x, {(("x", 1), ("y", -1)): Fraction(1)}
-        if low != 0.0 or y != (1.0, 0.0) or plus(high.polynomial, high.error, -1) != ratio:
+        (high, low), ratio = x, {(("x", 1), ("y", -1)): fmpq(1)}
+        exact = plus(high.polynomial, high.error or {}, -1)
+        if low != 0.0 or y != (1.0, 0.0) or exact != ratio:
             raise ValueError("levels in pairs that start from another number")
         lost = share(size(high.error), ratio, self.words.ends["p"][0])
         self.log += lost_log(lost)
-        self.off += exactly(U + LOST)
+        self.off += arb(U + LOST)
         self._begin()
 
     def _enter(self, k, known):
@@ -278,33 +290,32 @@ class Levels:
         """Add what this level loses to what it leaves of the levels before."""
         heads = above[0].polynomial, below[0].polynomial
         x, y, above, below, f, p = map(total, (x, y, above, below, self.f, self.p))
-        b = plus(f, {ONE: Fraction(self.n // 2)} if self.n > 1 else {})
-        u, t = times({ONE: Fraction(k)}, x), times(b, y)
+        b = plus(f, {ONE: fmpq(self.n // 2)} if self.n > 1 else {})
+        u, t = times({ONE: rational(k)}, x), times(b, y)
         wanted = plus(times(p, t), u), plus(t, u)
-        lost = [size(plus(a, c, -1)) for a, c in zip((above, below), wanted, strict=True)]
+        lost = [
+            size(plus(a, c, -1)) for a, c in zip((above, below), wanted, strict=True)
+        ]
         floors = [value(least(one), False) for one in wanted]
         of_log = [
             share(one, least(whole), floor)
             for one, whole, floor in zip(lost, wanted, floors, strict=True)
         ]
         # Above is at most below: p <= 1.
-        at_most = [Counter() for _ in lost]
-        for into, one in zip(at_most, lost, strict=True):
-            for monomial, c in one.items():
-                into[tuple(x for x in monomial if x[0] != "p")] += c
-        of_x = [share(one, least(wanted[1]), floors[1]) for one in at_most]
+        of_x = [share(without_p(one), least(wanted[1]), floors[1]) for one in lost]
         self.log = self.shrink * self.log + sum(map(lost_log, of_log))
-        slope = exactly(Fraction(k) / value(least(b), False))
-        self.off = slope * self.off + exactly(sum(of_x) / (1 - of_x[1]))
+        slope = arb(rational(k) / value(least(b), False))
+        lost = arb(sum(of_x) / (1 - of_x[1]) if of_x[1] < 1 else math.inf)
+        self.off = slope * self.off + lost
         self.largest = max(self.largest, value(size(below), True))
         ends = value(least(heads[1]), False), value(size(heads[1]), True)
-        self.words.ends.update(x=(Fraction(0), value(size(heads[0]), True)), y=ends)
+        self.words.ends.update(x=(fmpq(0), value(size(heads[0]), True)), y=ends)
         self.n -= 1
 
 
 def lost_log(share):
     """Return |log (1 + t)| at most, |t| <= share < 1; infinite if it is no share."""
-    return -(-exactly(share)).log1p() if share < 1 else arb("inf")
+    return -(-arb(share)).log1p() if share < 1 else arb("inf")
 
 
 def in_balls(levels):
@@ -324,8 +335,8 @@ def in_balls(levels):
         if levels.n != 0 or whole(a) != x or whole(b) != plus(times(f, y), x):
             raise ValueError("not X/(f + X) after the last level")
         levels.largest = max(levels.largest, value(size(whole(b)), True))
-        levels.words.ends.update(E=(Fraction(1, 2**20), Fraction(1)), own=(0, MOST))
-        return tuple(Word({((name, 1),): Fraction(1)}) for name in ("E", "low", "own"))
+        levels.words.ends.update(E=(fmpq(1, 2**20), fmpq(1)), own=(0, MOST))
+        return tuple(Word({((name, 1),): fmpq(1)}) for name in ("E", "low", "own"))
 
     return {
         balls.multiply: lambda copy, a, b: as_ball(times(whole(a), whole(b))),
@@ -336,7 +347,7 @@ def in_balls(levels):
 
 def run(name, f, p, pairs):
     """Return the levels of a kernel over all f and p between ends, and its ball."""
-    levels = Levels(*(tuple(map(Fraction, x)) for x in (f, p)))
+    levels = Levels(f, p)
     words = {"fma": fma, "two_sum": two_sum, "fast_two_sum": fast_two_sum}
     kernel = Copies(
         {**words, "two_product": two_product},
@@ -357,7 +368,7 @@ def run(name, f, p, pairs):
 
 
 def before(x):
-    return Fraction(x) - Fraction(1, 2**1080)
+    return rational(x) - fmpq(1, 2**1080)
 
 
 def e_by_p():
@@ -372,8 +383,8 @@ def e_by_p():
         p = low, high if high == 1.0 else before(high)
         levels, (_, _, radius) = run("e_by_p", F_OF_P, p, pairs=True)
         bound, off = least(radius.polynomial), levels.log.exp() - 1
-        own, of_e = (exactly(bound.get(((x, 1),), 0)) for x in ("own", "E"))
-        needed = off * (1 + exactly(U))
+        own, of_e = (arb(bound.get(((x, 1),), 0)) for x in ("own", "E"))
+        needed = off * (1 + arb(U))
         if not (own >= 1 + off and of_e >= needed):
             raise ValueError(f"E by p >= {low}: off by {float(off):.3g} of itself")
         yield F_OF_P, p, float(needed / of_e)
@@ -393,7 +404,7 @@ def e_by_f():
         levels, (_, _, radius) = run("e_by_f", f, every_p, pairs=False)
         bound = least(radius.polynomial)
         own, of_f = (bound.get(((x, k),), 0) for x, k in (("own", 1), ("f", -1)))
-        of_f = exactly(of_f + bound.get(ONE, 0) * Fraction(high))
+        of_f = arb(of_f + bound.get(ONE, 0) * rational(high))
         if not (own >= 1 and of_f >= levels.off):
             raise ValueError(f"E by f >= {low}: off by {float(levels.off):.3g} of 1/f")
         yield f, every_p, float(levels.off / of_f)
