@@ -1,21 +1,24 @@
 """Prove that the ball of ``risk_ball`` contains r(f, p) 2^(600 n), for all doubles.
 
 Given: operations and functions of ``balls.py`` contain their exact results, if none
-overflows and their arguments are in the ranges checked here. The source of ``risk_ball``
-runs on rectangles that hold all doubles. A ball is one real number: a quotient of
-polynomials, whose result is compared with r; and the ends between which it lies. A double
-that the source computes must be exact. E is a symbol, of which ``enclosure_levels``
-proves that its balls contain it.
+overflows and their arguments are in the ranges checked here. The source of
+``risk_ball`` runs on rectangles that hold all doubles. A ball is one real number there:
+a quotient of polynomials, and the ends between which it lies. The quotient that comes
+out is compared with r. What the source computes in doubles must be exact. E is a
+symbol; ``enclosure_levels`` proves that its balls contain it.
 
-What is left to a hand argument:
+These arguments are left to people:
 
 1. r(g+1) = v (1/g - r(g)) for g > 0, r(1) = -v log p, v = p/q.
 2. r(g, p) + v r(1-g, q) = v^g pi/sin(pi g) for 0 < g < 1.
-3. r = p/(f - 1 + p + q E), E = X_1/(f + X_1), where X_n = (p b + k X_n+1)/(b + k X_n+1),
-   k = 1 + ceil(n/2), b = f + floor(n/2), and all X_n are in [p, 1] (section 4).
-4. The mean value theorem, for slopes that are bounded as polynomials.
-5. Sums of doubles below 2^-1021 are exact; the error of a sum is a double (Knuth, Dekker).
-6. A ball of E whose middle is below 2^-20 is wider than that (``e_by_p``).
+3. r = p/(f - 1 + p + q E), E = X_1/(f + X_1), X_n = (p b + k X_n+1)/(b + k X_n+1), k =
+   1 + ceil(n/2), b = f + floor(n/2), and all X_n are in [p, 1] (section 4 of
+   notes/rounding_proof.md).
+4. The mean value theorem; the slopes are bounded as polynomials.
+5. The error of a sum is a double (Knuth, Dekker); sums of doubles below 2^-1021 are
+   exact.
+6. If the middle of a ball of E is below 2^-20, which E is not, 4 u of its own radius
+   are more than what is to be added (``e_by_p``).
 """
 
 import itertools
@@ -26,7 +29,7 @@ from flint import Ordering, arb, ctx, fmpq, fmpq_mpoly_ctx
 
 from bench.proof import enclosure_levels
 from bench.proof.rebind import Copies
-from riskcore.core.special import balls, floats
+from riskcore.core.special import balls
 from riskcore.core.special.gauss import enclosure
 
 BITS = 64
@@ -104,9 +107,6 @@ class Real:
         return bool(self.lower >= lower and self.upper <= upper)
 
 
-ONE_REAL = Real.of(1)
-
-
 class Double:
     """All doubles between ends, multiples of 2^grid; ``value`` unless it is rounded."""
 
@@ -175,6 +175,9 @@ class Double:
         return self._is(lambda x: x == c)
 
     __hash__ = object.__hash__
+
+
+ONE_REAL = Real.of(1)
 
 
 def of_sum(x, c):
@@ -318,7 +321,7 @@ class Run:
 
     def by_p(self, f, p):
         """Return E(f, p) where ``e_by_p`` is proved."""
-        if not (p[0] >= enclosure.P_LEVELS and p[0] <= 1.0):
+        if not (p[0] >= min(enclosure.LEVELS_BY_P) and p[0] <= 1.0):
             raise ValueError("E by p below the smallest p")
         f, p = joined(*f), joined(*p)
         if not f.within(*enclosure_levels.F_OF_P):
@@ -456,14 +459,12 @@ def check_rectangle(f, p):
         raise ValueError(f"not r(f, p) 2^(600 n) for f in {f}, p in {p}")
 
 
-def every_rectangle():
-    """Raise unless the ball contains r in every rectangle; return their number."""
+def check(places):
+    """Raise unless the ball contains r in each rectangle."""
     precision, ctx.prec = ctx.prec, BITS
     try:
-        every = list(rectangles())
-        for f, p in every:
+        for f, p in places:
             check_rectangle(f, p)
-        return len(every)
     finally:
         ctx.prec = precision
 
@@ -474,7 +475,9 @@ def prove():
         [f"E by `{name}`", text(f, p), f"{share:.2f}"]
         for name, f, p, share in enclosure_levels.prove()
     ]
-    return [*rows, ["`risk_ball` is r", f"{every_rectangle()} rectangles", ""]]
+    every = list(rectangles())
+    check(every)
+    return [*rows, ["`risk_ball` is r", f"{len(every)} rectangles", ""]]
 
 
 def text(f, p):

@@ -1,12 +1,13 @@
 """Prove that the balls of E = X_1/(f + X_1) hold what their levels lose.
 
-The source of ``e_by_p`` and ``e_by_f`` runs on words: polynomials in the arguments and in
-the errors of all roundings. A level starts from fresh words x, y; what it returns, less
-(p b y + k x)/(b y + k x), has errors in each of its terms, and all terms are positive. So
-the largest share of a term bounds the relative error, and from level to level it shrinks
-as section 4 of notes/rounding_proof.md says.
+The source of ``e_by_p`` and ``e_by_f`` runs on words: polynomials in its arguments and
+in the errors of all roundings. A level starts from fresh words x and y. The errors of
+what it returns, p b y + k x and b y + k x, are a share of each of their terms, and all
+terms are positive: so the largest share bounds the relative error. The next level
+shrinks it as section 4 of notes/rounding_proof.md says.
 """
 
+import itertools
 import math
 import sys
 
@@ -211,7 +212,10 @@ def fast_two_sum(a, b):
 
 
 def share(error, whole, floor):
-    """Return a bound of an error relative to a number: by terms, the others by floor."""
+    """Return a bound of an error relative to a number, which is at least ``floor``.
+
+    It is the largest share of a term; terms that the number has not are over the floor.
+    """
     rest = {m: c for m, c in error.items() if m not in whole}
     shares = [c / whole[m] for m, c in error.items() if m in whole]
     return max(shares, default=0) + value(rest, True) / floor
@@ -236,28 +240,39 @@ class Levels:
 
     def __init__(self, f, p):
         f, p = (tuple(map(rational, ends)) for ends in (f, p))
-        self.words = Words(f=f, p=p, x=None, y=None)
-        self.f, self.p, self.x, self.y = map(self.words.pair, "fpxy")
+        self.words = Words(f=f, p=p)
+        self.f, self.p = map(self.words.pair, "fp")
         self.n = None
         least_p = arb(p[0] * (1 - U))
         root = least_p.sqrt()  # c falls with p
         self.shrink = (1 - root) / (1 + root)
         # The true tail is between p and 1.
         self.log, self.off = -least_p.log() + arb(2 * U), arb(1)
-        self.largest = self.worst = 0
+        self.largest = self.count = 0
         self._begin()
 
+    def _renew(self, x, y):
+        """Take fresh symbols for x and y, between ends."""
+        self.count += 1
+        names = f"x{self.count}", f"y{self.count}"
+        self.words.ends.update(zip(names, (x, y), strict=True))
+        self.x, self.y = map(self.words.pair, names)
+
     def _begin(self):
-        """Take y = 1, and X <= 1."""
-        self.words.ends.update(x=(fmpq(0), fmpq(2)), y=(fmpq(1),) * 2)
+        """Take symbols for X <= 2 and 1."""
+        self._renew((fmpq(0), fmpq(2)), (fmpq(1), fmpq(1)))
 
     def doubles(self, copy, k, b, p, x, y):
-        self._enter(k, p is self.p[0] and x in (p, self.x[0]) and y in (1.0, self.y[0]))
-        above, below = copy(k, b, p, self.x[0], self.y[0])
-        self._leave(k, self.x[:1], self.y[:1], (above,), (below,))
+        """Run a level in doubles, and return fresh words."""
+        if self.n is None and x is p and y == 1.0:
+            x, y = self.x[0], self.y[0]
+        self._enter(k, p is self.p[0] and x is self.x[0] and y is self.y[0])
+        above, below = copy(k, b, p, x, y)
+        self._leave(k, (x,), (y,), (above,), (below,))
         return self.x[0], self.y[0]
 
     def pairs(self, copy, k, b, p, x, y):
+        """Run a level in pairs, and return fresh ones."""
         if x is not self.x:
             self._from_quotient(x, y)
             x, y = self.x, self.y
@@ -267,15 +282,16 @@ class Levels:
             if low.polynomial != plus({}, high.error, -1):
                 raise ValueError("a second word that is not the error of the first")
         self._leave(k, x, y, above, below)
-        return x, y
+        return self.x, self.y
 
     def _from_quotient(self, x, y):
         """Take the quotient of the words of the levels in doubles, rounded, over 1."""
-        (high, low), ratio = x, {(("x", 1), ("y", -1)): fmpq(1)}
+        (high, low), symbols = x, (f"x{self.count}", f"y{self.count}")
+        ratio = {tuple(zip(symbols, (1, -1), strict=True)): fmpq(1)}
         exact = plus(high.polynomial, high.error or {}, -1)
         if low != 0.0 or y != (1.0, 0.0) or exact != ratio:
             raise ValueError("levels in pairs that start from another number")
-        lost = share(size(high.error), ratio, self.words.ends["p"][0])
+        lost = share(size(high.error), ratio, self.words.ends["p"][0] / 2)
         self.log += lost_log(lost)
         self.off += arb(U + LOST)
         self._begin()
@@ -309,7 +325,7 @@ class Levels:
         self.off = slope * self.off + lost
         self.largest = max(self.largest, value(size(below), True))
         ends = value(least(heads[1]), False), value(size(heads[1]), True)
-        self.words.ends.update(x=(fmpq(0), value(size(heads[0]), True)), y=ends)
+        self._renew((fmpq(0), value(size(heads[0]), True)), ends)
         self.n -= 1
 
 
@@ -379,7 +395,7 @@ def e_by_p():
     own).
     """
     cuts = [*enclosure.LEVELS_BY_P, 1.0]
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in itertools.pairwise(cuts):
         p = low, high if high == 1.0 else before(high)
         levels, (_, _, radius) = run("e_by_p", F_OF_P, p, pairs=True)
         bound, off = least(radius.polynomial), levels.log.exp() - 1
@@ -399,7 +415,7 @@ def e_by_f():
     E is off by at most 1/f times what X_1 is; for huge f it is between 0 and 1/f.
     """
     cuts, every_p = [*enclosure.LEVELS_BY_F, enclosure.F_HUGE], (2.0**-1074, 1.0)
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in itertools.pairwise(cuts):
         f = low, before(high)
         levels, (_, _, radius) = run("e_by_f", f, every_p, pairs=False)
         bound = least(radius.polynomial)
@@ -420,9 +436,9 @@ def e_by_f():
 def slopes():
     """Raise unless a level shrinks differences as the bounds say.
 
-    X -> (p b + k X)/(b + k X) has the slope q k b/(b + k X)^2, which is at most k/b;
-    that of log X by log X is q k b X/((p b + k X) (b + k X)) <= (1 - s)/(1 + s), p = s^2;
-    and those of E = X/(f + X) are f/(f + X)^2 <= 1/f, f/(f + X) <= 1.
+    X -> (p b + k X)/(b + k X) has the slope q k b/(b + k X)^2, which is at most k/b.
+    That of log X by log X, q k b X/((p b + k X) (b + k X)), is at most (1 - s)/(1 + s),
+    p = s^2. E = X/(f + X) has the slope f/(f + X)^2 <= 1/f, log E by log X one below 1.
     """
     b, k, s, x = fmpq_mpoly_ctx.get(("b", "k", "s", "X"), Ordering.lex).gens()
     p, below = s * s, b + k * x
@@ -432,7 +448,7 @@ def slopes():
     if (
         slope != q * k * b
         or any(c < 0 for c in square.coeffs())
-        # (1 - s) above below - (1 + s) q k b X, over 1 - s
+        # q is (1 - s) (1 + s), and a square is not negative
         or above * below - (1 + s) ** 2 * k * b * x != (s * b - k * x) ** 2
     ):
         raise ValueError("a level that shrinks differences less")
