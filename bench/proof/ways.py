@@ -372,9 +372,8 @@ def _named(name, outputs=0):
     return function
 
 
-def slow(f, x, out, n):
-    for i in range(n):
-        out[i] = ("slow", f[i], x[i])
+def slow(f, x):
+    return "slow", f, x
 
 
 def around():

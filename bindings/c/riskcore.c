@@ -879,7 +879,7 @@ RISKCORE_KERNEL Pair dd_add(double a, double a_low, double b, double b_low)
 static const double INVERSE_LN2 = 0x1.71547652b8501p0;
 
 /* Return exp(x) and exp(x) - 1 for -700 <= x <= 709, to 2^-70 of themselves. */
-RISKCORE_KERNEL Tuple_dddd near_one_exponentials(double x, double x_low)
+RISKCORE_KERNEL Tuple_dddd exponentials(double x, double x_low)
 {
     double k = (double)(int64_t)(x * INVERSE_LN2 + (x > 0.0 ? 0.5 : -0.5));
     const Pair t1 = two_product(k, elementary_LN2_LOW);
@@ -988,7 +988,7 @@ static const double S5 = -0x1.374719fab3915p-13;
 static const double S4 = 0x1.33816aa4607abp-9;
 
 /* Return (1 - s)/d^2, s = sin(pi d)/(pi d). */
-RISKCORE_KERNEL Pair fast_real_sine_deficit(double d)
+RISKCORE_KERNEL Pair sine_deficit(double d)
 {
     const Pair t1 = two_product(d, d);
     double w = t1.a, w_low = t1.b;
@@ -1210,9 +1210,9 @@ RISKCORE_KERNEL Triple by_reflection(double n, double d, double p)
     const Pair t3 = fast_real_log(v, v_low);
     const Pair t4 = dd_multiply_double(t3.a, t3.b, d);
     double y = t4.a, y_low = t4.b;
-    const Tuple_dddd t5 = near_one_exponentials(y, y_low);
+    const Tuple_dddd t5 = exponentials(y, y_low);
     double power = t5.a, power_low = t5.b, less = t5.c, less_low = t5.d;
-    const Pair t6 = fast_real_sine_deficit(d);
+    const Pair t6 = sine_deficit(d);
     const Pair t7 = dd_multiply_double(t6.a, t6.b, d);
     double c = t7.a, c_low = t7.b;
     const Pair t8 = dd_multiply_double(c, c_low, d);
@@ -2509,7 +2509,7 @@ RISKCORE_KERNEL double double_above(double x)
 }
 
 /* Return the double below x > 0, for infinity the largest double. */
-RISKCORE_KERNEL double double_below(double x)
+RISKCORE_PLAIN double double_below(double x)
 {
     return from_bits(pattern_difference(bits(x), 1));
 }
@@ -3078,7 +3078,7 @@ RISKCORE_SHARED void sinc(int64_t *z, int64_t *x, int64_t n)
 static const int64_t MOST_LEVELS = 4000;
 
 /* Return the number of levels that leave about the last bit, for p or for f. */
-RISKCORE_PLAIN int64_t fixed_point_step_levels(double f, double p, int64_t n)
+RISKCORE_PLAIN int64_t levels(double f, double p, int64_t n)
 {
     double needed = (double)(fixed_point_WORD * n);
     int64_t by_p = (int64_t)(needed / 1.7) + 4;
@@ -3113,7 +3113,7 @@ RISKCORE_SHARED void e(int64_t *z, double f, double p_double, int64_t *g, int64_
     for (int64_t unused_ = 0; unused_ < t1; unused_++) {
         scale *= 0.5;
     }
-    for (int64_t m = fixed_point_step_levels(f, p_double, n); m > 0; m--) {
+    for (int64_t m = levels(f, p_double, n); m > 0; m--) {
         int64_t k = 1 + floor_divide(m + 1, 2);
         set_integer(b, n, floor_divide(m, 2));
         fixed_point_shift(b, b, -s, n);
@@ -3871,1003 +3871,33 @@ RISKCORE_PLAIN void blocks_block(double *f, double *p, double *excess, double *o
     }
 }
 
-/* --- riskcore/core/special/gauss/double_double_step.py -------------------------- */
+/* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-static const double F_CONTIGUITY = 32.0;
-static const int64_t FRACTION = 4;
-static const int64_t BELOW_ONE = 3;
-static const int64_t REAL = 2;
-static const int64_t FEW = 0;
-static const int64_t SOME = 1;
-static const double double_double_step_LOWEST = 0x1p-400;
-
-/* Return the group of a cell; branchless. */
-RISKCORE_KERNEL int64_t group(double f, double p)
+/* Return whether one of n values is nan; branchless, as most often none is. */
+RISKCORE_PLAIN bool missing(double *out, int64_t n)
 {
-    bool integer = (f + TWO_52 - TWO_52 == f) & (f >= 1.0);
-    bool few = f <= 4.0;
-    bool contiguity = integer & (f < F_CONTIGUITY) & (p < (few ? 0.75 : 0.5));
-    int64_t by_p = FRACTION + (p >= 0.75 ? 2 : (p >= 0.5 ? 4 : 5));
-    int64_t levels = f < F_CONTIGUITY ? by_p : lesser_integer(by_p, FRACTION + 3);
-    levels = f >= 128.0 ? FRACTION + 1 : levels;
-    levels = f >= 1000.0 ? FRACTION : levels;
-    bool served = (p >= P_LEVELS) | (f >= F_CONTIGUITY);
-    int64_t group = f >= 1.0 ? levels : BELOW_ONE;
-    group = served ? group : REAL;
-    group = contiguity ? (few ? FEW : SOME) : group;
-    bool inside = (p >= double_double_step_LOWEST) & (p <= 1.0) & (f >=
-        double_double_step_LOWEST) & (f < enclosure_F_HUGE);
-    return inside ? group : fast_integer_OTHER;
-}
-
-/* --- riskcore/core/special/double_double.py ------------------------------------- */
-
-/* Return a / b. */
-RISKCORE_KERNEL Pair dd_divide(double a, double a_low, double b, double b_low)
-{
-    double high = a / b;
-    const Pair t1 = two_product(b, high);
-    double product = t1.a, product_low = t1.b;
-    double low = (a - product + (a_low - fma(b_low, high, product_low))) / b;
-    return fast_two_sum(high, low);
-}
-
-/* --- riskcore/core/special/near_one.py ------------------------------------------ */
-
-RISKCORE_KERNEL Pair near_one_end_10(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.1111111111111p-4, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.1111111111111p-60)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_11(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.3b13b13b13b14p-4, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.3b13b13b13b14p-58)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_12(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.745d1745d1746p-4, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.745d1745d1746p-59)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_13(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.c71c71c71c71cp-4, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.c71c71c71c71cp-58)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_14(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.2492492492492p-3, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.2492492492492p-57)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_15(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0.2, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.999999999999ap-57)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_16(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.5555555555555p-2, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.5555555555555p-56)};
-}
-
-RISKCORE_KERNEL Pair near_one_horner_7(Pair t, Pair s)
-{
-    return near_one_end_16(t, near_one_end_15(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_8(Pair t, Pair s)
-{
-    return near_one_horner_7(t, near_one_end_14(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_9(Pair t, Pair s)
-{
-    return near_one_horner_8(t, near_one_end_13(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_10(Pair t, Pair s)
-{
-    return near_one_horner_9(t, near_one_end_12(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_11(Pair t, Pair s)
-{
-    return near_one_horner_10(t, near_one_end_11(t, s));
-}
-
-RISKCORE_KERNEL Pair log_series(Pair t, Pair s)
-{
-    return near_one_horner_11(t, near_one_end_10(t, s));
-}
-
-/* --- riskcore/core/special/gauss/double_double_step.py -------------------------- */
-
-static const double LOG_TAIL[] = {0x1.bacf914c1badp-6, 0x1.d41d41d41d41dp-6,
-    0x1.f07c1f07c1f08p-6, 0x1.0842108421084p-5, 0x1.1a7b9611a7b96p-5, 0x1.2f684bda12f68p-5,
-    0.04, 0x1.642c8590b2164p-5, 0x1.8618618618618p-5, 0x1.af286bca1af28p-5,
-    0x1.e1e1e1e1e1e1ep-5};
-
-/* Return -log p for a normal p < 3/4. */
-RISKCORE_KERNEL Pair minus_log(double p, double p_low)
-{
-    int64_t pattern = bits(p);
-    int64_t exponent = pattern_difference(pattern, SQRT_HALF_BITS) >> 52;
-    double z = from_bits(pattern_difference(pattern, shift_left(exponent, 52)));
-    double z_low = p_low * from_bits(shift_left(1023 - exponent, 52));
-    double k = (double)exponent;
-    const Pair t1 = two_sum(z - 1.0, z_low);
-    double above = t1.a, above_low = t1.b;
-    const Pair t2 = two_sum(z, 1.0);
-    double below = t2.a, below_low = t2.b;
-    const Pair t3 = fast_two_sum(below, below_low + z_low);
-    below = t3.a;
-    below_low = t3.b;
-    const Pair t4 = dd_divide(above, above_low, below, below_low);
-    double s = t4.a, s_low = t4.b;
-    const Pair t5 = dd_multiply_positive(s, s_low, s, s_low);
-    double w = t5.a, w_low = t5.b;
-    double tail = 0.0;
-    for (int64_t place = 0; place < 11; place++) {
-        const double coefficient = LOG_TAIL[place];
-        tail = fma(tail, w, coefficient);
-    }
-    const Pair t6 = log_series((Pair){w, w_low}, (Pair){tail, 0.0});
-    double t = t6.a, t_low = t6.b;
-    const Pair t7 = dd_multiply_positive(t, t_low, w, w_low);
-    t = t7.a;
-    t_low = t7.b;
-    const Pair t8 = dd_multiply_positive(t, t_low, s, s_low);
-    t = t8.a;
-    t_low = t8.b;
-    const Pair t9 = dd_add_positive(s, s_low, t, t_low);
-    t = t9.a;
-    t_low = t9.b;
-    const Pair t10 = fast_two_sum(k * LN2_HIGH, k * LN2_MIDDLE);
-    double high = t10.a, low = t10.b;
-    low = fma(k, balls_LN2_LOW, low);
-    const Pair t11 = dd_add(high, low, 2.0 * t, 2.0 * t_low);
-    high = t11.a;
-    low = t11.b;
-    return (Pair){-high, -low};
-}
-
-/* Fill in r for integer f < 32: T(1) = -log p, T(g+1) = 1/g - v T(g), r = v T. */
-RISKCORE_PLAIN void contiguity(double *f, double *p, double *high, double *low, int64_t n)
-{
-    double v[512];
-    double v_low[512];
-    double most = 1.0;
-    RISKCORE_EACH
+    int64_t count = 0;
     for (int64_t i = 0; i < n; i++) {
-        const Pair t1 = minus_log(p[i], 0.0);
-        high[i] = t1.a;
-        low[i] = t1.b;
+        count += out[i] != out[i];
     }
-    for (int64_t i = 0; i < n; i++) {
-        most = greater(most, f[i]);
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        const Pair t2 = fast_two_sum(1.0, -p[i]);
-        double q = t2.a, q_low = t2.b;
-        const Pair t3 = dd_divide(p[i], 0.0, q, q_low);
-        v[i] = t3.a;
-        v_low[i] = t3.b;
-    }
-    const int64_t t4 = (int64_t)most;
-    for (int64_t step = 1; step < t4; step++) {
-        double g = (double)step;
-        double inverse = 1.0 / g;
-        double inverse_low = fma(-inverse, g, 1.0) / g;
+    return count > 0;
+}
+
+RISKCORE_PLAIN void complete(double *f, double *x, double *out, int64_t n)
+{
+    if (missing(out, n)) {
         RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
-            const Pair t5 = dd_multiply_positive(v[i], v_low[i], high[i], low[i]);
-            double t = t5.a, t_low = t5.b;
-            const Pair t6 = dd_add(inverse, inverse_low, -t, -t_low);
-            t = t6.a;
-            t_low = t6.b;
-            bool further = f[i] > g;
-            high[i] = further ? t : high[i];
-            low[i] = further ? t_low : low[i];
-        }
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        const Pair t7 = dd_multiply_positive(v[i], v_low[i], high[i], low[i]);
-        high[i] = t7.a;
-        low[i] = t7.b;
-    }
-}
-
-/* Let x/y be X_1 of the positive fraction for f + f_low, as in the enclosures. */
-RISKCORE_PLAIN void double_double_step_levels(int64_t levels, int64_t in_pairs, double *f,
-    double *f_low, double *p, double *p_low, double *x, double *x_low, double *y,
-    double *y_low, int64_t n)
-{
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = p[i];
-        y[i] = 1.0;
-    }
-    double k, b;
-    const int64_t t1 = floor_divide(in_pairs, 2);
-    for (int64_t m = floor_divide(levels, 2); m > t1; m--) {
-        k = m + 1.0;
-        b = (double)m;
-        RISKCORE_EACH
-        for (int64_t i = 0; i < n; i++) {
-            double t = (f[i] + b) * y[i];
-            double u = k * x[i];
-            double X = fma(p[i], t, u);
-            double Y = t + u;
-            t = (f[i] + (b - 1.0)) * Y;
-            u = k * X;
-            x[i] = fma(p[i], t, u);
-            y[i] = t + u;
-        }
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = x[i] / y[i];
-        x_low[i] = 0.0;
-        y[i] = 1.0;
-        y_low[i] = 0.0;
-    }
-    for (int64_t m = floor_divide(in_pairs, 2); m > 0; m--) {
-        k = m + 1.0;
-        b = (double)m;
-        RISKCORE_EACH
-        for (int64_t i = 0; i < n; i++) {
-            Pair g = (Pair){f[i], f_low[i]};
-            Pair tail = (Pair){p[i], p_low[i]};
-            Pair above = (Pair){x[i], x_low[i]};
-            Pair below = (Pair){y[i], y_low[i]};
-            const Tuple_dd__dd t2 = enclosure_level(k, plus(g, b), tail, above, below);
-            above = t2.a;
-            below = t2.b;
-            const Tuple_dd__dd t3 = enclosure_level(k, plus(g, b - 1.0), tail, above, below);
-            above = t3.a;
-            below = t3.b;
-            x[i] = above.a;
-            x_low[i] = above.b;
-            y[i] = below.a;
-            y_low[i] = below.b;
-        }
-    }
-}
-
-/* --- riskcore/core/special/near_one.py ------------------------------------------ */
-
-RISKCORE_KERNEL Pair near_one_end_17(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.27e4fb7789f5cp-22, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.cbbc05b4fa99ap-76)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_18(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.71de3a556c734p-19, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.c154f8ddc6cp-73)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_19(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.a01a01a01a01ap-16, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.a01a01a01a01ap-76)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_20(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.a01a01a01a01ap-13, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.a01a01a01a01ap-73)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_21(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.6c16c16c16c17p-10, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.f49f49f49f49fp-65)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_22(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.1111111111111p-7, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.1111111111111p-63)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_23(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.5555555555555p-5, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.5555555555555p-59)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_24(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.5555555555555p-3, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.5555555555555p-57)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_25(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0.5, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0.0)};
-}
-
-RISKCORE_KERNEL Pair near_one_horner_12(Pair t, Pair s)
-{
-    return near_one_end_25(t, near_one_end_24(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_13(Pair t, Pair s)
-{
-    return near_one_horner_12(t, near_one_end_23(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_14(Pair t, Pair s)
-{
-    return near_one_horner_13(t, near_one_end_22(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_15(Pair t, Pair s)
-{
-    return near_one_horner_14(t, near_one_end_21(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_16(Pair t, Pair s)
-{
-    return near_one_horner_15(t, near_one_end_20(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_17(Pair t, Pair s)
-{
-    return near_one_horner_16(t, near_one_end_19(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_18(Pair t, Pair s)
-{
-    return near_one_horner_17(t, near_one_end_18(t, s));
-}
-
-RISKCORE_KERNEL Pair exp_series(Pair t, Pair s)
-{
-    return near_one_horner_18(t, near_one_end_17(t, s));
-}
-
-/* --- riskcore/core/special/gauss/double_double_step.py -------------------------- */
-
-static const double EXP_TAIL[] = {0x1.0ce396db7f853p-70, 0x1.71b8ef6dcf572p-66,
-    0x1.e542ba4020225p-62, 0x1.2f49b46814157p-57, 0x1.6827863b97d97p-53, 0x1.952c77030ad4ap-49,
-    0x1.ae7f3e733b81fp-45, 0x1.ae7f3e733b81fp-41, 0x1.93974a8c07c9dp-37, 0x1.6124613a86d09p-33,
-    0x1.1eed8eff8d898p-29, 0x1.ae64567f544e4p-26};
-
-/* Return exp x and exp x - 1 for |x| <= 600. */
-RISKCORE_KERNEL Tuple_dddd double_double_step_exponentials(double x, double x_low)
-{
-    double k = (double)(int64_t)(x / LN2_HIGH + (x > 0.0 ? 0.5 : -0.5));
-    const Pair t1 = fast_two_sum(k * LN2_HIGH, k * LN2_MIDDLE);
-    double shift = t1.a, shift_low = t1.b;
-    const Pair t2 = dd_add(x, x_low, -shift, -fma(k, balls_LN2_LOW, shift_low));
-    double t = t2.a, t_low = t2.b;
-    double tail = 0.0;
-    for (int64_t place = 0; place < 12; place++) {
-        const double coefficient = EXP_TAIL[place];
-        tail = fma(tail, t, coefficient);
-    }
-    const Pair t3 = exp_series((Pair){t, t_low}, (Pair){tail, 0.0});
-    double m = t3.a, m_low = t3.b;
-    const Pair t4 = dd_multiply_positive(m, m_low, t, t_low);
-    m = t4.a;
-    m_low = t4.b;
-    const Pair t5 = dd_multiply_positive(m, m_low, t, t_low);
-    m = t5.a;
-    m_low = t5.b;
-    const Pair t6 = dd_add(t, t_low, m, m_low);
-    m = t6.a;
-    m_low = t6.b;
-    double power = from_bits(shift_left((int64_t)k + 1023, 52));
-    const Pair t7 = two_sum(power, -1.0);
-    double less = t7.a, less_low = t7.b;
-    const Pair t8 = dd_add(less, less_low, m * power, m_low * power);
-    less = t8.a;
-    less_low = t8.b;
-    const Pair t9 = dd_add(1.0, 0.0, m, m_low);
-    double high = t9.a, low = t9.b;
-    return (Tuple_dddd){high * power, low * power, less, less_low};
-}
-
-/* --- riskcore/core/special/near_one.py ------------------------------------------ */
-
-RISKCORE_KERNEL Pair near_one_end_26(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(-0x1.0fc992ff39e13p-22, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.c9302ba499e77p-76)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_27(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.d42498d1ce099p-18, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.1ababb65fecf3p-72)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_28(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(-0x1.374719fab3915p-13, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.0e61a9828f8c2p-67)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_29(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.33816aa4607abp-9, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.9073895b4c74dp-63)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_30(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(-0x1.ac6805cf350a6p-6, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.7494ad340e176p-61)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_31(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.86a8e4720db67p-3, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.461b9cb783f4cp-58)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_32(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(-0x1.9f9cb402bc46cp-1, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + -0x1.487acd8cd312cp-55)};
-}
-
-RISKCORE_KERNEL Pair near_one_end_33(Pair t, Pair s)
-{
-    const Pair t1 = dd_multiply_positive(s.a, s.b, t.a, t.b);
-    double product = t1.a, product_low = t1.b;
-    const Pair t2 = fast_two_sum(0x1.a51a6625307d3p0, product);
-    double total = t2.a, rest = t2.b;
-    return (Pair){total, rest + (product_low + 0x1.1873d8912200cp-55)};
-}
-
-RISKCORE_KERNEL Pair near_one_horner_19(Pair t, Pair s)
-{
-    return near_one_end_33(t, near_one_end_32(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_20(Pair t, Pair s)
-{
-    return near_one_horner_19(t, near_one_end_31(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_21(Pair t, Pair s)
-{
-    return near_one_horner_20(t, near_one_end_30(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_22(Pair t, Pair s)
-{
-    return near_one_horner_21(t, near_one_end_29(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_23(Pair t, Pair s)
-{
-    return near_one_horner_22(t, near_one_end_28(t, s));
-}
-
-RISKCORE_KERNEL Pair near_one_horner_24(Pair t, Pair s)
-{
-    return near_one_horner_23(t, near_one_end_27(t, s));
-}
-
-RISKCORE_KERNEL Pair sine_series(Pair t, Pair s)
-{
-    return near_one_horner_24(t, near_one_end_26(t, s));
-}
-
-/* --- riskcore/core/special/gauss/double_double_step.py -------------------------- */
-
-static const double SINE_TAIL[] = {-0x1.1a216298364b3p-70, 0x1.d7aa5d6c0d77fp-64,
-    -0x1.5b38da2f2e943p-57, 0x1.be5bbb762c2f9p-51, -0x1.f0115b37351ebp-45,
-    0x1.d7353939082fep-39, -0x1.79788684225eap-33, 0x1.f5f9d970ca6dfp-28};
-
-/* Return (1 - s)/d^2, s = sin(pi d)/(pi d). */
-RISKCORE_KERNEL Pair double_double_step_sine_deficit(double d)
-{
-    const Pair t1 = two_product(d, d);
-    double w = t1.a, w_low = t1.b;
-    double tail = 0.0;
-    for (int64_t place = 0; place < 8; place++) {
-        const double coefficient = SINE_TAIL[place];
-        tail = fma(tail, w, coefficient);
-    }
-    return sine_series((Pair){w, w_low}, (Pair){tail, 0.0});
-}
-
-/* Fill in r for f < 32 that is not an integer, and small p. */
-RISKCORE_PLAIN void real(double *f, double *p, double *high, double *low, int64_t n)
-{
-    double v[512];
-    double v_low[512];
-    double S[512];
-    double S_low[512];
-    double x[512];
-    double x_low[512];
-    double y[512];
-    double y_low[512];
-    double q[512];
-    double q_low[512];
-    double most = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        most = greater(most, f[i]);
-    }
-    double d;
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        const Pair t1 = fast_two_sum(1.0, -p[i]);
-        q[i] = t1.a;
-        q_low[i] = t1.b;
-        const Pair t2 = dd_divide(p[i], 0.0, q[i], q_low[i]);
-        v[i] = t2.a;
-        v_low[i] = t2.b;
-        d = f[i] - (f[i] + TWO_52 - TWO_52);
-        const Pair t3 = two_sum(1.0, -d);
-        S[i] = t3.a;
-        S_low[i] = t3.b;
-    }
-    int64_t levels = 28;
-    int64_t in_pairs = 12;
-    double_double_step_levels(levels, in_pairs, S, S_low, q, q_low, x, x_low, y, y_low, n);
-    double t, t_low;
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        /* S = p/(q - d + p E), E = X/(1 - d + X) */
-        d = f[i] - (f[i] + TWO_52 - TWO_52);
-        const Pair t4 = dd_multiply_positive(S[i], S_low[i], y[i], y_low[i]);
-        double e = t4.a, e_low = t4.b;
-        const Pair t5 = dd_add_positive(e, e_low, x[i], x_low[i]);
-        e = t5.a;
-        e_low = t5.b;
-        const Pair t6 = dd_multiply_double(x[i], x_low[i], p[i]);
-        t = t6.a;
-        t_low = t6.b;
-        const Pair t7 = dd_divide(t, t_low, e, e_low);
-        t = t7.a;
-        t_low = t7.b;
-        const Pair t8 = dd_add(q[i], q_low[i], -d, 0.0);
-        e = t8.a;
-        e_low = t8.b;
-        const Pair t9 = dd_add_positive(e, e_low, t, t_low);
-        e = t9.a;
-        e_low = t9.b;
-        const Pair t10 = dd_divide(p[i], 0.0, e, e_low);
-        S[i] = t10.a;
-        S_low[i] = t10.b;
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        const Pair t11 = minus_log(v[i], v_low[i]);
-        high[i] = t11.a;
-        low[i] = t11.b;
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        d = f[i] - (f[i] + TWO_52 - TWO_52);
-        const Pair t12 = dd_multiply_double(high[i], low[i], -d);
-        t = t12.a;
-        t_low = t12.b;
-        const Tuple_dddd t13 = double_double_step_exponentials(t, t_low);
-        x[i] = t13.a;
-        x_low[i] = t13.b;
-        y[i] = t13.c;
-        y_low[i] = t13.d;
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        d = f[i] - (f[i] + TWO_52 - TWO_52);
-        const Pair t14 = double_double_step_sine_deficit(d);
-        const Pair t15 = dd_multiply_double(t14.a, t14.b, d);
-        double c = t15.a, c_low = t15.b;
-        const Pair t16 = dd_multiply_double(c, c_low, d);
-        double s = t16.a, s_low = t16.b;
-        const Pair t17 = dd_add(1.0, 0.0, -s, -s_low);
-        s = t17.a;
-        s_low = t17.b;
-        const Pair t18 = dd_divide(-y[i], -y_low[i], d, 0.0);
-        t = t18.a;
-        t_low = t18.b;
-        const Pair t19 = dd_add(t, t_low, -c, -c_low);
-        t = t19.a;
-        t_low = t19.b;
-        const Pair t20 = dd_divide(t, t_low, s, s_low);
-        t = t20.a;
-        t_low = t20.b;
-        const Pair t21 = dd_add(t, t_low, S[i], S_low[i]);
-        high[i] = t21.a;
-        low[i] = t21.b;
-        /* d r(d)/d, for f <= 1/2 */
-        const Pair t22 = dd_divide(x[i], x_low[i], s, s_low);
-        t = t22.a;
-        t_low = t22.b;
-        const Pair t23 = dd_multiply_double(S[i], S_low[i], d);
-        c = t23.a;
-        c_low = t23.b;
-        const Pair t24 = dd_add(t, t_low, -c, -c_low);
-        t = t24.a;
-        t_low = t24.b;
-        const Pair t25 = dd_divide(t, t_low, d, 0.0);
-        x[i] = t25.a;
-        x_low[i] = t25.b;
-    }
-    const int64_t t26 = (int64_t)(most + 0.5);
-    for (int64_t step = 1; step < t26; step++) {
-        RISKCORE_EACH
-        for (int64_t i = 0; i < n; i++) {
-            double whole = f[i] + TWO_52 - TWO_52;
-            double g = f[i] - whole + step;
-            double inverse = 1.0 / g;
-            double inverse_low = fma(-inverse, g, 1.0) * inverse;
-            const Pair t27 = dd_multiply_positive(v[i], v_low[i], high[i], low[i]);
-            t = t27.a;
-            t_low = t27.b;
-            const Pair t28 = dd_add(inverse, inverse_low, -t, -t_low);
-            t = t28.a;
-            t_low = t28.b;
-            bool further = whole > step;
-            high[i] = further ? t : high[i];
-            low[i] = further ? t_low : low[i];
-        }
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        const Pair t29 = dd_multiply_positive(v[i], v_low[i], high[i], low[i]);
-        t = t29.a;
-        t_low = t29.b;
-        bool least = f[i] <= 0.5;
-        high[i] = least ? x[i] : t;
-        low[i] = least ? x_low[i] : t_low;
-    }
-}
-
-/* Fill in r = (p f + w)/(f (f + w)), w = p + q E(f+1), for f < 1. */
-RISKCORE_PLAIN void double_double_step_below_one(double *f, double *p, double *high,
-    double *low, int64_t n)
-{
-    double x[512];
-    double x_low[512];
-    double y[512];
-    double y_low[512];
-    double nothing[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        nothing[i] = 0.0;
-        const Pair t1 = fast_two_sum(1.0, f[i]);
-        high[i] = t1.a;
-        low[i] = t1.b;
-    }
-    int64_t levels = 50;
-    int64_t in_pairs = 22;
-    double_double_step_levels(levels, in_pairs, high, low, p, nothing, x, x_low, y, y_low, n);
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        const Pair t2 = dd_multiply_positive(high[i], low[i], y[i], y_low[i]);
-        double S = t2.a, S_low = t2.b;
-        const Pair t3 = dd_add_positive(S, S_low, x[i], x_low[i]);
-        S = t3.a;
-        S_low = t3.b;
-        const Pair t4 = fast_two_sum(1.0, -p[i]);
-        double q = t4.a, q_low = t4.b;
-        const Pair t5 = dd_multiply_positive(q, q_low, x[i], x_low[i]);
-        double w = t5.a, w_low = t5.b;
-        const Pair t6 = dd_multiply_double(S, S_low, p[i]);
-        double t = t6.a, t_low = t6.b;
-        const Pair t7 = dd_add_positive(w, w_low, t, t_low);
-        w = t7.a;
-        w_low = t7.b;
-        const Pair t8 = dd_multiply_double(t, t_low, f[i]);
-        t = t8.a;
-        t_low = t8.b;
-        const Pair t9 = dd_add_positive(w, w_low, t, t_low);
-        double N = t9.a, N_low = t9.b;
-        const Pair t10 = dd_multiply_double(S, S_low, f[i]);
-        t = t10.a;
-        t_low = t10.b;
-        const Pair t11 = dd_add_positive(w, w_low, t, t_low);
-        t = t11.a;
-        t_low = t11.b;
-        const Pair t12 = dd_multiply_double(t, t_low, f[i]);
-        double M = t12.a, M_low = t12.b;
-        const Pair t13 = dd_divide(N, N_low, M, M_low);
-        high[i] = t13.a;
-        low[i] = t13.b;
-    }
-}
-
-/* Fill in r = p/(f - 1 + p + q E), E = X/(f + X), for f >= 1. */
-RISKCORE_PLAIN void double_double_step_fraction(int64_t levels, int64_t in_pairs, double *f,
-    double *p, double *high, double *low, int64_t n)
-{
-    double x[512];
-    double x_low[512];
-    double y[512];
-    double y_low[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        low[i] = 0.0;
-    }
-    double_double_step_levels(levels, in_pairs, f, low, p, low, x, x_low, y, y_low, n);
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        const Pair t1 = dd_multiply_double(y[i], y_low[i], f[i]);
-        double S = t1.a, S_low = t1.b;
-        const Pair t2 = dd_add_positive(S, S_low, x[i], x_low[i]);
-        S = t2.a;
-        S_low = t2.b;
-        const Pair t3 = two_sum(f[i], -1.0);
-        double base = t3.a, base_low = t3.b;
-        const Pair t4 = dd_add_positive(base, base_low, p[i], 0.0);
-        base = t4.a;
-        base_low = t4.b;
-        const Pair t5 = dd_multiply_positive(base, base_low, S, S_low);
-        double M = t5.a, M_low = t5.b;
-        const Pair t6 = fast_two_sum(1.0, -p[i]);
-        double q = t6.a, q_low = t6.b;
-        const Pair t7 = dd_multiply_positive(q, q_low, x[i], x_low[i]);
-        double t = t7.a, t_low = t7.b;
-        const Pair t8 = dd_add_positive(M, M_low, t, t_low);
-        M = t8.a;
-        M_low = t8.b;
-        const Pair t9 = dd_multiply_double(S, S_low, p[i]);
-        double N = t9.a, N_low = t9.b;
-        const Pair t10 = dd_divide(N, N_low, M, M_low);
-        high[i] = t10.a;
-        low[i] = t10.b;
-    }
-}
-
-RISKCORE_PLAIN void double_double_step_fill(int64_t group, double *f, double *p, double *high,
-    double *low, int64_t n)
-{
-    if (group <= SOME) {
-        contiguity(f, p, high, low, n);
-    } else {
-        if (group == REAL) {
-            real(f, p, high, low, n);
-        } else {
-            if (group == BELOW_ONE) {
-                double_double_step_below_one(f, p, high, low, n);
-            } else {
-                int64_t levels = 0;
-                int64_t in_pairs = 0;
-                {
-                    const int64_t place = 0;
-                    const int64_t all_levels = 10;
-                    const int64_t pairs = 4;
-                    if (group == FRACTION + place) {
-                        levels = all_levels;
-                        in_pairs = pairs;
-                    }
-                }
-                {
-                    const int64_t place = 1;
-                    const int64_t all_levels = 18;
-                    const int64_t pairs = 6;
-                    if (group == FRACTION + place) {
-                        levels = all_levels;
-                        in_pairs = pairs;
-                    }
-                }
-                {
-                    const int64_t place = 2;
-                    const int64_t all_levels = 24;
-                    const int64_t pairs = 10;
-                    if (group == FRACTION + place) {
-                        levels = all_levels;
-                        in_pairs = pairs;
-                    }
-                }
-                {
-                    const int64_t place = 3;
-                    const int64_t all_levels = 38;
-                    const int64_t pairs = 10;
-                    if (group == FRACTION + place) {
-                        levels = all_levels;
-                        in_pairs = pairs;
-                    }
-                }
-                {
-                    const int64_t place = 4;
-                    const int64_t all_levels = 34;
-                    const int64_t pairs = 16;
-                    if (group == FRACTION + place) {
-                        levels = all_levels;
-                        in_pairs = pairs;
-                    }
-                }
-                {
-                    const int64_t place = 5;
-                    const int64_t all_levels = 50;
-                    const int64_t pairs = 22;
-                    if (group == FRACTION + place) {
-                        levels = all_levels;
-                        in_pairs = pairs;
-                    }
-                }
-                double_double_step_fraction(levels, in_pairs, f, p, high, low, n);
+            if (out[i] != out[i]) {
+                out[i] = nearest_slow(f[i], x[i]);
             }
         }
     }
 }
 
-static const int64_t GROUPS = 10;
-
-/* Fill in r(f, p) as high + low for n <= BLOCK cells; nan where no method applies. */
-RISKCORE_SHARED void risk_pairs(double *f, double *p, double *high, double *low, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t picked[513];
-    double f_picked[512];
-    double p_picked[512];
-    double nothing[512];
-    double high_picked[512];
-    double low_picked[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = group(f[i], p[i]);
-        low[i] = NAN;
-        high[i] = NAN;
-    }
-    int64_t words = padded(codes, n);
-    RISKCORE_UNROLL
-    for (int64_t group_ = 0; group_ < GROUPS; group_++) {
-        int64_t m = pick(codes, words, group_, picked);
-        if (m > 0) {
-            int64_t full = filled_up(picked, m);
-            gather(f, p, f, picked, f_picked, p_picked, nothing, full);
-            double_double_step_fill(group_, f_picked, p_picked, high_picked, low_picked, full);
-            scatter(high_picked, picked, high, full);
-            scatter(low_picked, picked, low, full);
-        }
-    }
-}
-
-/* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
-
-RISKCORE_KERNEL bool is_nearest_pair(double high, double low, double error)
-{
-    double up = 0.5 * (double_above(high) - high);
-    double down = 0.5 * (high - double_below(high));
-    return (low + error < up) & (error - low < down);
-}
-
-static const double ERROR = 0x1p-84;
-
-/* Fill in the doubles nearest r(f, p), n <= BLOCK; out must not overlap. */
-RISKCORE_SHARED void ball_step_nearest_block(double *f, double *p, double *out, int64_t n)
-{
-    double high[512];
-    double low[512];
-    risk_pairs(f, p, high, low, n);
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        bool ok = is_nearest_pair(high[i], low[i], ERROR * high[i]);
-        out[i] = ok ? high[i] : NAN;
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        if (out[i] != out[i]) {
-            out[i] = nearest_slow(f[i], p[i]);
-        }
-    }
-}
-
-/* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
-
-RISKCORE_PLAIN void again(double *f, double *x, double *out, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t left[513];
-    double f_left[512];
-    double x_left[512];
-    double nothing[512];
-    double out_left[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = out[i] == out[i];
-    }
-    int64_t m = list_of(codes, n, 0, left);
-    gather(f, x, f, left, f_left, x_left, nothing, m);
-    ball_step_nearest_block(f_left, x_left, out_left, m);
-    scatter(out_left, left, out, m);
-}
-
-RISKCORE_PLAIN void complete(double *f, double *x, double *out, int64_t n)
-{
-    int64_t missing = 0;
-    for (int64_t i = 0; i < n; i++) {
-        missing += out[i] != out[i];
-    }
-    if (missing > 0) {
-        again(f, x, out, n);
-    }
-}
-
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_PLAIN void individual_nearest_block(double *f, double *p, double *excess,
-    double *out, int64_t n)
+RISKCORE_PLAIN void nearest_block(double *f, double *p, double *excess, double *out, int64_t n)
 {
     blocks_block(f, p, excess, out, n);
     complete(f, p, out, n);
@@ -4897,7 +3927,7 @@ RISKCORE_PLAIN void individual_risk_of_many(double **args, int64_t *sizes, int64
         double *f = column(args[0], first, steps[0], f_room, n, f_is);
         double *p = column(args[1], first, steps[1], p_room, n, p_is);
         double *out = out_is ? args[2] + first : out_room;
-        individual_nearest_block(f, p, f, out, n);
+        nearest_block(f, p, f, out, n);
         if (!out_is) {
             store(out_room, args[2], first, steps[2], n);
         }
@@ -4911,7 +3941,7 @@ RISKCORE_KERNEL bool individual_inside(double f, double F)
 }
 
 /* Return p and excess with f/F = p (1 + excess); 0 for p outside the domain. */
-RISKCORE_KERNEL Pair individual_fraction(double f, double F)
+RISKCORE_KERNEL Pair fraction(double f, double F)
 {
     double p = individual_inside(f, F) ? f / F : 0.0;
     return (Pair){p, fma(-p, F, f) / f};
@@ -4991,7 +4021,7 @@ RISKCORE_PLAIN Tuple_ddd_i rare_risk(double f, double F)
 /* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
 
 /* Return C = (p/r) dr/dp and a bound of its error, given D = p/r to 4 units. */
-RISKCORE_KERNEL Pair condition(double f, double p, double D)
+RISKCORE_PLAIN Pair condition(double f, double p, double D)
 {
     double q = 1.0 - p;
     double least = p / (f + p);
@@ -5057,7 +4087,7 @@ RISKCORE_SHARED double nearest_slow_of(double f, double F)
 
 RISKCORE_PLAIN double individual_risk_from_frequencies_of_one(double f, double F)
 {
-    const Pair t1 = individual_fraction(f, F);
+    const Pair t1 = fraction(f, F);
     double p = t1.a, excess = t1.b;
     double r = moved_value(f, p, excess);
     return r == r ? r : nearest_slow_of(f, F);
@@ -5296,66 +4326,17 @@ RISKCORE_PLAIN void moved_block(double *f, double *p, double *excess, double *ou
     }
 }
 
-/* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
-
-/* Fill in the doubles nearest r(f, f/F), as nearest_block does for r(f, p). */
-RISKCORE_SHARED void nearest_block_of(double *f, double *F, double *out, int64_t n)
-{
-    double high[512];
-    double low[512];
-    double p[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        p[i] = f[i] / F[i];
-    }
-    risk_pairs(f, p, high, low, n);
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        double d = fma(-p[i], F[i], f[i]) / f[i];
-        const Pair t1 = condition(f[i], p[i], p[i] / high[i]);
-        double C = t1.a, error = t1.b;
-        const Pair t2 = fast_two_sum(high[i], fma(high[i], C * d, low[i]));
-        double r = t2.a, rest = t2.b;
-        error = r * (ERROR + magnitude(d) * (error + magnitude(d) + 8.0 * balls_UNIT));
-        bool ok = is_nearest_pair(r, rest, error);
-        out[i] = ok ? r : NAN;
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        if (out[i] != out[i]) {
-            out[i] = nearest_slow_of(f[i], F[i]);
-        }
-    }
-}
-
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
-
-RISKCORE_PLAIN void risk_blocks_again(double *f, double *x, double *out, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t left[513];
-    double f_left[512];
-    double x_left[512];
-    double nothing[512];
-    double out_left[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = out[i] == out[i];
-    }
-    int64_t m = list_of(codes, n, 0, left);
-    gather(f, x, f, left, f_left, x_left, nothing, m);
-    nearest_block_of(f_left, x_left, out_left, m);
-    scatter(out_left, left, out, m);
-}
 
 RISKCORE_PLAIN void complete_moved(double *f, double *x, double *out, int64_t n)
 {
-    int64_t missing = 0;
-    for (int64_t i = 0; i < n; i++) {
-        missing += out[i] != out[i];
-    }
-    if (missing > 0) {
-        risk_blocks_again(f, x, out, n);
+    if (missing(out, n)) {
+        RISKCORE_EACH
+        for (int64_t i = 0; i < n; i++) {
+            if (out[i] != out[i]) {
+                out[i] = nearest_slow_of(f[i], x[i]);
+            }
+        }
     }
 }
 
@@ -5368,7 +4349,7 @@ RISKCORE_PLAIN void from_frequencies_block(double *f, double *F, double *unused_
     double excess[512];
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        const Pair t1 = individual_fraction(f[i], F[i]);
+        const Pair t1 = fraction(f[i], F[i]);
         p[i] = t1.a;
         excess[i] = t1.b;
     }
@@ -5786,44 +4767,17 @@ RISKCORE_PLAIN void blocks_block_2(double *f, double *p, double *excess, double 
     }
 }
 
-/* --- riskcore/core/risk/individual.py ------------------------------------------- */
-
-RISKCORE_PLAIN void individual_slow_block(double *f, double *p, double *out, int64_t n)
-{
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = log_risk_slow(f[i], p[i]);
-    }
-}
-
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
-
-RISKCORE_PLAIN void risk_blocks_again_2(double *f, double *x, double *out, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t left[513];
-    double f_left[512];
-    double x_left[512];
-    double nothing[512];
-    double out_left[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = out[i] == out[i];
-    }
-    int64_t m = list_of(codes, n, 0, left);
-    gather(f, x, f, left, f_left, x_left, nothing, m);
-    individual_slow_block(f_left, x_left, out_left, m);
-    scatter(out_left, left, out, m);
-}
 
 RISKCORE_PLAIN void risk_blocks_complete(double *f, double *x, double *out, int64_t n)
 {
-    int64_t missing = 0;
-    for (int64_t i = 0; i < n; i++) {
-        missing += out[i] != out[i];
-    }
-    if (missing > 0) {
-        risk_blocks_again_2(f, x, out, n);
+    if (missing(out, n)) {
+        RISKCORE_EACH
+        for (int64_t i = 0; i < n; i++) {
+            if (out[i] != out[i]) {
+                out[i] = log_risk_slow(f[i], x[i]);
+            }
+        }
     }
 }
 
@@ -6274,44 +5228,17 @@ RISKCORE_PLAIN void blocks_block_3(double *f, double *p, double *excess, double 
     }
 }
 
-/* --- riskcore/core/risk/individual.py ------------------------------------------- */
-
-RISKCORE_PLAIN void individual_slow_block_2(double *f, double *p, double *out, int64_t n)
-{
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = gradient_slow(f[i], p[i]);
-    }
-}
-
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
-
-RISKCORE_PLAIN void risk_blocks_again_3(double *f, double *x, double *out, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t left[513];
-    double f_left[512];
-    double x_left[512];
-    double nothing[512];
-    double out_left[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = out[i] == out[i];
-    }
-    int64_t m = list_of(codes, n, 0, left);
-    gather(f, x, f, left, f_left, x_left, nothing, m);
-    individual_slow_block_2(f_left, x_left, out_left, m);
-    scatter(out_left, left, out, m);
-}
 
 RISKCORE_PLAIN void risk_blocks_complete_2(double *f, double *x, double *out, int64_t n)
 {
-    int64_t missing = 0;
-    for (int64_t i = 0; i < n; i++) {
-        missing += out[i] != out[i];
-    }
-    if (missing > 0) {
-        risk_blocks_again_3(f, x, out, n);
+    if (missing(out, n)) {
+        RISKCORE_EACH
+        for (int64_t i = 0; i < n; i++) {
+            if (out[i] != out[i]) {
+                out[i] = gradient_slow(f[i], x[i]);
+            }
+        }
     }
 }
 
@@ -6709,68 +5636,24 @@ RISKCORE_SHARED void lower_block(double *f, double *p, double *lower, int64_t n)
     blocks_block_4(f, p, f, lower, n);
 }
 
-/* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
-
-/* Fill in sides_slow for n <= BLOCK cells; no array may overlap. */
-RISKCORE_SHARED void sides_block(double *f, double *p, double *lower, double *upper, int64_t n)
-{
-    risk_pairs(f, p, lower, upper, n);
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        double high = lower[i];
-        double low = upper[i];
-        double error = ERROR * high;
-        bool above = low > error;
-        bool below = low < -error;
-        lower[i] = above ? high : (below ? double_below(high) : NAN);
-        upper[i] = below ? high : (above ? double_above(high) : NAN);
-    }
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        if (lower[i] != lower[i]) {
-            const Pair t1 = sides_slow(f[i], p[i]);
-            lower[i] = t1.a;
-            upper[i] = t1.b;
-        }
-    }
-}
-
-/* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
-
-/* Fill in the missing bounds. */
-RISKCORE_PLAIN void remaining(double *f, double *p, double *lower, double *upper, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t left[513];
-    double f_left[512];
-    double p_left[512];
-    double nothing[512];
-    double lower_left[512];
-    double upper_left[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = lower[i] == lower[i];
-    }
-    int64_t m = list_of(codes, n, 0, left);
-    gather(f, p, f, left, f_left, p_left, nothing, m);
-    sides_block(f_left, p_left, lower_left, upper_left, m);
-    scatter(lower_left, left, lower, m);
-    scatter(upper_left, left, upper, m);
-}
-
 /* Fill in the doubles around r(f, p) for n <= BLOCK cells; no array may overlap. */
 RISKCORE_PLAIN void bounds_bounds_block(double *f, double *p, double *lower, double *upper,
     int64_t n)
 {
     lower_block(f, p, lower, n);
-    int64_t missing = 0;
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
         upper[i] = double_above(lower[i]);
-        missing += lower[i] != lower[i];
     }
-    if (missing > 0) {
-        remaining(f, p, lower, upper, n);
+    if (missing(lower, n)) {
+        RISKCORE_EACH
+        for (int64_t i = 0; i < n; i++) {
+            if (lower[i] != lower[i]) {
+                const Pair t1 = sides_slow(f[i], p[i]);
+                lower[i] = t1.a;
+                upper[i] = t1.b;
+            }
+        }
     }
 }
 
@@ -6803,59 +5686,35 @@ RISKCORE_PLAIN void individual_risk_bounds_of_many(double **args, int64_t *sizes
     }
 }
 
-/* Return one of two bounds, nan if they are not equal or neighbors. */
-RISKCORE_KERNEL double chosen(double lower, double upper)
+/* Return one of the bounds, nan if they are not equal or neighbors. */
+RISKCORE_PLAIN double slow(double f, double p)
 {
+    const Pair t1 = sides_slow(f, p);
+    double lower = t1.a, upper = t1.b;
     bool decided = upper <= double_above(lower);
     return decided ? (false ? upper : lower) : NAN;
 }
 
 RISKCORE_PLAIN double individual_risk_down_of_one(double f, double p)
 {
-    const Pair t1 = individual_risk_bounds_of_one(f, p);
-    double lower = t1.a, upper = t1.b;
-    return chosen(lower, upper);
-}
-
-RISKCORE_PLAIN void bounds_slow_block(double *f, double *p, double *out, int64_t n)
-{
-    double lower[512];
-    double upper[512];
-    sides_block(f, p, lower, upper, n);
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = chosen(lower[i], upper[i]);
+    double lower = risk_blocks_value(f, p, 0.0);
+    if (lower == lower) {
+        return false ? double_above(lower) : lower;
     }
+    return slow(f, p);
 }
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_PLAIN void risk_blocks_again_4(double *f, double *x, double *out, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t left[513];
-    double f_left[512];
-    double x_left[512];
-    double nothing[512];
-    double out_left[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = out[i] == out[i];
-    }
-    int64_t m = list_of(codes, n, 0, left);
-    gather(f, x, f, left, f_left, x_left, nothing, m);
-    bounds_slow_block(f_left, x_left, out_left, m);
-    scatter(out_left, left, out, m);
-}
-
 RISKCORE_PLAIN void risk_blocks_complete_3(double *f, double *x, double *out, int64_t n)
 {
-    int64_t missing = 0;
-    for (int64_t i = 0; i < n; i++) {
-        missing += out[i] != out[i];
-    }
-    if (missing > 0) {
-        risk_blocks_again_4(f, x, out, n);
+    if (missing(out, n)) {
+        RISKCORE_EACH
+        for (int64_t i = 0; i < n; i++) {
+            if (out[i] != out[i]) {
+                out[i] = slow(f[i], x[i]);
+            }
+        }
     }
 }
 
@@ -6901,59 +5760,35 @@ RISKCORE_PLAIN void individual_risk_down_of_many(double **args, int64_t *sizes,
 
 /* --- riskcore/core/risk/bounds.py ----------------------------------------------- */
 
-/* Return one of two bounds, nan if they are not equal or neighbors. */
-RISKCORE_KERNEL double bounds_chosen(double lower, double upper)
+/* Return one of the bounds, nan if they are not equal or neighbors. */
+RISKCORE_PLAIN double bounds_slow(double f, double p)
 {
+    const Pair t1 = sides_slow(f, p);
+    double lower = t1.a, upper = t1.b;
     bool decided = upper <= double_above(lower);
     return decided ? (true ? upper : lower) : NAN;
 }
 
 RISKCORE_PLAIN double individual_risk_up_of_one(double f, double p)
 {
-    const Pair t1 = individual_risk_bounds_of_one(f, p);
-    double lower = t1.a, upper = t1.b;
-    return bounds_chosen(lower, upper);
-}
-
-RISKCORE_PLAIN void bounds_slow_block_2(double *f, double *p, double *out, int64_t n)
-{
-    double lower[512];
-    double upper[512];
-    sides_block(f, p, lower, upper, n);
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = bounds_chosen(lower[i], upper[i]);
+    double lower = risk_blocks_value(f, p, 0.0);
+    if (lower == lower) {
+        return true ? double_above(lower) : lower;
     }
+    return bounds_slow(f, p);
 }
 
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
-RISKCORE_PLAIN void risk_blocks_again_5(double *f, double *x, double *out, int64_t n)
-{
-    uint8_t codes[512];
-    int64_t left[513];
-    double f_left[512];
-    double x_left[512];
-    double nothing[512];
-    double out_left[512];
-    RISKCORE_EACH
-    for (int64_t i = 0; i < n; i++) {
-        codes[i] = out[i] == out[i];
-    }
-    int64_t m = list_of(codes, n, 0, left);
-    gather(f, x, f, left, f_left, x_left, nothing, m);
-    bounds_slow_block_2(f_left, x_left, out_left, m);
-    scatter(out_left, left, out, m);
-}
-
 RISKCORE_PLAIN void risk_blocks_complete_4(double *f, double *x, double *out, int64_t n)
 {
-    int64_t missing = 0;
-    for (int64_t i = 0; i < n; i++) {
-        missing += out[i] != out[i];
-    }
-    if (missing > 0) {
-        risk_blocks_again_5(f, x, out, n);
+    if (missing(out, n)) {
+        RISKCORE_EACH
+        for (int64_t i = 0; i < n; i++) {
+            if (out[i] != out[i]) {
+                out[i] = bounds_slow(f[i], x[i]);
+            }
+        }
     }
 }
 
@@ -7219,15 +6054,15 @@ RISKCORE_KERNEL Pair inverse_mean_fractions_series_end(double u, double e, doubl
 
 /* --- riskcore/core/special/near_one.py ------------------------------------------ */
 
-static const double near_one_LOWEST = -80.0;
+static const double LOWEST = -80.0;
 static const double SIXTH = 0x1.5555555555555p-3;
 static const double SIXTH_LOW = 0x1.5555555555555p-57;
 
 /* Return exp(x) - 1 for x <= 709, to 2^-60, in half the time of dd_expm1. */
 RISKCORE_KERNEL Pair expm1_pair(double x, double x_low)
 {
-    x_low = x > near_one_LOWEST ? x_low : 0.0;
-    x = greater(x, near_one_LOWEST);
+    x_low = x > LOWEST ? x_low : 0.0;
+    x = greater(x, LOWEST);
     double k = (double)(int64_t)(x * INVERSE_LN2 + (x > 0.0 ? 0.5 : -0.5));
     const Pair t1 = fast_two_sum(fma(-k, LN2_HIGH, x), fma(-k, elementary_LN2_LOW, x_low));
     double t = t1.a, t_low = t1.b;
@@ -7777,6 +6612,18 @@ RISKCORE_PLAIN Pair by_noerlund(double f, double s, double p)
     return inverse_of(p, noerlund_pairs(f, s, p, 0));
 }
 
+/* --- riskcore/core/special/double_double.py ------------------------------------- */
+
+/* Return a / b. */
+RISKCORE_KERNEL Pair dd_divide(double a, double a_low, double b, double b_low)
+{
+    double high = a / b;
+    const Pair t1 = two_product(b, high);
+    double product = t1.a, product_low = t1.b;
+    double low = (a - product + (a_low - fma(b_low, high, product_low))) / b;
+    return fast_two_sum(high, low);
+}
+
 /* --- riskcore/core/special/gamma/digamma.py ------------------------------------- */
 
 /* Return 1/y - 1/(y+m). */
@@ -8284,8 +7131,8 @@ RISKCORE_PLAIN Pair log_of_gammas(double f, double p, double e, double e_low)
 /* Return exp(x) - 1 for x <= 709, to 2^-70 of itself; -1 below -80. */
 RISKCORE_PLAIN Pair dd_expm1(double x, double x_low)
 {
-    x_low = x > near_one_LOWEST ? x_low : 0.0;
-    const Tuple_dddd t1 = near_one_exponentials(greater(x, near_one_LOWEST), x_low);
+    x_low = x > LOWEST ? x_low : 0.0;
+    const Tuple_dddd t1 = exponentials(greater(x, LOWEST), x_low);
     double high = t1.c, low = t1.d;
     return (Pair){high, low};
 }
@@ -10117,7 +8964,7 @@ RISKCORE_KERNEL Tuple_dddd power(double d, double p)
     low = t6.b;
     const Pair t7 = dd_multiply_double(high, low, d);
     double x = t7.a, x_low = t7.b;
-    const Tuple_dddd t8 = near_one_exponentials(x, x_low);
+    const Tuple_dddd t8 = exponentials(x, x_low);
     double X = t8.a, X_low = t8.b, Y = t8.c, Y_low = t8.d;
     bool zero = d == 0.0;
     const Pair t9 = dd_divide(Y, Y_low, zero ? 1.0 : d, 0.0);

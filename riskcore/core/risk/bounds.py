@@ -19,20 +19,11 @@ from riskcore.core.compiled.ufunc_maker import (
     on_demand,
 )
 from riskcore.core.risk.individual import Evaluation, _column, _loop, _store
-from riskcore.core.special.floats import BLOCK, integer_stack, offset, stack
+from riskcore.core.special.floats import BLOCK, offset, stack
 from riskcore.core.special.gauss import risk_blocks
-from riskcore.core.special.gauss.ball_step import (
-    double_above,
-    sides_block,
-    sides_slow,
-)
-from riskcore.core.special.gauss.blocks import (
-    code_stack,
-    gather,
-    list_of,
-    scatter,
-)
+from riskcore.core.special.gauss.ball_step import double_above, sides_slow
 from riskcore.core.special.gauss.enclosure import risk_ball
+from riskcore.core.special.gauss.risk_blocks import missing
 from riskcore.core.special.gauss.rounding_test import rounded_down
 
 if TYPE_CHECKING:
@@ -70,30 +61,15 @@ def risk_bounds(f: float, p: float) -> tuple[float, float]:
 
 
 @kernel
-def _remaining(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
-    """Fill in the missing bounds."""
-    codes, left = code_stack(), integer_stack()
-    f_left, p_left, nothing = stack(), stack(), stack()
-    lower_left, upper_left = stack(), stack()
-    for i in range(n):
-        codes[i] = lower[i] == lower[i]
-    m = list_of(codes, n, 0, left)
-    gather(f, p, f, left, f_left, p_left, nothing, m)
-    sides_block(f_left, p_left, lower_left, upper_left, m)
-    scatter(lower_left, left, lower, m)
-    scatter(upper_left, left, upper, m)
-
-
-@kernel
 def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
     """Fill in the doubles around r(f, p) for n <= BLOCK cells; no array may overlap."""
     _lower_block(f, p, lower, n)
-    missing = 0
     for i in range(n):
         upper[i] = double_above(lower[i])
-        missing += lower[i] != lower[i]
-    if missing > 0:
-        _remaining(f, p, lower, upper, n)
+    if missing(lower, n):
+        for i in range(n):
+            if lower[i] != lower[i]:
+                lower[i], upper[i] = sides_slow(f[i], p[i])
 
 
 @kernel
@@ -129,24 +105,20 @@ def _directed(up: bool) -> Evaluation:
     """Make NumPy's loop and the scalar kernel of r rounded up, or else down."""
 
     @kernel
-    def chosen(lower: float, upper: float) -> float:
-        """Return one of two bounds, nan if they are not equal or neighbors."""
+    def slow(f: float, p: float) -> float:
+        """Return one of the bounds, nan if they are not equal or neighbors."""
+        lower, upper = sides_slow(f, p)
         decided = upper <= double_above(lower)
         return (upper if up else lower) if decided else math.nan
 
-    @kernel
-    def slow_block(f: Any, p: Any, out: Any, n: int) -> None:
-        lower, upper = stack(), stack()
-        sides_block(f, p, lower, upper, n)
-        for i in range(n):
-            out[i] = chosen(lower[i], upper[i])
-
-    complete = risk_blocks.completion(slow_block)
+    complete = risk_blocks.completion(slow)
 
     @kernel
     def scalar(f: float, p: float) -> float:
-        lower, upper = risk_bounds(f, p)
-        return chosen(lower, upper)
+        lower = _value(f, p, 0.0)
+        if lower == lower:
+            return double_above(lower) if up else lower
+        return slow(f, p)
 
     @kernel
     def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
@@ -287,11 +259,10 @@ riskcore.individual_risk_down, riskcore.individual_risk_up : one bound alone, or
 Notes
 -----
 The pairs of doubles that ``individual_risk`` rounds, with a proven bound of their
-error, some 2^-65 of r, decide nearly all cells; double-doubles, 2^-84 of r, most of
-those they leave; then double-double balls, as a rule 2^-103 of r, and fixed point with
-308 bits, then 1092, for r next to a double, such as f = 4, p = 2^-53.
-``notes/proof_of_rounding.md`` and ``notes/rounding_proof.md`` have the proofs. No cell
-is known that 308 bits leave open.
+error, some 2^-65 of r, decide nearly all cells; then double-double balls, as a rule
+2^-103 of r, and fixed point with 308 bits, then 1092, for r next to a double, such as
+f = 4, p = 2^-53. ``notes/proof_of_rounding.md`` and ``notes/rounding_proof.md`` have
+the proofs. No cell is known that 308 bits leave open.
 
 References
 ----------

@@ -39,8 +39,6 @@ from riskcore.core.special.floats import (
 )
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import (
-    nearest_block,
-    nearest_block_of,
     nearest_slow,
     nearest_slow_of,
 )
@@ -142,7 +140,7 @@ def _risk(
 
 
 _value, _block = risk_blocks.by_region(_risk)
-_complete = risk_blocks.completion(nearest_block)
+_complete = risk_blocks.completion(nearest_slow)
 
 
 @kernel
@@ -188,7 +186,7 @@ def _moved_risk(
 
 
 _moved_value, _moved_block = risk_blocks.by_region(_moved_risk)
-_complete_moved = risk_blocks.completion(nearest_block_of)
+_complete_moved = risk_blocks.completion(nearest_slow_of)
 
 
 @kernel
@@ -289,13 +287,7 @@ def _with_slow(
 ) -> Evaluation:
     """Make the loop and the scalar kernel; ``slow`` computes the cells that are nan."""
     value, block = fast
-
-    @kernel
-    def slow_block(f: Any, p: Any, out: Any, n: int) -> None:
-        for i in range(n):
-            out[i] = slow(f[i], p[i])
-
-    complete = risk_blocks.completion(slow_block)
+    complete = risk_blocks.completion(slow)
 
     @kernel
     def scalar(f: float, p: float) -> float:

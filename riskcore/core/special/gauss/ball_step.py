@@ -1,28 +1,23 @@
 """The double nearest the individual risk, and the doubles on its sides: slow steps.
 
-Pairs with a proved bound decide nearly all cells of a block (``double_double_step``),
-and balls most of the others (``enclosure``); where a midpoint of two doubles, or a
-double, lies inside the ball, ``side`` decides. If it does not, which no input is known
-to cause, the result is nan, or the doubles on both sides are two ulp apart
-(notes/rounding_proof.md, sections 8 to 10).
+Balls decide nearly all cells that the fast paths leave (``enclosure``); where a
+midpoint of two doubles, or a double, lies inside the ball, ``side`` decides. If it does
+not, which no input is known to cause, the result is nan, or the doubles on both sides
+are two ulp apart (notes/rounding_proof.md, sections 8 and 9).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from riskcore.core.compiled.jit import kernel, shared
 from riskcore.core.special.balls import UNIT, Ball, add, multiply_double
 from riskcore.core.special.floats import (
     bits,
-    fast_two_sum,
     fma,
     from_bits,
-    stack,
     two_sum,
 )
-from riskcore.core.special.gauss.double_double_step import ERROR, risk_pairs
 from riskcore.core.special.gauss.enclosure import risk_ball, scaled, scaling
 from riskcore.core.special.gauss.extremes import rare_risk
 from riskcore.core.special.gauss.fixed_point_step import side
@@ -182,47 +177,6 @@ def nearest_slow_of(f: float, F: float) -> float:
     return _nearest(f, f, F, ball, n)
 
 
-# --- blocks of cells -----------------------------------------------------------------
-
-
-@kernel
-def _is_nearest_pair(high: float, low: float, error: float) -> bool:
-    up, down = 0.5 * (double_above(high) - high), 0.5 * (high - double_below(high))
-    return (low + error < up) & (error - low < down)
-
-
-@shared("float64*, float64*, float64*, int64")
-def nearest_block(f: Any, p: Any, out: Any, n: int) -> None:
-    """Fill in the doubles nearest r(f, p), n <= BLOCK; ``out`` must not overlap."""
-    high, low = stack(), stack()
-    risk_pairs(f, p, high, low, n)
-    for i in range(n):
-        ok = _is_nearest_pair(high[i], low[i], ERROR * high[i])
-        out[i] = high[i] if ok else math.nan
-    for i in range(n):
-        if out[i] != out[i]:
-            out[i] = nearest_slow(f[i], p[i])
-
-
-@shared("float64*, float64*, float64*, int64")
-def nearest_block_of(f: Any, F: Any, out: Any, n: int) -> None:
-    """Fill in the doubles nearest r(f, f/F), as ``nearest_block`` does for r(f, p)."""
-    high, low, p = stack(), stack(), stack()
-    for i in range(n):
-        p[i] = f[i] / F[i]
-    risk_pairs(f, p, high, low, n)
-    for i in range(n):
-        d = fma(-p[i], F[i], f[i]) / f[i]
-        C, error = _condition(f[i], p[i], p[i] / high[i])
-        r, rest = fast_two_sum(high[i], fma(high[i], C * d, low[i]))
-        error = r * (ERROR + abs(d) * (error + abs(d) + 8.0 * UNIT))
-        ok = _is_nearest_pair(r, rest, error)
-        out[i] = r if ok else math.nan
-    for i in range(n):
-        if out[i] != out[i]:
-            out[i] = nearest_slow_of(f[i], F[i])
-
-
 # --- the doubles on both sides -------------------------------------------------------
 
 
@@ -265,18 +219,3 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
     lower = double_below(high) if low_open else high
     upper = double_above(high) if high_open else high
     return _towards_zero(lower, n), _from_zero(upper, n)
-
-
-@shared("float64*, float64*, float64*, float64*, int64")
-def sides_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
-    """Fill in ``sides_slow`` for n <= BLOCK cells; no array may overlap."""
-    risk_pairs(f, p, lower, upper, n)
-    for i in range(n):
-        high, low = lower[i], upper[i]
-        error = ERROR * high
-        above, below = low > error, low < -error
-        lower[i] = high if above else (double_below(high) if below else math.nan)
-        upper[i] = high if below else (double_above(high) if above else math.nan)
-    for i in range(n):
-        if lower[i] != lower[i]:
-            lower[i], upper[i] = sides_slow(f[i], p[i])

@@ -13,17 +13,14 @@ from typing import Any
 
 from riskcore.core.compiled.jit import kernel
 from riskcore.core.special.elementary import log_pair
-from riskcore.core.special.floats import integer_stack, stack
+from riskcore.core.special.floats import stack
 from riskcore.core.special.gauss.blocks import (
     Block,
     Value,
     blockwise,
     classifier,
-    code_stack,
-    gather,
     list_of,
     matching,
-    scatter,
     size,
 )
 from riskcore.core.special.gauss.fast_integer import (
@@ -225,31 +222,26 @@ def by_region(  # noqa: PLR0915
     return scalar, blockwise(fill, region, _prevailing, _set_apart, REGIONS)
 
 
-def completion(slow: Callable[[Any, Any, Any, int], None]) -> Complete:
-    """Make the kernel that lets slower steps compute the missing values.
+@kernel
+def missing(out: Any, n: int) -> bool:
+    """Return whether one of n values is nan; branchless, as most often none is."""
+    count = 0
+    for i in range(n):
+        count += out[i] != out[i]
+    return count > 0
 
-    ``slow(f, x, out, n)`` fills in n <= BLOCK values, nan outside the domain, with x
-    the caller's second argument. The kernel (f, x, out, n) replaces every nan in
-    ``out``.
+
+def completion(slow: Callable[[float, float], float]) -> Complete:
+    """Make the kernel (f, x, out, n) that replaces every nan in ``out`` by ``slow``.
+
+    ``slow(f, x)`` is nan outside the domain; x is the caller's second argument.
     """
 
     @kernel
-    def again(f: Any, x: Any, out: Any, n: int) -> None:
-        codes, left = code_stack(), integer_stack()
-        f_left, x_left, nothing, out_left = stack(), stack(), stack(), stack()
-        for i in range(n):
-            codes[i] = out[i] == out[i]
-        m = list_of(codes, n, 0, left)
-        gather(f, x, f, left, f_left, x_left, nothing, m)
-        slow(f_left, x_left, out_left, m)
-        scatter(out_left, left, out, m)
-
-    @kernel
     def complete(f: Any, x: Any, out: Any, n: int) -> None:
-        missing = 0
-        for i in range(n):
-            missing += out[i] != out[i]
-        if missing > 0:
-            again(f, x, out, n)
+        if missing(out, n):
+            for i in range(n):
+                if out[i] != out[i]:
+                    out[i] = slow(f[i], x[i])
 
     return complete

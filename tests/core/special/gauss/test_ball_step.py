@@ -18,11 +18,8 @@ from riskcore.core.special.gauss import (
 )
 from riskcore.core.special.gauss.ball_step import (
     frequencies_ball,
-    nearest_block,
-    nearest_block_of,
     nearest_slow,
     nearest_slow_of,
-    sides_block,
     sides_slow,
 )
 
@@ -199,21 +196,13 @@ def test_condition(cells):
 def test_interpreted_kernels_agree(cells):
     f, p = (np.asarray(x, float).tolist() for x in cells(25, seed=31))
     F = [x / y if x / y < math.inf else x for x, y in zip(f, p, strict=True)]
-    n = len(f)
     r = riskcore.individual_risk(f, p)
     assert [nearest_slow(x, y) for x, y in zip(f, p, strict=True)] == r.tolist()
     of = riskcore.individual_risk_from_frequencies(f, F).tolist()
     assert [nearest_slow_of(x, y) for x, y in zip(f, F, strict=True)] == of
-    out, lower, upper = [0.0] * n, [0.0] * n, [0.0] * n
-    nearest_block(f, p, out, n)
-    assert out == r.tolist()
-    nearest_block_of(f, F, out, n)
-    assert out == of
-    sides_block(f, p, lower, upper, n)
-    assert np.array_equal([lower, upper], riskcore.individual_risk_bounds(f, p))
-    assert [sides_slow(x, y) for x, y in zip(f, p, strict=True)] == [
-        *zip(lower, upper, strict=True)
-    ]
+    lower, upper = riskcore.individual_risk_bounds(f, p)
+    sides = [sides_slow(x, y) for x, y in zip(f, p, strict=True)]
+    assert sides == [*zip(lower, upper, strict=True)]
 
 
 FEW = 4  # words, 84 bits after the point: less than the balls have
@@ -235,17 +224,13 @@ def test_nan_where_the_last_step_does_not_decide(f, p):
     far, out = (3.0, 0.1), [0.0, 0.0]
     assert math.isnan(nearest_slow(f, p))
     assert math.isnan(individual._nearest(f, p, 0.0))
-    for block in (
-        lambda f, p: nearest_block(f, p, out, 2),
-        lambda f, p: individual._nearest_block(f, p, [0.0, 0.0], out, 2),
-    ):
-        block([f, far[0]], [p, far[1]])
-        assert math.isnan(out[0])
-        assert out[1] == riskcore.individual_risk(*far)
+    individual._nearest_block([f, far[0]], [p, far[1]], [0.0, 0.0], out, 2)
+    assert math.isnan(out[0])
+    assert out[1] == riskcore.individual_risk(*far)
     if f / F == p and f > 1:
         assert math.isnan(nearest_slow_of(f, F))
         assert math.isnan(individual._from_frequencies_scalar(f, F))
-        nearest_block_of([f, 3.0], [F, 30.0], out, 2)
+        individual._from_frequencies_block([f, 3.0], [F, 30.0], [0.0] * 2, out, 2)
         assert math.isnan(out[0])
         assert out[1] == riskcore.individual_risk_from_frequencies(3.0, 30.0)
 
