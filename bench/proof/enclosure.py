@@ -118,38 +118,31 @@ class Double:
             raise ValueError("a rounded number where an exact one is meant")
         return Real(*self.value, arb(self.lower), arb(self.upper))
 
-    def _made(self, lower, upper, grid, value):
-        """Return a result, which is rounded unless its multiples of 2^grid fit."""
-        fits = grid >= -1074 and max(abs(lower), abs(upper)) <= 2.0 ** (grid + 53)
-        if not max(abs(lower), abs(upper)) <= LARGEST:
-            raise ValueError("a double that may overflow")
-        known = fits and self.value is not None
-        return Double(lower, upper, grid, value() if known else None)
-
     def __add__(self, c):
-        """Return the sum with a number that is the same everywhere."""
-        grid = min(self.grid, grid_of(c))
-        ends = self.lower + c, self.upper + c
-        return self._made(*ends, grid, lambda: of_sum(self.exact(), c))
+        """Return the sum with one number: exact if its multiples of 2^grid fit."""
+        lower, upper, grid = self.lower + c, self.upper + c, min(self.grid, grid_of(c))
+        most, value = max(abs(lower), abs(upper)), None
+        if not most <= LARGEST:
+            raise ValueError("a double that may overflow")
+        if self.value and grid >= -1074 and most <= 2.0 ** (grid + 53):
+            total = self.exact() + Real.of(c)
+            value = total.above, total.below
+        return Double(lower, upper, grid, value)
 
     def __sub__(self, c):
         return self + -c
 
     def __mul__(self, c):
-        mantissa, exponent = math.frexp(c)
-        if mantissa != 0.5:
-            raise ValueError("a product that is rounded")
-        ends = self.lower * c, self.upper * c
-        # No bit is lost: so the number of bits remains.
-        grid = self.grid + exponent - 1
-        above, below = self.value
-        if grid < -1074 or not max(map(abs, ends)) <= LARGEST:
+        """Return the product with a power of two, which must be exact."""
+        factor, x = power_of_two(c), self.exact()
+        lower, upper, grid = self.lower * c, self.upper * c, self.grid + grid_of(c)
+        if grid < -1074 or not max(abs(lower), abs(upper)) <= LARGEST:
             raise ValueError("a product with a power of two that is rounded")
-        return Double(*ends, grid, (above * fmpq(*c.as_integer_ratio()), below))
+        return Double(lower, upper, grid, (x.above * factor.above, x.below))
 
     def __neg__(self):
-        above, below = self.value
-        return Double(-self.upper, -self.lower, self.grid, (-above, below))
+        x = -self.exact()
+        return Double(-self.upper, -self.lower, self.grid, (x.above, x.below))
 
     def _is(self, holds):
         answers = {holds(self.lower), holds(self.upper)}
@@ -180,11 +173,6 @@ class Double:
 ONE_REAL = Real.of(1)
 
 
-def of_sum(x, c):
-    total = x + Real.of(c)
-    return total.above, total.below
-
-
 def grid_of(c):
     """Return a g such that a number is a multiple of 2^g."""
     above, below = c.as_integer_ratio()
@@ -200,30 +188,32 @@ def whole(x):
 
 
 class Rest:
-    """The error of a rounded sum, which is ``value``."""
+    """The error of a rounded sum; ``value``: what it and the sum, ``head``, sum to."""
 
-    def __init__(self, value):
-        self.value = value
+    def __init__(self, head, value):
+        self.head, self.value = head, value
 
 
 def two_sum(a, b):
     """Rule: a rounded sum and its error are the sum (Knuth)."""
-    exact = Real.of(a) + Real.of(b)
     x, c = (a, b) if isinstance(a, Double) else (b, a)
-    ends = x.lower + c, x.upper + c
-    head = Double(*ends, -1074, None)
-    rest = Rest(exact)
-    rest.head = head
-    return head, rest
+    head = Double(x.lower + c, x.upper + c, -1074, None)
+    return head, Rest(head, Real.of(a) + Real.of(b))
 
 
 def joined(high, low):
     """Return the sum of two words."""
     if isinstance(low, Rest) and low.head is high:
         return low.value
-    if low != 0.0 or isinstance(low, Rest):
+    if isinstance(low, Rest) or low != 0.0:
         raise ValueError("words of two numbers")
     return Real.of(high)
+
+
+def power_of_two(x):
+    if not isinstance(x, float) or math.frexp(x)[0] != 0.5:
+        raise ValueError("a product with what is not a power of two")
+    return Real.of(x)
 
 
 # --- operations on balls -------------------------------------------------------------
@@ -232,12 +222,6 @@ MOST = arb(2) ** 900  # of products and quotients
 # A sum below the largest double, 2^1024 - 2^971, and half its ulp does not overflow.
 MOST_OF_SUMS = arb(2**1024 - 2**971 + 2**969)
 LIMITS = arb(2) ** -1000, arb(2) ** 1000  # of the logarithm
-
-
-def power_of_two(x):
-    if not isinstance(x, float) or math.frexp(x)[0] != 0.5:
-        raise ValueError("a shift by what is not a power of two")
-    return Real.of(x)
 
 
 def nearest(f):

@@ -86,7 +86,7 @@ def test_e_by_f(f):
 
 
 def test_e_of_huge_frequencies():
-    # The last half of 1/f is subnormal, and rounded down by 2^-51 of itself.
+    # The last half of 1/f is subnormal: 4 UNIT of it would be rounded away.
     for f in (2.0**60, 2.0**200, 1.7e308, 1.2345678912345678e308):
         high, low, radius = e_by_f(f, 0.5)
         assert low == 0
