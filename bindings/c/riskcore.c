@@ -878,7 +878,7 @@ RISKCORE_KERNEL Pair dd_add(double a, double a_low, double b, double b_low)
 
 static const double INVERSE_LN2 = 0x1.71547652b8501p0;
 
-/* Return exp(x) and exp(x) - 1 for -700 <= x <= 709, to 2^-70 of themselves. */
+/* Return exp(x) and exp(x) - 1 for -690 <= x <= 709, to 2^-70 of themselves. */
 RISKCORE_KERNEL Tuple_dddd exponentials(double x, double x_low)
 {
     double k = (double)(int64_t)(x * INVERSE_LN2 + (x > 0.0 ? 0.5 : -0.5));
@@ -1673,6 +1673,14 @@ RISKCORE_PLAIN Triple complement(double p)
     return (Triple){q, q_low, 0.0};
 }
 
+/* Return (p b y + k x, b y + k x), in doubles. */
+RISKCORE_PLAIN Pair level_in_doubles(double k, double b, double p, double x, double y)
+{
+    double t = b * y;
+    double u = k * x;
+    return (Pair){fma(p, t, u), t + u};
+}
+
 /* --- riskcore/core/special/balls.py --------------------------------------------- */
 
 static const double balls_UNIT = 0x1p-53;
@@ -1770,26 +1778,24 @@ RISKCORE_PLAIN Triple levels_near(Pair f, Pair p)
     RISKCORE_UNROLL
     for (int64_t m = 16; m > 9; m--) {
         k = m + 1.0;
-        double t = (f_high + m) * y;
-        double u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
-        t = (f_high + (m - 1.0)) * y;
-        u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
+        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        x = t1.a;
+        y = t1.b;
+        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        x = t2.a;
+        y = t2.b;
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 9; m > 0; m--) {
         k = m + 1.0;
-        const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
-        above = t1.a;
-        below = t1.b;
-        const Tuple_dd__dd t2 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
-        above = t2.a;
-        below = t2.b;
+        const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
+        above = t3.a;
+        below = t3.b;
+        const Tuple_dd__dd t4 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
+        above = t4.a;
+        below = t4.b;
     }
     x = above.a;
     double x_low = above.b;
@@ -1810,26 +1816,24 @@ RISKCORE_PLAIN Triple levels_far(Pair f, Pair p)
     RISKCORE_UNROLL
     for (int64_t m = 31; m > 16; m--) {
         k = m + 1.0;
-        double t = (f_high + m) * y;
-        double u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
-        t = (f_high + (m - 1.0)) * y;
-        u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
+        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        x = t1.a;
+        y = t1.b;
+        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        x = t2.a;
+        y = t2.b;
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 16; m > 0; m--) {
         k = m + 1.0;
-        const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
-        above = t1.a;
-        below = t1.b;
-        const Tuple_dd__dd t2 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
-        above = t2.a;
-        below = t2.b;
+        const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
+        above = t3.a;
+        below = t3.b;
+        const Tuple_dd__dd t4 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
+        above = t4.a;
+        below = t4.b;
     }
     x = above.a;
     double x_low = above.b;
@@ -2328,26 +2332,24 @@ RISKCORE_PLAIN Triple levels_1000(Pair f, Pair p)
     RISKCORE_UNROLL
     for (int64_t m = 7; m > 4; m--) {
         k = m + 1.0;
-        double t = (f_high + m) * y;
-        double u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
-        t = (f_high + (m - 1.0)) * y;
-        u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
+        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        x = t1.a;
+        y = t1.b;
+        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        x = t2.a;
+        y = t2.b;
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 4; m > 0; m--) {
         k = m + 1.0;
-        const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
-        above = t1.a;
-        below = t1.b;
-        const Tuple_dd__dd t2 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
-        above = t2.a;
-        below = t2.b;
+        const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
+        above = t3.a;
+        below = t3.b;
+        const Tuple_dd__dd t4 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
+        above = t4.a;
+        below = t4.b;
     }
     x = above.a;
     double x_low = above.b;
@@ -2368,26 +2370,24 @@ RISKCORE_PLAIN Triple levels_128(Pair f, Pair p)
     RISKCORE_UNROLL
     for (int64_t m = 12; m > 6; m--) {
         k = m + 1.0;
-        double t = (f_high + m) * y;
-        double u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
-        t = (f_high + (m - 1.0)) * y;
-        u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
+        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        x = t1.a;
+        y = t1.b;
+        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        x = t2.a;
+        y = t2.b;
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 6; m > 0; m--) {
         k = m + 1.0;
-        const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
-        above = t1.a;
-        below = t1.b;
-        const Tuple_dd__dd t2 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
-        above = t2.a;
-        below = t2.b;
+        const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
+        above = t3.a;
+        below = t3.b;
+        const Tuple_dd__dd t4 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
+        above = t4.a;
+        below = t4.b;
     }
     x = above.a;
     double x_low = above.b;
@@ -2408,26 +2408,24 @@ RISKCORE_PLAIN Triple enclosure_levels_32(Pair f, Pair p)
     RISKCORE_UNROLL
     for (int64_t m = 29; m > 11; m--) {
         k = m + 1.0;
-        double t = (f_high + m) * y;
-        double u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
-        t = (f_high + (m - 1.0)) * y;
-        u = k * x;
-        x = fma(p_high, t, u);
-        y = t + u;
+        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        x = t1.a;
+        y = t1.b;
+        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        x = t2.a;
+        y = t2.b;
     }
     Pair above = (Pair){x / y, 0.0};
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 11; m > 0; m--) {
         k = m + 1.0;
-        const Tuple_dd__dd t1 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
-        above = t1.a;
-        below = t1.b;
-        const Tuple_dd__dd t2 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
-        above = t2.a;
-        below = t2.b;
+        const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
+        above = t3.a;
+        below = t3.b;
+        const Tuple_dd__dd t4 = enclosure_level(k, plus(f, k - 2.0), p, above, below);
+        above = t4.a;
+        below = t4.b;
     }
     x = above.a;
     double x_low = above.b;
@@ -2446,7 +2444,7 @@ RISKCORE_PLAIN Triple e_by_f(double f, double p)
 {
     if (f >= enclosure_F_HUGE) {
         double half = 0.5 / f;
-        return (Triple){half, 0.0, half * (1.0 + 4.0 * balls_UNIT)};
+        return (Triple){half, 0.0, half * (1.0 + 8.0 * balls_UNIT) + UNDERFLOW};
     }
     Pair g = (Pair){f, 0.0};
     Pair x = (Pair){p, 0.0};

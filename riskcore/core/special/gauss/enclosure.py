@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 from riskcore.core.compiled.jit import kernel, shared
 from riskcore.core.special.balls import (
+    UNDERFLOW,
     UNIT,
     Ball,
     add,
@@ -85,6 +86,16 @@ def level(
     return above, dd_add_positive(*t, *u)
 
 
+@kernel
+def level_in_doubles(
+    k: float, b: float, p: float, x: float, y: float
+) -> tuple[float, float]:
+    """Return (p b y + k x, b y + k x), in doubles."""
+    t = b * y
+    u = k * x
+    return fma(p, t, u), t + u
+
+
 def _fraction(
     levels: int, in_pairs: int
 ) -> Callable[[DoubleDouble, DoubleDouble], Ball]:
@@ -102,12 +113,8 @@ def _fraction(
         x, y = p_high, 1.0
         for m in range(deepest, middle, -1):
             k = m + 1.0
-            t = (f_high + m) * y
-            u = k * x
-            x, y = fma(p_high, t, u), t + u
-            t = (f_high + (m - 1.0)) * y
-            u = k * x
-            x, y = fma(p_high, t, u), t + u
+            x, y = level_in_doubles(k, f_high + m, p_high, x, y)
+            x, y = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y)
         above, below = (x / y, 0.0), (1.0, 0.0)
         for m in range(middle, 0, -1):
             k = m + 1.0
@@ -149,8 +156,8 @@ def e_by_p(f: DoubleDouble, p: DoubleDouble) -> Ball:
 def e_by_f(f: float, p: float) -> Ball:
     """Return a ball that contains E(f, p), f >= F_LEVELS."""
     if f >= F_HUGE:
-        half = 0.5 / f
-        return half, 0.0, half * (1.0 + 4.0 * UNIT)
+        half = 0.5 / f  # may be subnormal, and rounded to more than UNIT of itself
+        return half, 0.0, half * (1.0 + 8.0 * UNIT) + UNDERFLOW
     g, x = (f, 0.0), (p, 0.0)
     if f >= 1000.0:
         E = _levels_1000(g, x)
