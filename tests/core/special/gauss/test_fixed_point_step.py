@@ -99,7 +99,7 @@ def test_more_words_where_few_do_not_do():
     assert side(f, p, 1.0, math.nextafter(p, 0), True) == 1
     z = number()
     s = risk_in_words(z, f, p, 1.0, WORDS)
-    # p itself is not told from r by 308 bits, but by 1092.
+    # p itself is not told from r by 308 bits, but by 1008.
     few = number()
     s_few = risk_in_words(few, f, p, 1.0, FEW)
     for x, n, size, told in ((few, FEW, s_few, False), (z, WORDS, s, True)):
