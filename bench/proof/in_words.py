@@ -170,7 +170,7 @@ class Double:
         grid = min(self.grid, math.frexp(by)[1] - 53 if by % 0.5 else -1)
         low, high = self.low + by, self.high + by
         fits = max(abs(low), abs(high)) <= 2.0 ** (grid + 53)
-        return Double(low, high, self.exact + by if fits and self.exact else None, grid)
+        return Double(low, high, self.exact + by if fits and self.exact is not None else None, grid)
 
     def __add__(self, other):
         return self._moved(float(other))
@@ -194,6 +194,12 @@ class Double:
 
     def __gt__(self, other):
         return self._one(self.low > other, self.high > other)
+
+    def __le__(self, other):
+        return self._one(self.low <= other, self.high <= other)
+
+    def __ge__(self, other):
+        return self._one(self.low >= other, self.high >= other)
 
     def __eq__(self, other):
         return self._one(self.low <= other <= self.high, self.low == self.high == other)
@@ -231,7 +237,8 @@ class Run:
     def __call__(self, name, *args):
         return self.copies.of(getattr(step, name))(*args)
 
-    def integer(self, x):
+    @staticmethod
+    def integer(x):
         return x.floor() if isinstance(x, Double) else int(x)
 
     def put(self, z, exact, range_):
@@ -615,7 +622,7 @@ def near(n, sign, k):
         b = a  # -1/2 alone
     low, high = (a, math.nextafter(b, 0)) if sign > 0 else (math.nextafter(b, 9999), a)
     low, high = (low, high) if k < 0 else (a, a)
-    low = max(low, math.nextafter(0.5, 1))
+    low = max(low, ABOVE_HALF)
     if low > high or low <= n <= high:
         return None
     e = SYMBOL["G"] * SYMBOL["H"] * sign
@@ -639,12 +646,13 @@ def contiguities():
                         f, e = found
                         known = [(size, Range(2.0 ** (k - 1), min(2.0**k, 0.5)))]
                         yield p_box, n, e, f, Exponent({"H": 1}, k, k), known, False
-        for n, sign, ends in ((1024, -1, (1023.5, BEFORE)), (1023, 1, (AFTER, 1023.4))):
+        for n, sign, ends in ((1024, -1, (1023.5, BEFORE)), (1023, 1, (AFTER, math.nextafter(1023.5, 0)))):
             f = Double(*ends, size * sign + n)
             known = [(size, Range(2.0**-53, 0.5))]
             yield p_box, n, size * sign, f, Exponent({"H": 1}, -52, 0), known, True
 
 
+ABOVE_HALF = math.nextafter(0.5, 1)
 BEFORE, AFTER = math.nextafter(1024.0, 0), math.nextafter(1023.0, 9999)
 
 
@@ -659,6 +667,31 @@ def check_contiguity():
             except Never:
                 pass
     return count
+
+
+def check_steps():
+    """Raise unless e and e + step are exact, |e| <= 1/2, for all f < 1024."""
+    found = []
+
+    def set_double(_, z, n, x):
+        found.append(x)
+        if x.exact is None:
+            raise Refused("a double that is rounded")
+
+    nothing = dict.fromkeys(OPERATIONS.split(), lambda *_: None)
+    instead = {getattr(fixed_point, name): one for name, one in nothing.items()}
+    instead |= {fixed_point.set_double: set_double, step._reflected: lambda *_: 0}
+    copies = Copies({"int": Run.integer}, instead)
+    for n in range(1, STEPS + 2):
+        below = Double(max(n - 0.5, ABOVE_HALF), math.nextafter(n, 0), 0.0)
+        above = Double(math.nextafter(n, 9999), math.nextafter(n + 0.5, 0), 0.0)
+        for f in (below, above):
+            found.clear()
+            copies.of(step._by_contiguity)(None, f, None, 0, None, None, None, 12)
+            if len(found) != n - 1 or not all(
+                i - 0.5 <= x.low <= x.high <= i + 0.5 for i, x in enumerate(found, 1)
+            ):
+                raise Refused("steps that do not lead to f")
 
 
 def prove():
