@@ -1,7 +1,7 @@
 """Prove that `risk_in_words` is r, if operations in fixed point hold their bounds.
 
-The source runs on numbers that are rational functions and ranges (`words.py`): for f and
-p in boxes that hold all doubles f and p = a/b, 0 < a < b. The function must be the
+The source runs on numbers that are rational functions and ranges (`words.py`): for f
+and p in boxes that hold all doubles f and p = a/b, 0 < a < b. The function must be the
 formula for r, up to the power of two that is returned; no operation may leave its
 domain. The error is the operations' own, so nothing of it is to be proved but the start
 of `_e`, which must hold all of [p, 1].
@@ -24,13 +24,13 @@ from bench.proof.words import (
     ONE,
     OPERATIONS,
     SYMBOL,
+    AbsentError,
     Double,
     Exponent,
-    Never,
     Number,
     Range,
-    Refused,
     Run,
+    UnprovedError,
     power_of_two,
 )
 from riskcore.core.special import fixed_point
@@ -48,7 +48,7 @@ RISK_LEAST, RISK_MOST = 2.0**-61, 2.0**26
 
 
 class Levels(Run):
-    """`_e`: each level gets X in [p, 1], up to ``DELTA``, and must return such a one."""
+    """`_e`: a level gets X in [p, 1], up to ``DELTA``, and must return such a one."""
 
     def __init__(self, f_least, p_range):
         super().__init__(instead={"_levels": lambda *_: LEVELS})
@@ -86,18 +86,18 @@ class Levels(Run):
         same(z.exact, (p * b + X * k) / (b + X * k))
         share = k / (self.f_least + m // 2)
         if not (self.p_range.low > 0.25 or share < 0.9):
-            raise Refused("X may leave [p, 1]")
+            raise UnprovedError("X may leave [p, 1]")
         self.m, self.x = m - 1, z
         self.renew()
 
 
 def check_e():
-    """Raise unless `_e` is X_1/(f + X_1), its levels from any tail; return the boxes."""
+    """Raise unless `_e` is X_1/(f + X_1), from any tail; return the number of boxes."""
     if (
         max(step._levels(f, p, fixed_point.WORDS) for f, p in ((1, 0.3), (1, 0.2)))
         > LEVELS
     ):
-        raise Refused("more levels than are run")
+        raise UnprovedError("more levels than are run")
     far, near = Range(0.29, 1), Range(0, 0.31)
     ways = [(s, s, 2.0 ** (s - 1), far) for s in range(1, 12)]
     ways += [(12, 1024, 2048.0, far), (11, 11, 1024.0, near), (12, 1024, 2048.0, near)]
@@ -113,7 +113,7 @@ def check_e():
         X = SYMBOL["X"]
         same(z.exact, X / (f + X) * one)
         if run.m != 0:
-            raise Refused("levels that were not run")
+            raise UnprovedError("levels that were not run")
     return len(cases)
 
 
@@ -121,7 +121,7 @@ def check_e():
 
 
 class Branch(Run):
-    """`risk_in_words` for some f and p; all that it takes of `_e` is what it must be."""
+    """`risk_in_words` for f and p of a box; of `_e` it takes what `Levels` shows."""
 
     def __init__(self, p_box, small, f, mantissas=(), known=(), **options):
         (low, high), self.small = p_box, small
@@ -160,7 +160,7 @@ class Branch(Run):
             same(z.exact, ONE / g - v * self.T)
             self.asked["last"], self.T, z.exact = g + 1, SYMBOL["T"], SYMBOL["T"]
             if not z.range.inside(-T_MOST, T_MOST):
-                raise Refused("T is too large for the next pass")
+                raise UnprovedError("T is too large for the next pass")
 
     def rounded(self, x):
         """Return p as a double, which has been compared with 0.3; or q."""
@@ -181,7 +181,7 @@ class Branch(Run):
             same(self.asked["f"], f)
             same(self.asked["p"], p)
         if not (least > RISK_LEAST and self.z.range.high < RISK_MOST):
-            raise Refused(
+            raise UnprovedError(
                 f"r 2^-s, {least} or {self.z.range.high}, is not fit for `side`"
             )
 
@@ -265,10 +265,10 @@ class Contiguity(Branch):
             sinc = self.asked["sinc"]
             same(sinc * sinc, e * e)
             if not -0.5 <= self.asked["double"].low <= self.asked["double"].high <= 0.5:
-                raise Refused("f is not next to the integer of its steps")
+                raise UnprovedError("f is not next to the integer of its steps")
         r = self.times_e / e if self.n == 0 else v * self.T
         if self.n > 1:
-            same(self.asked["last"], self.f.exact)
+            same(self.asked.get("last", ONE), self.f.exact)
         reflected = e is not None and not self.passed
         self.check(r, -e + 1 if reflected else None, self.q, self.least())
 
@@ -284,11 +284,11 @@ class Contiguity(Branch):
         names = {k: c for k, c in self.size.names.items() if c}
         if names == {"K": 1, "H": -1} and self.n == 0:
             return self.asked["K"].low / 2  # 2 e 2^-s_e is below 2
-        raise Refused("a result with an unknown power of two")
+        raise UnprovedError("a result with an unknown power of two")
 
 
 def near(n, sign, k):
-    """Return f = n + e, e between 2^(k-1) and 2^k of a sign, or None if no double is."""
+    """Return f = n + e, |e| from 2^(k-1) to below 2^k, and e; None for no doubles."""
     a, b = n + sign * 2.0 ** (k - 1), n + sign * 2.0**k
     if k == 0:
         b = a  # -1/2 alone
@@ -339,7 +339,7 @@ def check_contiguity(every=1):
             try:
                 Contiguity(*case, large, passed).checked()
                 count += 1
-            except Never:
+            except AbsentError:
                 pass
     return count
 
@@ -351,9 +351,11 @@ def check_steps():
     def set_double(_, z, n, x):
         found.append(x)
         if x.exact is None:
-            raise Refused("a double that is rounded")
+            raise UnprovedError("a double that is rounded")
 
-    instead = {getattr(fixed_point, name): lambda *_: None for name in OPERATIONS}
+    instead = {
+        getattr(fixed_point, name): lambda *_: None for name in OPERATIONS.split()
+    }
     instead |= {fixed_point.set_double: set_double, step._reflected: lambda *_: 0}
     copies = Copies({"int": Run.integer}, instead)
     for n in range(1, STEPS + 2):
@@ -365,7 +367,7 @@ def check_steps():
             if len(found) != n - 1 or not all(
                 i - 0.5 <= x.low <= x.high <= i + 0.5 for i, x in enumerate(found, 1)
             ):
-                raise Refused("steps that do not lead to f")
+                raise UnprovedError("steps that do not lead to f")
     return STEPS + 1
 
 

@@ -1,8 +1,8 @@
 """Prove that `side` has the sign of r - B, or is 0, if `risk_in_words` is r.
 
-B is a double or the middle of two: from all patterns of bits. The limits of r that B may
-be are decided by products, exact ones; the rest by r in fixed point (`in_words.py`). By
-hand remains that p/f < r < 1/f for p < 1, and r < p/(f-1) for f > 1.
+B is a double or the middle of two, for all patterns of bits. If B is a limit of r,
+products decide, which are exact; else r in fixed point (`in_words.py`). By hand remains
+that p/f < r < 1/f for p < 1, and r < p/(f-1) for f > 1.
 """
 
 from fractions import Fraction
@@ -11,11 +11,15 @@ from itertools import product
 from bench.proof import in_words
 from bench.proof.check import same
 from bench.proof.rebind import Copies
-from bench.proof.words import ONE, SYMBOL, Refused, plain
+from bench.proof.words import ONE, SYMBOL, UnprovedError, plain
 from riskcore.core.special import fixed_point
 from riskcore.core.special.gauss import fixed_point_step as step
 
 FEW, WORDS = 12, fixed_point.WORDS
+EXACT = (
+    "number mantissa set_double set_integer multiply subtract shift times rounded "
+    "is_zero"
+)
 
 
 # --- boundaries ----------------------------------------------------------------------
@@ -41,7 +45,7 @@ class Whole:
     def __lt__(self, other):
         low, high = self.range()
         if (low < other) != (high < other):
-            raise Refused("numbers that a comparison divides")
+            raise UnprovedError("numbers that a comparison divides")
         return low < other
 
     def __rshift__(self, places):
@@ -67,12 +71,12 @@ class Pattern:
 
     def __rshift__(self, places):
         if places != 52:
-            raise Refused("an exponent that is elsewhere")
+            raise UnprovedError("an exponent that is elsewhere")
         return self.exponent
 
     def __and__(self, mask):
         if mask != 2**52 - 1:
-            raise Refused("a mantissa that is elsewhere")
+            raise UnprovedError("a mantissa that is elsewhere")
         return Whole(0, 1, self.ends)
 
 
@@ -85,12 +89,12 @@ def boundary(exponent, ends, middle):
     _, whole, places = z[1]
     below = "below", whole, 2**places - 1, fixed_point.WORD - places
     if z[0] != 0 or set(z) != {0, 1, 2} or z[2][:1] + z[2][2:] != below[:1] + below[2:]:
-        raise Refused("words that are not those of one number")
+        raise UnprovedError("words that are not those of one number")
     low, high = whole.range()
     if z[2][1] is not whole or not 2**53 <= low <= high < 2**54:
-        raise Refused("a boundary that is not between 1/2 and 1")
+        raise UnprovedError("a boundary that is not between 1/2 and 1")
     if places != 26:
-        raise Refused("words that are too long")
+        raise UnprovedError("words that are too long")
     return whole, s - fixed_point.WORD - places
 
 
@@ -107,7 +111,7 @@ def check_boundary():
         c = (2**53 if e else 0) + (1 if middle else 0)
         unit = Fraction(2) ** (k - gap + 1)
         if (whole.c * unit, whole.k * unit) != (c, 2):
-            raise Refused("a boundary that is neither the double nor the middle")
+            raise UnprovedError("a boundary that is neither the double nor the middle")
         count += 1
     return count
 
@@ -125,9 +129,8 @@ class Power:
         return Power(self.value * other.value)
 
     def __sub__(self, other):
-        return Power(
-            self.value / (other.value if isinstance(other, Power) else 2**other)
-        )
+        by = other.value if isinstance(other, Power) else 2**other
+        return Power(self.value / by)
 
     def __neg__(self):
         return Power(ONE / self.value)
@@ -147,22 +150,17 @@ class Limits:
 
     def __init__(self, above_one, hit, doublings):
         self.hit, self.doublings, self.asked = hit, doublings, []
-        self.above_one, self.bits = above_one, {}
-        names = (
-            "number mantissa set_double set_integer multiply subtract shift times "
-            "rounded is_zero"
-        ).split()
-        names = {getattr(fixed_point, name): getattr(self, name) for name in names}
+        self.above_one = above_one
+        names = {getattr(fixed_point, x): getattr(self, x) for x in EXACT.split()}
         self.parts = {"f": ("M", "F"), "a": ("A", "P"), "b": ("B", "Q")}
         B = {"exact": SYMBOL["X"], "bits": 54}
         copies = Copies({}, plain(names))
-        self.sign = copies.of(step._at_a_limit)(
-            self, "a", "b", B, Power(SYMBOL["K"]), FEW
-        )
+        run = copies.of(step._at_a_limit)
+        self.sign = run(self, "a", "b", B, Power(SYMBOL["K"]), FEW)
 
     def __gt__(self, other):
         if other != 1.0:
-            raise Refused("another limit of f - 1")
+            raise UnprovedError("another limit of f - 1")
         return self.above_one
 
     def number(self):
@@ -174,7 +172,7 @@ class Limits:
 
     def put(self, z, exact, bits):
         if bits > fixed_point.WORD * (FEW - 1):
-            raise Refused("a product that is rounded")
+            raise UnprovedError("a product that is rounded")
         z.update(exact=exact, bits=bits)
 
     def set_double(self, z, n, x):
@@ -215,14 +213,11 @@ def check_limits():
         run = Limits(above_one, hit, doublings)
         tried = limits if above_one else limits[:2]
         if len(run.asked) != (hit or len(tried)) and hit <= len(tried):
-            raise Refused("a limit that is not tried")
-        for (limit, sign), asked in zip(tried, run.asked, strict=False):
-            same(
-                asked * (ONE if sign < 0 and limit is tried[1][0] else SYMBOL["P"]),
-                limit,
-            )
+            raise UnprovedError("a limit that is not tried")
+        for (limit, _), asked in zip(tried, run.asked, strict=False):
+            same(asked * (ONE if limit is limits[1][0] else SYMBOL["P"]), limit)
         if run.sign != (tried[hit - 1][1] if 0 < hit <= len(tried) else 0):
-            raise Refused("a limit on the other side of r")
+            raise UnprovedError("a limit on the other side of r")
         count += 1
     return count
 
@@ -245,13 +240,13 @@ def check_side():
                 known = result == answers[-1] and not left and d <= 26
                 known &= asked == [("z", ("B", d), n) for n in words]
             if not known:
-                raise Refused("a side that is not known")
+                raise UnprovedError("a side that is not known")
             count += 1
     for sign in (-1, 1):
         if one_side(0, sign, ())[0] != sign:
-            raise Refused("a limit that is not taken")
+            raise UnprovedError("a limit that is not taken")
     if step.side(2.0, 0.5, 1.0, 0.0, False) != 1:
-        raise Refused("r that is not above 0")
+        raise UnprovedError("r that is not above 0")
     return count + 3
 
 
@@ -259,13 +254,23 @@ def one_side(d, limit, answers):
     """Return what `side` says if B 2^d and r 2^-s are compared, and what it asked."""
     asked, left = [], list(answers)
 
+    def got(*given, right):
+        if given != right:
+            raise UnprovedError("other arguments than those of `side`")
+
     def boundary(z, x, middle, n):
+        got(x, middle, right=(0.5, True))
         z.update(is_="B", n=n)
         return 7
 
     def risk(z, f, a, b, n):
+        got(f, a, b, right=("f", "a", "b"))
         z.update(is_="z", n=n)
         return 7 - d
+
+    def at_a_limit(f, a, b, z, s, n):
+        got(f, a, b, z, s, n, right=("f", "a", "b", {"is_": "B", "n": FEW}, 7, FEW))
+        return limit
 
     def shift(z, x, s, n):
         z.update(is_=(x["is_"], s), n=n if x["n"] == n else None)
@@ -280,7 +285,7 @@ def one_side(d, limit, answers):
     names = {step._boundary: boundary, step.risk_in_words: risk,
              fixed_point.number: dict, fixed_point.shift: shift,
              fixed_point.subtract: subtract, fixed_point.sign: sign,
-             step._at_a_limit: lambda *_: limit}  # fmt: skip
+             step._at_a_limit: at_a_limit}  # fmt: skip
     found = Copies({}, plain(names)).of(step.side)("f", "a", "b", 0.5, True)
     return found, asked, left
 

@@ -1,9 +1,9 @@
-"""Numbers in fixed point as rational functions and ranges, to run `fixed_point_step` on.
+"""Numbers in fixed point as rational functions and ranges, to run kernels on.
 
-A number has what it is, a quotient of polynomials in symbols, and a range that holds its
-words and its true value, up to ``SLACK`` for what an operation drops. An operation that
-would leave its domain raises. Exponents are sums of named ones; doubles are intervals,
-with what they are as long as no operation rounds.
+A number has what it is, a quotient of polynomials in symbols, and a range that holds
+its words and its true value, up to ``SLACK`` for what an operation drops. An operation
+that would leave its domain raises. Exponents are sums of named ones; doubles are
+intervals, with what they are as long as no operation rounds.
 """
 
 import math
@@ -16,15 +16,16 @@ from bench.proof.rebind import Copies
 from riskcore.core.special import fixed_point
 from riskcore.core.special.gauss import fixed_point_step as step
 
-# f = M F, a = A P, b = B Q, e = G H with powers of two F, P, Q, H; E, X of the fraction;
-# L, S, W 2^K: logarithm, sine, v^e; T of contiguity; R, U: an error, a unit.
-NAMES = "M F A P B Q E X W K S L T G H p U R".split()
+# f = M F, a = A P, b = B Q, e = G H with powers of two F, P, Q, H; E and X of the
+# fraction; L, S, W = v^e by functions, K a power of two; T of contiguity; R an error,
+# U a unit.
+NAMES = tuple("MFAPBQEXWKSLTGHpUR")
 SYMBOL = dict(zip(NAMES, generators(*NAMES), strict=True))
 ONE = SYMBOL["M"].made(1)
 OPERATIONS = (
     "number mantissa rounded error units set_error set_integer set_double add subtract "
     "negate add_integer times over multiply divide shift log exp sinc"
-).split()
+)
 LARGEST, LEAST, MOST = 2.0**27, 2.0**-20, 2.0**20
 SLACK = 2.0**-200
 OUTWARD = 2.0**-40  # ends of ranges are rounded outwards
@@ -36,7 +37,7 @@ def plain(names):
     return {key: lambda _, *args, one=one: one(*args) for key, one in names.items()}
 
 
-class Refused(ValueError):
+class UnprovedError(ValueError):
     """What is not proved."""
 
 
@@ -50,7 +51,7 @@ class Range:
     def of(values):
         values = list(values)
         if any(x != x for x in values):
-            raise Refused("a range without ends")
+            raise UnprovedError("a range without ends")
         return Range(
             math.nextafter(min(values), -math.inf),
             math.nextafter(max(values), math.inf),
@@ -82,7 +83,7 @@ class Range:
 
     def __truediv__(self, other):
         if not self.ends(other)[0] > 0:
-            raise Refused("a divisor that may be 0")
+            raise UnprovedError("a divisor that may be 0")
         return self._with(operator.truediv, other)
 
     def through(self, function):
@@ -94,7 +95,7 @@ class Range:
     def narrowed(self, other):
         low, high = max(self.low, other.low), min(self.high, other.high)
         if low > high:
-            raise Refused("a range that contradicts what is known")
+            raise UnprovedError("a range that contradicts what is known")
         return Range(low, high)
 
     def inside(self, low, high):
@@ -108,7 +109,7 @@ def power_of_two(k):
     return math.ldexp(1.0, k) if k < 1024 else math.inf
 
 
-class Never(Exception):
+class AbsentError(Exception):
     """A case that does not occur."""
 
 
@@ -143,7 +144,7 @@ class Exponent:
 
     def __gt__(self, other):
         if self.low <= other < self.high:
-            raise Refused(f"an exponent that may be {other} or more")
+            raise UnprovedError(f"an exponent that may be {other} or more")
         return self.low > other
 
     def power(self):
@@ -189,7 +190,7 @@ class Double:
 
     def _one(self, low, high):
         if low != high:
-            raise Refused("doubles that a comparison divides")
+            raise UnprovedError("doubles that a comparison divides")
         return low
 
     def __lt__(self, other):
@@ -227,7 +228,9 @@ class Run:
 
     def __init__(self, known=(), instead=(), large=False):
         self.known, self.large, self.asked = known, large, {}
-        operations = {getattr(fixed_point, x): getattr(self, x) for x in OPERATIONS}
+        operations = {
+            getattr(fixed_point, x): getattr(self, x) for x in OPERATIONS.split()
+        }
         operations[step._e] = self.e
         for name, one in dict(instead).items():
             operations[getattr(step, name)] = one
@@ -245,14 +248,14 @@ class Run:
             if one.above * exact.below == exact.above * one.below:
                 range_ = range_.narrowed(narrower)
         if not range_.inside(-LARGEST, LARGEST):
-            raise Refused(f"a number as large as {range_.high}")
+            raise UnprovedError(f"a number as large as {range_.high}")
         Run.largest = max(Run.largest, abs(range_.low), abs(range_.high))
         z.exact, z.range = exact, range_ + Range(-SLACK, SLACK)
 
     # The operations of fixed point, by their names there.
 
     def error(self, *_):
-        raise Refused("a bound of an error that the source makes itself")
+        raise UnprovedError("a bound of an error that the source makes itself")
 
     units = set_error = error
 
@@ -264,7 +267,7 @@ class Run:
         for exact, mantissa, range_, exponent in self.asked["mantissas"]:
             if exact is x.exact or not (exact - x.exact).above:
                 return Number(mantissa, range_), exponent
-        raise Refused("the mantissa of an unknown number")
+        raise UnprovedError("the mantissa of an unknown number")
 
     def rounded(self, x):
         return x
@@ -275,11 +278,11 @@ class Run:
     def set_double(self, z, n, x):
         if isinstance(x, Double):
             if x.exact is None:
-                raise Refused("a double that is rounded")
+                raise UnprovedError("a double that is rounded")
             self.asked["g"] = x.exact
             x = Number(x.exact, Range(x.low, x.high))
         if not x.range.inside(0.0, LARGEST):
-            raise Refused("a double below 0")
+            raise UnprovedError("a double below 0")
         self.put(z, x.exact, x.range)
 
     def add(self, z, x, y, n):
@@ -309,7 +312,7 @@ class Run:
 
     def divide(self, z, x, y, n):
         if not y.range.inside(LEAST, MOST):
-            raise Refused(f"a divisor from {y.range.low} to {y.range.high}")
+            raise UnprovedError(f"a divisor from {y.range.low} to {y.range.high}")
         self.put(z, x.exact / y.exact, x.range / y.range)
 
     def shift(self, z, x, s, n):
@@ -318,20 +321,20 @@ class Run:
 
     def log(self, z, x, exponent, n):
         if not x.range.inside(0.25, 4.0) or max(-exponent.low, exponent.high) >= 2**12:
-            raise Refused("an argument of the logarithm")
+            raise UnprovedError("an argument of the logarithm")
         self.asked["log"] = x.exact * exponent.power()
         more = Range(exponent.low, exponent.high) * LOG2
         self.put(z, SYMBOL["L"], x.range.through(arb.log) + more)
 
     def exp(self, z, x, n):
         if not x.range.inside(-2048.0, 2048.0):
-            raise Refused("an argument of the exponential")
+            raise UnprovedError("an argument of the exponential")
         self.asked["exp"] = x.exact
         by_2 = x.range / LOG2
         low, high = math.ceil(by_2.low - 0.52), math.floor(by_2.high + 0.52)
         low, high = (max(low, 1), high) if self.large else (low, min(high, 0))
         if low > high:
-            raise Never
+            raise AbsentError
         rest = Range(-0.36, 0.36)
         rest = x.range.narrowed(rest) if low == high == 0 else rest
         self.asked["K"] = rest.through(arb.exp)
@@ -340,7 +343,7 @@ class Run:
 
     def sinc(self, z, x, n):
         if not x.range.inside(-0.5 - OUTWARD, 0.5 + OUTWARD):
-            raise Refused("an argument of the sine")
+            raise UnprovedError("an argument of the sine")
         self.asked["sinc"] = x.exact
         most = max(map(abs, x.range.ends(x.range)))
         self.put(z, SYMBOL["S"], Range(float(arb(most).sinc_pi().lower()), 1.0))
@@ -351,7 +354,7 @@ class Run:
         same(p_double.exact, p.exact)
         s = Exponent.of(s)
         if not g.range.low > 0.25:
-            raise Refused("a fraction for f below 1/4 2^s")
+            raise UnprovedError("a fraction for f below 1/4 2^s")
         self.asked["f"], self.asked["p"] = g.exact * s.power(), p.exact
         most = 1.0 / (g.range.low + power_of_two(-s.high)) * (1.0 + 2.0**-50)
         self.put(z, SYMBOL["E"] * s.power(), Range(0.0, most))
