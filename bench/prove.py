@@ -3,6 +3,7 @@
     python -m bench.prove                       # all regions: minutes
     python -m bench.prove --regions ONE LEVELS  # some, without the page
     python -m bench.prove --mutants 200         # does a change of the source fail it?
+    python -m bench.prove --mutants claims      # of a claim, rounding test or region?
 
 All of it is one theorem, that `individual_risk` is nan or the double nearest r; its
 lemmas are data (`bench/proof/theorem.py`), and together are about all code that runs.
@@ -166,7 +167,7 @@ def checked():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--regions", nargs="+", metavar="NAME")
-    parser.add_argument("--mutants", type=int, metavar="NUMBER")
+    parser.add_argument("--mutants", metavar="NUMBER or claims")
     options = parser.parse_args()
     if options.mutants:
         return mutants.run(options.mutants, PAGE, about())

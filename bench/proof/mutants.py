@@ -273,16 +273,28 @@ def verdicts(mutants, before):
         yield mutant, verdict()
 
 
-def drawn(number):
-    """Return all candidates and a number of them, drawn by their hash."""
+CLAIMS = "claims"  # the claimed bounds, the rounding test and the regions
+REGIONS = ("region", "is_one", "is_small", "is_near_one", "is_from_32")
+
+
+def of_claims(mutant):
+    """Return whether a mutant is of a claim, the rounding test or a region."""
+    of_test = mutant.module.endswith("rounding_test.py")
+    return of_test or mutant.function.split(".")[-1] in REGIONS
+
+
+def drawn(which):
+    """Return all candidates and a number of them, drawn by their hash, or `CLAIMS`."""
     every = candidates()
     every.sort(key=lambda one: hashlib.sha256("\0".join(one.name).encode()).hexdigest())
-    return every, every[:number]
+    if which == CLAIMS:
+        return every, [*filter(of_claims, every)]
+    return every, every[: int(which)]
 
 
-def run(number, page, about):
+def run(which, page, about):
     """Try mutants, and write those that pass; return the exit status."""
-    every, chosen = drawn(number)
+    every, chosen = drawn(which)
     passed, start, before = [], time.perf_counter(), unmutated(True)
     for one, why in verdicts(chosen, before):
         print("noticed" if why else "PASSES", *one.name[:4], why, sep=" | ", flush=True)
@@ -298,6 +310,6 @@ def run(number, page, about):
         f"fail; these {len(passed)} pass:\n\n"
         + table(["function", "line", "mutated"], rows, texts=3)
     )
-    replace(page, "proof_mutants", text)
+    replace(page, "proof_claims" if which == CLAIMS else "proof_mutants", text)
     print(f"{len(chosen)} mutants, {len(passed)} pass, {seconds:.0f} s")
     return 0

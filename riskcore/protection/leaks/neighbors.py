@@ -90,6 +90,7 @@ def try_neighbors(
         step = step_of(min(equal[i], equal[after + i]), steps)
         error = share_other(unit[i], guess, value, first, size, codes, counts)
         part = (steps if guess == common else 2 * steps) + step
-        for at in (step, part):
-            tried[at] += 1.0
-            tried[3 * steps + at] += error
+        tried[step] += 1.0
+        tried[part] += 1.0
+        tried[3 * steps + step] += error
+        tried[3 * steps + part] += error
