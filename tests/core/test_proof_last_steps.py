@@ -200,7 +200,7 @@ def test_limits_that_take_too_many_bits_are_seen(monkeypatch):
 
 # --- balls ---------------------------------------------------------------------------
 
-SOME = 37  # of the balls
+SOME = 7  # of the balls
 
 
 def test_balls_are_proved_for_some_high_parts():

@@ -23,7 +23,7 @@ _MASK = BASE - 1
 _HALF = 1 << WORD - 1
 _UNIT = 2.0**-WORD
 # Words of a number at most, with the one before the point.
-WORDS = 37
+WORDS = 40
 _ROOM = WORDS + 1
 # Covers the few roundings in bounds of errors.
 _OUTWARD = 1.0 + 2.0**-40
