@@ -260,7 +260,7 @@ Notes
 -----
 The pairs of doubles that ``individual_risk`` rounds, with a proven bound of their
 error, some 2^-65 of r, decide nearly all cells; then double-double balls, as a rule
-2^-103 of r, and fixed point with 308 bits, then 1092, for r next to a double, such as
+2^-103 of r, and fixed point with 308 bits, then 1008, for r next to a double, such as
 f = 4, p = 2^-53. ``notes/proof_of_rounding.md`` and ``notes/rounding_proof.md`` have
 the proofs. No cell is known that 308 bits leave open.
 

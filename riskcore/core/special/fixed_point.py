@@ -7,11 +7,13 @@ drops less than one unit and adds it to the error, so a chain of operations prov
 error of its result (notes/rounding_proof.md, section 9). Speed does not matter here:
 these numbers decide what double-doubles cannot.
 
-Numbers must stay below 2^27. A result may replace an argument.
+Numbers must stay below 2^27. A result may replace an argument. An error that is
+infinite or nan stays so, and decides nothing.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from riskcore.core.compiled.jit import kernel, primitive, shared
@@ -20,16 +22,17 @@ from riskcore.core.special.floats import bits, from_bits
 WORD = 28  # bits
 BASE = 1 << WORD
 _MASK = BASE - 1
-_HALF = 1 << WORD - 1
 _UNIT = 2.0**-WORD
-# Words of a number at most, with the one before the point.
-WORDS = 40
+# Words of a number at most, with the one before the point: 2^1008 is a double, 2^1036
+# is not.
+WORDS = 37
 _ROOM = WORDS + 1
 # Covers the few roundings in bounds of errors.
 _OUTWARD = 1.0 + 2.0**-40
 _TWO_54 = 2.0**54
 _SMALLEST_NORMAL = 2.0**-1022
 _SQRT_HALF = 0.70703125
+_MANY = 1 << 30
 
 
 def _emit_number(builder: Any) -> Any:
@@ -68,7 +71,7 @@ def set_error(x: Any, n: int, units: float) -> None:
 
 @kernel
 def rounded(x: Any) -> float:
-    """Return a number as a double, to 2^-50 of itself or 2^-80."""
+    """Return a number as a double, to 2^-50 of itself and 2^-79; if negative, 2^-51."""
     low = float(x[2]) + float(x[3]) * _UNIT
     return float(x[0]) + (float(x[1]) + low * _UNIT) * _UNIT
 
@@ -76,16 +79,22 @@ def rounded(x: Any) -> float:
 @kernel
 def _size(x: Any) -> float:
     """Return an upper bound of |x|."""
-    return abs(rounded(x)) * _OUTWARD + 2.0**-70
+    return abs(rounded(x)) * _OUTWARD + 2.0**-50
 
 
 @kernel
 def units(n: int) -> float:
-    """Return 2^(-28 (n-1)), the weight of the last word; 0 where that underflows."""
+    """Return 2^(-28 (n-1)), the weight of the last word."""
     unit = 1.0
     for _ in range(1, n):
         unit *= _UNIT
     return unit
+
+
+@kernel
+def _nearest(x: float) -> int:
+    """Return the integer next to a double."""
+    return int(x + (0.5 if x > 0.0 else -0.5))
 
 
 # --- arithmetic ----------------------------------------------------------------------
@@ -185,7 +194,7 @@ def over(z: Any, x: Any, k: int, n: int) -> None:
 
 @kernel
 def shift(z: Any, x: Any, s: int, n: int) -> None:
-    """Let z be x 2^s; numbers shifted to the left must stay below 2^27."""
+    """Let z be x 2^s for s < 28 n; numbers must stay below 2^27 to the left, too."""
     size = -s if s < 0 else s
     words, rest = size // WORD, size % WORD
     lost = error(x, n)
@@ -235,7 +244,7 @@ def multiply(z: Any, x: Any, y: Any, n: int) -> None:
 
 @shared("int64*, int64*, int64*, int64")
 def divide(z: Any, x: Any, y: Any, n: int) -> None:
-    """Let z be x/y for 2^-20 < y < 2^20.
+    """Let z be x/y for 2^-20 < y < 2^20 and |x/y| < 2^27.
 
     Digit by digit, each the integer next to a quotient of doubles: the rest of x is
     below 0.51 y, and digits have a sign until the end.
@@ -245,8 +254,7 @@ def divide(z: Any, x: Any, y: Any, n: int) -> None:
         rest[i] = x[i]
     divisor = rounded(y)
     for i in range(n):
-        t = rounded(rest) / divisor
-        digit = int(t + 0.5 if t > 0.0 else t - 0.5)
+        digit = _nearest(rounded(rest) / divisor)
         digits[i] = digit
         carry = 0
         for j in range(n - 1, 0, -1):
@@ -267,21 +275,22 @@ def divide(z: Any, x: Any, y: Any, n: int) -> None:
     z[0] = digits[0] + carry
     least = divisor * (1.0 - 2.0**-40) - y_lost * units(n)
     lost = (x_lost + _size(z) * y_lost) / least + 2.0
-    set_error(z, n, lost if least > 0.0 else 2.0**1000)
+    set_error(z, n, lost if least > 0.0 else math.inf)
 
 
 @kernel
 def sign(x: Any, n: int) -> int:
     """Return the sign of a number, 0 if its error leaves it open."""
-    lost = error(x, n)
-    # In units from the top; words after a sum of 2^900 units change no comparison.
-    total = 0.0
-    for i in range(n):
-        total = total * BASE + float(x[i])
-        if abs(total) > 2.0**900:
-            break
-    if abs(total) > (lost + 1.0) * _OUTWARD:
-        return 1 if total > 0.0 else -1
+    # The first words tell the size to 2^-30 of itself.
+    total, words = 0, 0
+    while words < n and abs(total) < _MANY:
+        total = total * BASE + x[words]
+        words += 1
+    least = float(abs(total) - 1)
+    for _ in range(words, n):
+        least *= BASE
+    if least > error(x, n) * _OUTWARD:
+        return 1 if total > 0 else -1
     return 0
 
 
@@ -384,8 +393,7 @@ def exp(z: Any, x: Any, n: int) -> int:
     """
     t, term = number(), number()
     ln2(t, n)
-    quotient = rounded(x) / rounded(t)
-    k = int(quotient + (0.5 if quotient > 0.0 else -0.5))
+    k = _nearest(rounded(x) / rounded(t))
     times(t, t, k, n)
     subtract(t, x, t, n)
     set_integer(term, n, 1)

@@ -98,6 +98,19 @@ def test_a_divisor_that_may_be_zero_decides_nothing():
     assert fixed_point.sign(z, N) == 0
 
 
+def test_an_error_times_a_small_negative_number():
+    x, y, z = of(-Fraction(1, 2**60)), of(Fraction(1), 2.0**70), number()
+    fixed_point.multiply(z, x, y, N)
+    assert_within(z, value(x) * (value(y) + 2**70 * unit()), 2.0**21)
+
+
+def test_an_infinite_error_stays_infinite():
+    x, z = of(Fraction(1), math.inf), number()
+    fixed_point.divide(z, of(Fraction(1)), x, N)
+    fixed_point.shift(z, z, -3000, N)
+    assert error(z, N) == math.inf
+
+
 def test_results_in_the_place_of_an_argument():
     a, b = Fraction(7, 3), Fraction(-11, 13)
     for name, exact in BOTH.items():

@@ -203,7 +203,7 @@ def _not_above(f: float, p: float, x: float, n: int) -> bool:
 def sides_slow(f: float, p: float) -> tuple[float, float]:
     """Return neighbors around r(f, p), or r twice if it is a double; else nan.
 
-    If 1092 bits leave a side open the two are two ulp apart, and still enclose r.
+    If 1008 bits leave a side open the two are two ulp apart, and still enclose r.
     """
     (high, low, radius), n = risk_ball(f, p)
     if not (radius <= _WIDEST * high < math.inf):

@@ -25,7 +25,7 @@ def cells():
     yield from ((x, y, 1.0) for x in (1024.0, 3e6) for y in (0.5, 2.0**-60))
 
 
-@pytest.mark.parametrize("n", [FEW, 20])
+@pytest.mark.parametrize("n", [FEW, WORDS])
 def test_risk_in_words(n):
     chosen = list(cells())
     for f, a, b in chosen if n == FEW else chosen[::9]:
