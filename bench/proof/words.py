@@ -28,6 +28,9 @@ OPERATIONS = (
 )
 LARGEST, LEAST, MOST = 2.0**27, 2.0**-20, 2.0**20
 SLACK = 2.0**-200
+ARGUMENT_OFF = 2.0**-20  # what arguments of functions may be off by
+LOG_MORE = 64.0  # above 1/x and what the logarithm's own bound adds to it
+MOST_PLACES = 28 * 12
 OUTWARD = 2.0**-40  # ends of ranges are rounded outwards
 ctx.prec = 128
 
@@ -97,6 +100,9 @@ class Range:
         if low > high:
             raise UnprovedError("a range that contradicts what is known")
         return Range(low, high)
+
+    def size(self):
+        return max(abs(self.low), abs(self.high))
 
     def inside(self, low, high):
         return low <= self.low and self.high <= high
@@ -215,10 +221,10 @@ class Double:
 
 
 class Number:
-    """A number in fixed point: what it is, and where its words are."""
+    """A number in fixed point: what it is, a range of it, a bound of its error."""
 
-    def __init__(self, exact=None, range_=None):
-        self.exact, self.range = exact, range_
+    def __init__(self, exact=None, range_=None, off=0.0):
+        self.exact, self.range, self.off = exact, range_, off
 
 
 class Run:
@@ -243,14 +249,15 @@ class Run:
     def integer(x):
         return x.floor() if isinstance(x, Double) else int(x)
 
-    def put(self, z, exact, range_):
+    def put(self, z, exact, range_, off=0.0):
         for one, narrower in self.known:
             if one.above * exact.below == exact.above * one.below:
                 range_ = range_.narrowed(narrower)
         if not range_.inside(-LARGEST, LARGEST):
             raise UnprovedError(f"a number as large as {range_.high}")
-        Run.largest = max(Run.largest, abs(range_.low), abs(range_.high))
+        Run.largest = max(Run.largest, range_.size())
         z.exact, z.range = exact, range_ + Range(-SLACK, SLACK)
+        z.off = off * (1.0 + OUTWARD) + SLACK
 
     # The operations of fixed point, by their names there.
 
@@ -286,49 +293,64 @@ class Run:
         self.put(z, x.exact, x.range)
 
     def add(self, z, x, y, n):
-        self.put(z, x.exact + y.exact, x.range + y.range)
+        self.put(z, x.exact + y.exact, x.range + y.range, x.off + y.off)
 
     def subtract(self, z, x, y, n):
-        self.put(z, x.exact - y.exact, x.range - y.range)
+        self.put(z, x.exact - y.exact, x.range - y.range, x.off + y.off)
         self.subtracted(z)
 
     def subtracted(self, z):
         """Look at a difference, which may be known by another name."""
 
     def negate(self, z, x, n):
-        self.put(z, -x.exact, -x.range)
+        self.put(z, -x.exact, -x.range, x.off)
 
     def add_integer(self, z, x, k, n):
-        self.put(z, x.exact + k, x.range + k)
+        self.put(z, x.exact + k, x.range + k, x.off)
 
     def times(self, z, x, k, n):
-        self.put(z, x.exact * k, x.range * k)
+        if not abs(k) < 2**30:
+            raise UnprovedError("a large factor")
+        self.put(z, x.exact * k, x.range * k, x.off * abs(k))
 
     def over(self, z, x, k, n):
-        self.put(z, x.exact / k, x.range / k)
+        self.put(z, x.exact / k, x.range / k, x.off / k)
 
     def multiply(self, z, x, y, n):
-        self.put(z, x.exact * y.exact, x.range * y.range)
+        off = x.range.size() * y.off + y.range.size() * x.off + x.off * y.off
+        self.put(z, x.exact * y.exact, x.range * y.range, off)
 
     def divide(self, z, x, y, n):
         if not y.range.inside(LEAST, MOST):
             raise UnprovedError(f"a divisor from {y.range.low} to {y.range.high}")
-        self.put(z, x.exact / y.exact, x.range / y.range)
+        range_, least = x.range / y.range, y.range.low - y.off
+        off = (x.off + range_.size() * y.off) / least if least > 0 else math.inf
+        self.put(z, x.exact / y.exact, range_, off)
 
     def shift(self, z, x, s, n):
         s = Exponent.of(s)
-        self.put(z, x.exact * s.power(), x.range * s.range())
+        if not s.high < MOST_PLACES:
+            raise UnprovedError("a long shift to the left")
+        off = x.off * s.range().high
+        self.put(z, x.exact * s.power(), x.range * s.range(), off)
 
     def log(self, z, x, exponent, n):
-        if not x.range.inside(0.25, 4.0) or max(-exponent.low, exponent.high) >= 2**12:
-            raise UnprovedError("an argument of the logarithm")
+        exponent = Exponent.of(exponent)
+        if max(-exponent.low, exponent.high) >= 2**12:
+            raise UnprovedError("an exponent of the logarithm")
+        self.check_argument(x, 0.25, 4.0)
         self.asked["log"] = x.exact * exponent.power()
         more = Range(exponent.low, exponent.high) * LOG2
-        self.put(z, SYMBOL["L"], x.range.through(arb.log) + more)
+        range_ = x.range.through(arb.log) + more
+        self.put(z, SYMBOL["L"], range_, LOG_MORE * x.off)
+
+    def check_argument(self, x, low, high):
+        """Raise unless a function is known at x."""
+        if not (x.range.inside(low, high) and x.off < ARGUMENT_OFF):
+            raise UnprovedError("an argument of a function")
 
     def exp(self, z, x, n):
-        if not x.range.inside(-2048.0, 2048.0):
-            raise UnprovedError("an argument of the exponential")
+        self.check_argument(x, -2048.0, 2048.0)
         self.asked["exp"] = x.exact
         by_2 = x.range / LOG2
         low, high = math.ceil(by_2.low - 0.52), math.floor(by_2.high + 0.52)
@@ -338,15 +360,16 @@ class Run:
         rest = Range(-0.36, 0.36)
         rest = x.range.narrowed(rest) if low == high == 0 else rest
         self.asked["K"] = rest.through(arb.exp)
-        self.put(z, SYMBOL["W"] / SYMBOL["K"], self.asked["K"])
+        self.put(z, SYMBOL["W"] / SYMBOL["K"], self.asked["K"], math.inf)
         return Exponent({"K": 1}, low, high)
 
     def sinc(self, z, x, n):
-        if not x.range.inside(-0.5 - OUTWARD, 0.5 + OUTWARD):
-            raise UnprovedError("an argument of the sine")
+        self.check_argument(x, -0.5 - OUTWARD, 0.5 + OUTWARD)
         self.asked["sinc"] = x.exact
-        most = max(map(abs, x.range.ends(x.range)))
-        self.put(z, SYMBOL["S"], Range(float(arb(most).sinc_pi().lower()), 1.0))
+        most = x.range.size()
+        self.put(
+            z, SYMBOL["S"], Range(float(arb(most).sinc_pi().lower()), 1.0), math.inf
+        )
 
     def e(self, z, f, p_double, g, s, p, q, n):
         """Let z be E 2^s, as is proved of `_e`: X/(g + X 2^-s), X in [p, 1]."""
@@ -357,4 +380,4 @@ class Run:
             raise UnprovedError("a fraction for f below 1/4 2^s")
         self.asked["f"], self.asked["p"] = g.exact * s.power(), p.exact
         most = 1.0 / (g.range.low + power_of_two(-s.high)) * (1.0 + 2.0**-50)
-        self.put(z, SYMBOL["E"] * s.power(), Range(0.0, most))
+        self.put(z, SYMBOL["E"] * s.power(), Range(0.0, most), math.inf)
