@@ -7,7 +7,8 @@ each comparison, which must imply what is returned, in rational numbers. By hand
 
 - the sum of two doubles, rounded, is below a double only if the sum itself is;
 - gaps depend on the exponent of a double, and on whether its other bits are 0, alone;
-- in the test of coarse results, high less its rounding to fewer bits is exact.
+- in the test of coarse results, high less its rounding to fewer bits is exact;
+- a comparison with 0, 1 or infinity has one answer between two of the cells tried.
 """
 
 import math
@@ -58,13 +59,13 @@ class Form:
         if not (self.parts == {"radius"} and math.isfinite(other)):
             raise UnprovedError("a radius that is not compared")
         Conditions.widest = other
-        return True
+        return Conditions.narrow
 
 
 class Conditions:
     """What must hold for a branch; ``answer`` is whether it does."""
 
-    answers, asked, widest = [], [], None
+    answers, asked, widest, narrow = [], [], None, True
 
     def __init__(self, conditions):
         self.conditions = conditions
@@ -131,6 +132,10 @@ class Ball:
     def check(self, high, n):
         """Raise unless what is returned is the double nearest r, or nan."""
         self.high, self.n, self.scale = high, n, Fraction(2) ** (600 * n)
+        Conditions.narrow = False
+        if not math.isnan(self.run([])):
+            raise UnprovedError("a wide ball is used")
+        Conditions.narrow = True
         result = self.run([True])
         self.check_result(result, *room(Conditions.asked[0]))
         for low_is_less in (True, False):

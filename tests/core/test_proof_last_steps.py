@@ -233,6 +233,8 @@ BALL_MUTANTS = [
     ("_nearest", "side(f, a, b, x, True)", "side(f, a, b, x, False)"),
     ("_nearest", "x if where < 0 else math.nan", "x"),
     ("_nearest", "where <= 0", "where < 0"),
+    ("_nearest", "        return math.nan\n", "        pass\n"),
+    ("_nearest", "not (radius <=", "not (low <="),
     ("_nearest", "x = double_above(x)", "x = 2.0 * x"),
     ("_nearest", "scaled(high, -n)", "scaled(high, n)"),
 ]
