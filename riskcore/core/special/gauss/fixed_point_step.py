@@ -30,6 +30,7 @@ from riskcore.core.special.fixed_point import (
     multiply,
     negate,
     number,
+    over,
     rounded,
     set_double,
     set_error,
@@ -49,7 +50,6 @@ _LARGE_ENOUGH = 2.0**-20
 _P_LEVELS = 0.3
 _F_LEVELS = 1024.0
 _MOST_LEVELS = 4000
-_SLOPE = 1.0 + 2.0**-40
 _FIRST_MANTISSA = 1 << 52
 _TOP = 1 << 53
 
@@ -80,37 +80,26 @@ def _e(
 ) -> None:
     """Let z be E(f, p) 2^s for f = g 2^s, s >= 0, g >= 1/4.
 
-    X_m = 1 - q b/(b + k X_m+1), k = 1 + ceil(m/2), b = f + floor(m/2), where any tail
-    lies in [p, 1]. The slope q b k/(b + k X)^2 falls with X.
+    X_m = 1 - q b/(b + k X_m+1), k = 1 + ceil(m/2), b = f + floor(m/2). Any tail lies in
+    [p, 1]: it is the middle, with half the length as its error.
     """
     x, b, t = number(), number(), number()
-    shift(x, p, 0, n)
-    one = 1.0 / units(n)
-    error_x = error(p, n) + one * (1.0 - p_double + 2.0**-40)
-    p_least, p_most = p_double - 2.0**-40, 1.0 - p_double + 2.0**-40
-    scale = 1.0
-    for _ in range(min(s, 1023)):
-        scale *= 0.5
+    add_integer(x, p, 1, n)
+    over(x, x, 2, n)
+    half = 0.5 * (1.0 - p_double) + 2.0**-40
+    set_error(x, n, error(x, n) + half / units(n))
     for m in range(_levels(f, p_double, n), 0, -1):
         k = 1 + (m + 1) // 2
         set_integer(b, n, m // 2)
         shift(b, b, -s, n)
         add(b, b, g, n)
-        set_error(x, n, 0.0)
         times(t, x, k, n)
         shift(t, t, -s, n)
         add(t, t, b, n)
-        # Slope and error, in doubles. A slope is at most k/b.
-        X = max(rounded(x) - error_x * units(n) - 2.0**-60, p_least)
-        B, c = rounded(b), k * scale
-        slope = p_most * B * c / ((B + c * max(X, 0.0)) * (B + c * max(X, 0.0)))
-        error_x *= slope * _SLOPE + 2.0**-60
         multiply(b, q, b, n)
         divide(t, b, t, n)
         set_integer(b, n, 1)
         subtract(x, b, t, n)
-        error_x = (error_x + error(x, n)) * _SLOPE
-    set_error(x, n, error_x)
     # E = X/(f + X)
     shift(t, x, -s, n)
     add(t, t, g, n)
@@ -385,7 +374,7 @@ def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
     while True:
         size = risk_in_words(z, f, a, b, n)
         # The nearer their sizes, the more bits are left; far apart is decided.
-        if s - size > 30:
+        if s - size > 26:
             return -1
         if s - size < -60:
             return 1

@@ -1,0 +1,289 @@
+"""Prove that the slow steps return the double nearest what they enclose, or nan.
+
+Given are a ball that contains r 2^(600 n), its low part at most half an ulp of the high
+one, and `risk_in_words` and `side` (`in_words.py`, `sides.py`). `_nearest` runs on a
+ball whose high part is a double and whose other parts are symbols: on both answers of
+each comparison, which must imply what is returned, in rational numbers. By hand remain:
+
+- the sum of two doubles, rounded, is below a double only if the sum itself is;
+- gaps depend on the exponent of a double, and on whether its other bits are 0, alone;
+- in the test of coarse results, high less its rounding to fewer bits is exact;
+- a comparison with 0, 1 or infinity has one answer between two of the cells tried.
+"""
+
+import math
+from fractions import Fraction
+from itertools import islice, product
+
+from bench.proof import in_words, sides
+from bench.proof.rebind import Copies
+from bench.proof.words import Double, UnprovedError, plain
+from riskcore.core.special.balls import shift as shift_ball
+from riskcore.core.special.gauss import ball_step, enclosure
+
+LARGEST = math.nextafter(math.inf, 0)
+
+
+# --- balls ---------------------------------------------------------------------------
+
+
+class Form:
+    """A sum of low, |low|, radius and a double; how many sums of it are rounded."""
+
+    def __init__(self, parts, roundings=0, constant=0.0):
+        self.parts, self.roundings, self.constant = parts, roundings, constant
+
+    def __add__(self, other):
+        if isinstance(other, Form):
+            n = self.roundings + other.roundings + 1
+            return Form(self.parts | other.parts, n, self.constant + other.constant)
+        if self.constant:
+            raise UnprovedError("a sum of two doubles")
+        return Form(self.parts, self.roundings + 1, other)
+
+    __radd__ = __add__
+
+    def __neg__(self):
+        return Form({f"-{x}" for x in self.parts}, self.roundings, -self.constant)
+
+    def __sub__(self, other):
+        return self + -other
+
+    def __abs__(self):
+        return Form({f"|{x}|" for x in self.parts})
+
+    def __lt__(self, other):
+        return Conditions([(self, other)])
+
+    def __le__(self, other):
+        if not (self.parts == {"radius"} and math.isfinite(other)):
+            raise UnprovedError("a radius that is not compared")
+        Conditions.widest = other
+        return Conditions.narrow
+
+
+class Conditions:
+    """What must hold for a branch; ``answer`` is whether it does."""
+
+    answers, asked, widest, narrow = [], [], None, True
+
+    def __init__(self, conditions):
+        self.conditions = conditions
+
+    def __and__(self, other):
+        return Conditions(self.conditions + other.conditions)
+
+    def __bool__(self):
+        self.asked.append(self.conditions)
+        return self.answers.pop(0)
+
+
+LOW, RADIUS = Form({"low"}), Form({"radius"})
+
+
+def room(conditions):
+    """Return how far above and below high r 2^(600 n) may be, both excluded."""
+    above = below = math.inf
+    for form, limit in conditions:
+        if form.parts == {"low", "radius"} and form.roundings == 1:
+            above = min(above, Fraction(limit))
+        elif form.parts == {"radius", "-low"} and form.roundings == 1:
+            below = min(below, Fraction(limit))
+        elif form.parts == {"|low|", "radius"} and form.constant >= 0:
+            # Some roundings of numbers >= 0.
+            most = Fraction(limit) * (1 + Fraction(2) ** -50) - Fraction(form.constant)
+            above, below = min(above, most), min(below, most)
+        else:
+            raise UnprovedError("a comparison of another kind")
+    return above, below
+
+
+def middle_above(x):
+    after = (
+        Fraction(2) ** 1024 if x == LARGEST else Fraction(math.nextafter(x, math.inf))
+    )
+    return (Fraction(x) + after) / 2
+
+
+def middle_below(x):
+    return middle_above(math.nextafter(x, 0))
+
+
+class Ball:
+    """`_nearest` for a ball whose high part is a double, its others are symbols."""
+
+    def __init__(self):
+        self.sides, self.seen = [], []
+        copies = Copies({}, plain({ball_step.side: self.side}))
+        self.nearest = copies.of(ball_step._nearest)
+
+    def side(self, f, a, b, x, middle):
+        if (f, a, b, middle) != ("f", "a", "b", True):
+            raise UnprovedError("the side of something else")
+        self.seen.append(x)
+        return self.sides.pop(0)
+
+    def run(self, answers, sides=()):
+        Conditions.answers, Conditions.asked = list(answers), []
+        self.sides, self.seen = list(sides), []
+        ball = self.high, LOW, RADIUS
+        return self.nearest("f", "a", "b", ball, self.n)
+
+    def check(self, high, n):
+        """Raise unless what is returned is the double nearest r, or nan."""
+        self.high, self.n, self.scale = high, n, Fraction(2) ** (600 * n)
+        Conditions.narrow = False
+        if not math.isnan(self.run([])):
+            raise UnprovedError("a wide ball is used")
+        Conditions.narrow = True
+        result = self.run([True])
+        self.check_result(result, *room(Conditions.asked[0]))
+        for low_is_less in (True, False):
+            for said in ([-1], [0], [1, -1], [1, 1, -1], [1, 0]):
+                found = self.run([False, low_is_less], said)
+                if Conditions.asked[1] and not self.compared(Conditions.asked[1]):
+                    raise UnprovedError("low is not compared with the radius")
+                self.check_start(self.seen[0], low_is_less)
+                self.check_rise(found, said)
+
+    @staticmethod
+    def compared(conditions):
+        ((form, other),) = conditions
+        return form is LOW and other is RADIUS
+
+    def check_result(self, result, above, below):
+        high = Fraction(self.high)
+        if result != math.inf and high + above > middle_above(result) * self.scale:
+            raise UnprovedError(
+                f"r may be above the middle: {self.high.hex()}, {self.n}"
+            )
+        if result != 0.0 and high - below < self.below(result):
+            raise UnprovedError(
+                f"r may be below the middle: {self.high.hex()}, {self.n}"
+            )
+
+    def below(self, x):
+        return middle_below(x) * self.scale
+
+    def check_start(self, x, low_is_less):
+        """Raise unless no double below x is nearest r."""
+        least = Fraction(self.high)
+        if low_is_less:
+            least -= Fraction(math.ulp(self.high)) / 2 + Fraction(Conditions.widest)
+        if not (x == 0.0 or least > self.below(x)):
+            raise UnprovedError(
+                f"a start that is too high: {self.high.hex()}, {self.n}"
+            )
+
+    def check_rise(self, found, sides):
+        """Raise unless x rises to the first double of which r is below the middle."""
+        x = self.seen[0]
+        for seen, side in zip(self.seen, sides, strict=False):
+            if seen != x or x == math.inf:
+                raise UnprovedError("a step to another double")
+            right = x if side < 0 else math.nan if side == 0 else None
+            x = math.nextafter(x, math.inf)
+        right = math.inf if right is None else right
+        if not (found == right or (found != found and right != right)):
+            raise UnprovedError("another double than the one that is found")
+        if right == math.inf and x != math.inf:
+            raise UnprovedError("infinity below the largest double")
+
+
+def highs(n):
+    """Yield all exponents of doubles below 2^1000, each with a few other bits.
+
+    If x 2^(-600 n) has fewer bits, some are next to the middle of two such doubles.
+    """
+    for e in range(-1022, 1000):
+        lost = -1022 - (e - 600 * n)
+        middle = 2 ** (lost - 1) if 1 <= lost <= 52 else 2**51
+        for j in (0, 1, middle - 1, middle, middle + 1, 2**52 - 1):
+            yield math.ldexp(2**52 + j, e - 52)
+    for e in range(52):
+        for j in {0, 1, 2**e // 2, 2**e - 1} - {2**e}:
+            yield math.ldexp(2**e + j, -1074)
+
+
+def check_balls(every=1):
+    """Raise unless `_nearest` is right for all balls; return the number of highs."""
+    ball, count = Ball(), 0
+    for n in (-1, 0, 1, 2):
+        for high in islice(highs(n), 0, None, every):
+            ball.check(high, n)
+            count += 1
+    return count
+
+
+# --- cells ---------------------------------------------------------------------------
+
+
+def check_cells():
+    """Raise unless cells outside the domain are nan, p = 1 is 1/f, the rest a ball."""
+    tokens = plain({ball_step.risk_ball: lambda f, p: (("ball", f, p), "n"),
+                    ball_step._nearest: lambda *args: args})  # fmt: skip
+    cell = Copies({}, tokens).of(ball_step.nearest_slow)
+    some = [
+        math.nan,
+        -math.inf,
+        -1.0,
+        -0.0,
+        0.0,
+        5e-324,
+        0.5,
+        1.0,
+        2.0,
+        LARGEST,
+        math.inf,
+    ]
+    for f, p in product(some, some):
+        found = cell(f, p)
+        if not (0 < f < math.inf and 0 < p <= 1):
+            right = found != found
+        else:
+            token = f, p, 1.0, ("ball", f, p), "n"
+            right = found == (float(1 / Fraction(f)) if p == 1 and f > 1e-300 else
+                              math.inf if p == 1 else token)  # fmt: skip
+        if not right:
+            raise UnprovedError(f"f = {f}, p = {p}")
+    return len(some) ** 2
+
+
+def check_scale():
+    """Raise unless n is from -1 to 2, and 2^(600 n)/f below 2^999."""
+    tiny, huge = 2.0**-400, 2.0**400
+
+    def until(x):
+        return math.nextafter(x, 0)
+
+    def after(x):
+        return math.nextafter(x, math.inf)
+
+    fs = [(5e-324, until(tiny)), (tiny, 0.5), (after(0.5), until(1.0))]
+    fs += [(1.0, until(32.0)), (32.0, huge), (after(huge), LARGEST)]
+    ps = [(5e-324, until(tiny)), (tiny, until(0.3)), (0.3, 1.0)]
+    names = ["_below_one", "_reflected", "_resolvent", "divide", "scaled"]
+    stubs = {getattr(enclosure, name): lambda *_: None for name in names}
+    stubs |= {enclosure._small: lambda *_: (None, None), shift_ball: lambda *_: None}
+    ball = Copies({}, plain(stubs)).of(enclosure.risk_ball)
+    for f, p in product(fs, ps):
+        _, n = ball(Double(*f), Double(*p))
+        if not (-1 <= n <= 2 and Fraction(2) ** (600 * n) / Fraction(f[0]) < 2**999):
+            raise UnprovedError("a ball as large as doubles can be")
+    return len(fs) * len(ps)
+
+
+def prove():
+    """Raise unless the slow steps are right; return rows of what was run."""
+    return [
+        *in_words.prove(),
+        *sides.prove(),
+        ["the double nearest a ball", f"{check_balls()} high parts and scales", ""],
+        ["cells outside the domain, p = 1", f"{check_cells()} kinds", ""],
+        ["n of a ball, and its size", f"{check_scale()} boxes", ""],
+    ]
+
+
+if __name__ == "__main__":
+    for row in prove():
+        print(" | ".join(row))
