@@ -10,7 +10,8 @@ lemmas are data (`bench/proof/theorem.py`), and together are about all code that
 The command writes a certificate of all fast paths but one region's, and lets a small
 program check it that imports Arb alone (`bench/proof/check.py`).
 
-The rounding test, the choice of region and the loop over blocks are proved first. Then
+The rounding test, the choice of region, the loop over blocks and the slow steps behind
+them, balls and fixed point, are proved first. Then
 each kernel runs unchanged on boxes of (f, p), and every rounding is charged. Arb and
 the fraction's own bounds cover what its formula leaves out; exact arithmetic proves the
 formula (notes/proof_of_rounding.md). The exit status is 1 unless every box has a bound
@@ -26,9 +27,13 @@ from importlib.metadata import version
 
 from bench._common import HERE, command, replace, table
 from bench.proof import (
+    balls,
     certificate,
     claims,
+    enclosure,
+    fixed_point,
     gradient,
+    last_steps,
     mutants,
     parts,
     prover,
@@ -38,6 +43,12 @@ from bench.proof import (
 )
 
 PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+SLOW_STEPS = {
+    theorem.BALLS: balls,
+    theorem.ENCLOSURE: enclosure,
+    theorem.FIXED_POINT: fixed_point,
+    theorem.LAST_STEPS: last_steps,
+}
 
 
 def power_of_two(x):
@@ -116,6 +127,18 @@ def of_gradient(results):
     return rows, max(lost for lost, _ in worst.values()) <= gradient.FAITHFUL
 
 
+def of_slow_steps():
+    """Prove balls, fixed point and what they decide; return the table."""
+    rows = []
+    for name, program in SLOW_STEPS.items():
+        start = time.perf_counter()
+        found = program.prove()
+        print(f"{name}: proved in {time.perf_counter() - start:.0f} s", flush=True)
+        rows += [[name, *row] for row in found]
+    header = ["lemma", "what", "where", "used of its bound"]
+    return table(header, rows, texts=3)
+
+
 def page(results, rows_of_gradient):
     """Put the results into their page."""
     rows, seconds = rows_of(results)
@@ -178,6 +201,8 @@ def main():
     results, every = [], claims.of_risk()
     ways.check(every)
     print("the rounding test, the choice of region, blocks: proved", flush=True)
+    if not options.regions:
+        replace(PAGE, "proof_slow_steps", f"{about()}\n\n{of_slow_steps()}")
     for claim in every:
         if options.regions and claim.region not in options.regions:
             continue

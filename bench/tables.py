@@ -165,6 +165,7 @@ SECTIONS = (
     Section("prove", "notes/proof_of_rounding.md", "proof_times", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof_mutants", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof_claims", measured=True),
+    Section("prove", "notes/proof_of_rounding.md", "proof_slow_steps", measured=True),
     # Other versions of compilers make other machine code.
     Section("machine_code", "notes/proof_of_rounding.md", "proof_code", measured=True),
     Section("gappa", "notes/proof_of_rounding.md", "proof_gappa"),

@@ -20,7 +20,8 @@ from bench.proof.rebind import Copies
 from riskcore.core.risk import individual
 
 BOXES, WAYS, CHECKER = "boxes", "ways", "checker"
-HAND = "by hand"
+BALLS, ENCLOSURE, FIXED_POINT = "balls", "enclosure", "fixed point"
+LAST_STEPS = "last steps"
 
 
 class Lemma(NamedTuple):
@@ -76,28 +77,37 @@ LEMMAS = (
         ("texts of the theorems", "IEEE 754"),
     ),
     Lemma(
-        "a ball contains r",
+        "a ball contains the exact results for members of the operands",
         "balls: add add_double negate subtract multiply multiply_double shift divide "
-        "reciprocal horner _rest ln2_times log scaled_exp exp expm1 sine_excess, "
-        "enclosure: risk_ball scaled scaling _resolvent _below_one _small _reflected "
-        "_exponent _complement _widen e_by_p e_by_f e_of_levels",
-        (HAND + ", rounding_proof.md 1 to 7",),
+        "reciprocal horner _rest ln2_times log scaled_exp exp expm1 sine_excess",
+        (BALLS,),
     ),
     Lemma(
-        "a number in fixed point is within its own bound of r",
+        "given that, the ball of the enclosure contains r",
+        "enclosure: risk_ball scaled scaling _resolvent _below_one _small _reflected "
+        "_exponent _complement _widen e_by_p e_by_f e_of_levels "
+        "level_in_doubles",
+        (ENCLOSURE,),
+    ),
+    Lemma(
+        "a number in fixed point is within its own bound of the exact result",
         "fixed_point: number mantissa error set_error rounded _size units set_integer "
         "set_double add subtract add_integer negate times over shift multiply divide "
-        "sign is_zero _exponent _nearest _add_to_error _inverse ln2 pi log exp sinc, "
+        "sign is_zero _exponent _nearest _add_to_error _inverse ln2 pi log exp sinc",
+        (FIXED_POINT,),
+    ),
+    Lemma(
+        "given that, r in fixed point is within its own bound",
         "fixed_point_step: _levels _e _by_fraction _below_one _reflected "
         "_by_contiguity risk_in_words",
-        (HAND + ", rounding_proof.md 9",),
+        (LAST_STEPS,),
     ),
     Lemma(
         "the slow steps return the double nearest what they enclose, or nan",
         "ball_step: nearest_slow _nearest _inside _is_nearest _towards_zero "
         "double_above double_below, fixed_point_step: side _boundary _at_a_limit "
         "_equal",
-        (HAND + ", rounding_proof.md 8 and 9",),
+        (LAST_STEPS,),
     ),
 )
 
