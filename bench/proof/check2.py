@@ -131,21 +131,23 @@ class Tape:
     def evaluate(self, polynomial):
         return sum((self.monomial(m) * c for m, c in polynomial.items()), arb(0))
 
-    def bound(self, slopes, rest):
+    def bound(self, slopes, rest, patience=3):
         """Return a bound of a sum of deviations times slopes, as polynomials.
 
         Deviations are replaced by what they come from, the last first: so what
         compensates cancels. The least bound on the way is taken.
         """
-        best = None
-        while True:
+        best, worse = None, 0
+        while worse < patience:
             total = rest + sum((abs(self.evaluate(x)) * self.size[s]
                                 for s, x in slopes.items()), arb(0))  # fmt: skip
-            total = total.abs_upper()
-            best = total if best is None or total < best else best
+            total, worse = total.abs_upper(), worse + 1
+            if best is None or total < best:
+                best, worse = total, 0
             if not self.left(slopes) or sum(map(len, slopes.values())) > MANY:
-                return best
+                break
             slopes, rest = self.replaced(slopes, rest)
+        return best
 
     def left(self, slopes):
         return [s for s in slopes if s in self.defined]
@@ -281,9 +283,11 @@ class Number:
         monomial = ((0, self.power - power),)
         size, by = Tape.now.monomial(monomial), {monomial: fmpq(1)}
         slopes = {s: times(x, by) for s, x in self.slopes.items()}
+        linear = self.linear and tuple(x * size for x in self.linear)
         return Number(
             times(self.exact, by), self.value * size, slopes, self.rest * abs(size),
-            self.grid, power=power)  # fmt: skip
+            self.grid, power=power, unit=self.unit, degree=self.degree,
+            linear=linear)  # fmt: skip
 
     def __neg__(self):
         return multiplied(self, -1.0)
@@ -407,8 +411,10 @@ def plus(a, b):
     slopes = dict(a.slopes)
     for s, x in b.slopes.items():
         put(slopes, s, combined(slopes.get(s, {}), x))
-    linear = tuple(x + y for x, y in zip(a.linear, b.linear, strict=True)
-                   ) if a.linear and b.linear else None  # fmt: skip
+    linear = None
+    if a.linear and b.linear:
+        linear = tuple(map(sum, zip(a.linear, b.linear, strict=True)))
+        linear = linear if exact else (arb(0), arb(0))
     return Number(exact, value if exact else arb(0), slopes, a.rest + b.rest,
                   min(a.grid, b.grid), **a.units(), linear=linear)  # fmt: skip
 
@@ -589,6 +595,8 @@ def renewed(x, y):
     lows = [low for _, low in words if isinstance(low, Number)]
     if not above.degree == below.degree <= 1 or any(low.exact for low in lows):
         raise ValueError("levels of another form")
+    if last and below.exact == ONE and not below.slopes:
+        return words if isinstance(y, tuple) else (words[0][0], words[1][0])
     tape, ratio = Tape.now, quotient(above, below)
     value, slopes, rest = ratio.value, ratio.slopes, ratio.rest
     if last:
@@ -1016,7 +1024,8 @@ def share(program, factor, left, least):
     words = [*map(number, program())]
     power = min(x.power for x in words)
     high, low, error = (x.of_power(power) for x in words)
-    lost = plus(high, low).off() + left
+    total = plus(high, low)
+    lost = Tape.now.bound(total.slopes, total.rest, MANY) + left
     smallest = error.X().abs_lower()
     base, c = words[2].times or (None, None)
     if base is words[0] and isinstance(c, float):  # a multiple of the first word
