@@ -251,6 +251,7 @@ class Number:
         self.exact, self.value, self.slopes = exact, value, slopes or {}
         self.rest, self.grid = arb(0) if rest is None else rest, grid
         self.__dict__.update(more)
+        self.unit = self.unit if self.degree else None
         self._off = self._X = None
 
     def off(self):
@@ -445,14 +446,15 @@ def product(a, b):
         put(slopes, s, combined(slopes.get(s, {}), times(a.exact, x)))
     slopes = {s: x for s, x in slopes.items() if x}
     rest = abs(a.value) * b.rest + abs(b.value) * a.rest + a.off() * b.off()
-    linear = None
+    linear, unit = None, a.unit or b.unit
+    if unit and not a.degree + b.degree:
+        unit.closed = True
     for x, y in ((a, b), (b, a)):
         if x.linear and not y.degree:
             linear = tuple(z * y.value for z in x.linear)
     return Number(times(a.exact, b.exact), a.value * b.value, slopes, rest.abs_upper(),
                   max(a.grid + b.grid, -5000), power=a.power + b.power,
-                  unit=a.unit or b.unit, degree=a.degree + b.degree,
-                  linear=linear)  # fmt: skip
+                  unit=unit, degree=a.degree + b.degree, linear=linear)  # fmt: skip
 
 
 def quotient(a, b):
@@ -465,6 +467,8 @@ def quotient(a, b):
     by = times(exact, {m: -x for m, x in inverse.items()})
     for s, x in b.slopes.items():
         put(slopes, s, combined(slopes.get(s, {}), times(by, x)))
+    if a.degree and a.degree == b.degree:
+        a.unit.closed = True
     off = (a.off() + abs(value) * b.off()) / abs(b.X())
     rest = (a.rest + abs(value) * b.rest + off * b.off()) / abs(b.value)
     return Number(exact, value, slopes, rest.abs_upper(), power=a.power - b.power,
@@ -564,8 +568,11 @@ def two_product(a, b):
 class Unit:
     """A computed value as a unit: its ends, and what other numbers are in it.
 
-    Numbers there are linear in ``first``, the ratio of two, off by ``off``.
+    Numbers there are linear in ``first``, the ratio of two, off by ``off``, until it is
+    ``closed``: numbers without units depend on that ratio.
     """
+
+    closed = False
 
     def __init__(self, below, first, off):
         self.known, self.first, self.off, old = {}, first, off, below.unit
@@ -597,6 +604,8 @@ def renewed(x, y):
         raise ValueError("levels of another form")
     if last and below.exact == ONE and not below.slopes:
         return words if isinstance(y, tuple) else (words[0][0], words[1][0])
+    if last and last.closed:
+        raise ValueError("levels that depend on the ratio in another way")
     tape, ratio = Tape.now, quotient(above, below)
     value, slopes, rest = ratio.value, ratio.slopes, ratio.rest
     if last:
@@ -653,22 +662,29 @@ def settled(u, f, p, y, last):
 
 
 class Pattern:
-    """The bits of a number z 2^k, those less a constant's, or k: by ``parts``."""
+    """The bits of a number z 2^k, and what kernels make of them; ``parts``: z and k."""
 
-    def __init__(self, parts):
-        self.z, self.k = parts
+    def __init__(self, parts, state="bits"):
+        self.parts, self.state = parts, state
+
+    def to(self, before, state):
+        if self.state != before:
+            raise ValueError("other operations on bits")
+        return Pattern(self.parts, state)
 
     def __sub__(self, other):
-        if not isinstance(other, Pattern):
-            c = from_bits(other)
-            if not (c <= self.z[0] and self.z[1] < 2.0 * c):
-                raise ValueError("another mantissa")
-        return self
+        if isinstance(other, Pattern):
+            return self.to("bits", other.to("k << 52", "z").state)
+        (lower, upper), c = self.parts[0], from_bits(other)
+        if not (c <= lower and upper < 2.0 * c):
+            raise ValueError("another mantissa")
+        return self.to("bits", "bits - c")
 
     def __rshift__(self, places):
-        return self
+        return self.to("bits - c" if places == 52 else "", "k")
 
-    __lshift__ = __rshift__
+    def __lshift__(self, places):
+        return self.to("k" if places == 52 else "", "k << 52")
 
 
 def bits(x):
@@ -680,13 +696,13 @@ def bits(x):
 def from_bits(pattern):
     if not isinstance(pattern, Pattern):
         return struct.unpack("<d", struct.pack("<q", pattern))[0]
-    return entry(*pattern.z)
+    return entry(*pattern.to("z", "").parts[0])
 
 
 def real(x):
     if not isinstance(x, Pattern):
         return x if isinstance(x, Number | Exact) else float(x)
-    first, last = x.k
+    first, last = x.to("k", "").parts[1]
     if first == last:
         return float(first)
     k = ball(first, last)
