@@ -9,9 +9,11 @@ balls. The theory is in notes/proof_of_rounding.md, section 12.
 """
 
 import ast
+import functools
 import itertools
 import json
 import math
+import operator
 import struct
 import sys
 from collections.abc import Callable
@@ -236,7 +238,30 @@ def common(x, y):
 # --- numbers with their deviations ---------------------------------------------------
 
 
-class Number:
+class Arithmetic:
+    """Operations that follow from others."""
+
+    def __sub__(self, other):
+        return self + (-other)
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __radd__(self, other):
+        return self + other
+
+    def __rmul__(self, other):
+        return self * other
+
+    def moved(self, large):
+        """Return this number plus a constant that rounds all of it to one number."""
+        low, high = (end + large for end in self.ends)
+        if low != high:
+            raise ValueError("a box that is rounded to two numbers")
+        return low
+
+
+class Number(Arithmetic):
     """A computed double: exact value + deviations times slopes, up to ``rest``.
 
     The exact value, without any rounding, is a polynomial ``exact``, enclosed by
@@ -299,20 +324,11 @@ class Number:
         if other is self:
             return multiplied(self, 2.0)
         if isinstance(other, float) and abs(other) >= 2.0**40 and self.ends:
-            low, high = (end + other for end in self.ends)
-            if low != high:
-                raise ValueError("a box that is rounded to two numbers")
-            return low
+            return self.moved(other)
         total = plus(self, other)
         result = single(total) if recovered(self, other) else rounded(total)
         result.made = self, other
         return result
-
-    def __sub__(self, other):
-        return self + (-other)
-
-    def __rsub__(self, other):
-        return -self + other
 
     def __mul__(self, other):
         if is_zero(other):
@@ -324,8 +340,6 @@ class Number:
         result = rounded(product(self, other), True)
         result.times = self, other
         return result
-
-    __radd__, __rmul__ = __add__, __mul__
 
     def __truediv__(self, other):
         return rounded(quotient(self, other), True)
@@ -367,7 +381,7 @@ def larger(a, b):
 
 
 def recovered(x, y):
-    """Return whether x + y is s - a or a - s, s = a + b rounded, |a| >= |b| (Dekker)."""
+    """Return whether x + y is s - a, or minus it; s is a + b rounded, |a| >= |b|."""
     for one, other in ((x, y), (y, x)):
         s, sign = one, 1.0
         if getattr(one, "times", ()) and one.times[1] == -1.0:
@@ -421,7 +435,7 @@ def plus(a, b):
 
 
 def reduced(exact):
-    """Return a sum with exact values replaced by their definitions, if it is shorter."""
+    """Return a sum with values replaced by their definitions, if it is shorter."""
     while len(exact) > 1:
         found = [exact]
         for monomial, c in exact.items():
@@ -509,7 +523,9 @@ def rounded(x, lost=False):
     already, a part of the rest.
     """
     X = single(x).X()
-    if x.scaled():
+    if not X.is_finite():
+        x.grid, err = -5000, arb(math.inf)
+    elif x.scaled():
         x.grid, err = -5000, U * X.abs_upper()
         if lost:
             err = (err + arb(2) ** -1074 / smallest(x)).upper()
@@ -609,8 +625,8 @@ def renewed(x, y):
     tape, ratio = Tape.now, quotient(above, below)
     value, slopes, rest = ratio.value, ratio.slopes, ratio.rest
     if last:
-        (a, b), (c, d), S = above.linear, below.linear, tape.size[last.first]
-        ends = [(a * end + b) / (c * end + d) for end in (S.lower(), S.upper())]
+        (a, b), (c, d), x = above.linear, below.linear, tape.size[last.first]
+        ends = [(a * end + b) / (c * end + d) for end in (x.lower(), x.upper())]
         value = common(value, ends[0].union(ends[1]))
         slopes, rest = tape.expanded(slopes, rest)
         slopes.pop(last.off, None)
@@ -720,7 +736,7 @@ NAMES = {
 
 
 def entry(lower, upper, parts=None):
-    """Return an argument: any double between two; its mantissa's and exponent's ends."""
+    """Return an argument, any double between two; ``parts``: of mantissa, exponent."""
     X = ball(lower, upper)
     exact = {((Tape.now.symbol(X), 1),): fmpq(1)}
     return Number(exact, X, grid=ulp(lower), ends=(lower, upper), parts=parts)
@@ -739,7 +755,7 @@ def multiple(lower, upper, parts=None):
 # --- exact arithmetic: rational functions, and power series --------------------------
 
 
-class Exact:
+class Exact(Arithmetic):
     """A rational function, a quotient of polynomials; or a power series of balls.
 
     Comparisons are answered by a ``sample``, or by the ``ends`` of the variable.
@@ -761,10 +777,8 @@ class Exact:
         return Exact(self.above * 0 + value, self.below * 0 + 1, Fraction(other))
 
     def __add__(self, other):
-        if isinstance(other, float) and other >= 2.0**40:  # to round
-            if self.ends[0] + other != self.ends[1] + other:
-                raise ValueError("a piece that is rounded to two numbers")
-            return self.ends[0] + other
+        if isinstance(other, float) and other >= 2.0**40:
+            return self.moved(other)
         other = self.made(other)
         if self.below is None:
             return Exact(self.above + other.above)
@@ -789,16 +803,8 @@ class Exact:
     def __neg__(self):
         return Exact(-self.above, self.below)
 
-    def __sub__(self, other):
-        return self + (-other)
-
-    def __rsub__(self, other):
-        return -self + other
-
     def __rtruediv__(self, other):
         return self.made(other) / self
-
-    __radd__, __rmul__ = __add__, __mul__
 
     def __lt__(self, other):
         lower, upper = self.ends or (self.sample, self.sample)
@@ -1259,19 +1265,11 @@ class Range:
             raise ValueError("a comparison with both answers")
         return lower == other
 
-    def __lt__(self, other):
-        return self._is(other, lambda a, b: a < b)
-
-    def __le__(self, other):
-        return self._is(other, lambda a, b: a <= b)
-
-    def __gt__(self, other):
-        return self._is(other, lambda a, b: a > b)
-
-    def __ge__(self, other):
-        return self._is(other, lambda a, b: a >= b)
-
     __hash__ = object.__hash__
+    __lt__ = functools.partialmethod(_is, holds=operator.lt)
+    __le__ = functools.partialmethod(_is, holds=operator.le)
+    __gt__ = functools.partialmethod(_is, holds=operator.gt)
+    __ge__ = functools.partialmethod(_is, holds=operator.ge)
 
 
 def check_regions(codes, every):
@@ -1284,28 +1282,16 @@ def check_regions(codes, every):
     def code(name):
         return codes("gauss.fast_integer." + name)
 
-    cuts_f = [
-        code("RARE"),
-        *(float(n) for n in range(1, 17)),
-        32.0,
-        after(code("F_HUGE")),
-    ]
-    cuts_p = [
-        code("RARE"),
-        *map(code, ("P_FORWARD", "P_HALF", "P_NEAR_ONE")),
-        after(1.0),
-    ]
+    borders = [*map(code, ("P_FORWARD", "P_HALF", "P_NEAR_ONE")), after(1.0)]
+    whole = [float(n) for n in range(1, 16)]
     spans = []
-    for cuts in (cuts_f, cuts_p):
-        cuts = [-math.inf, *cuts]
-        spans.append(
-            [*zip(cuts, map(before, cuts[1:]), strict=False), (cuts[-1], math.inf)]
-        )
-    f_spans = [(a, b, False) for a, b in spans[0]] + [
-        (a, b, True) for a, b in spans[0] if b > 16
-    ]
-    f_spans = [(after(a) if a in range(1, 16) else a, b, w) for a, b, w in f_spans]
-    f_spans += [(float(n), float(n), True) for n in range(1, 16)]
+    for cuts in ([*whole, 16.0, 32.0, after(code("F_HUGE"))], borders):
+        cuts = [-math.inf, code("RARE"), *cuts, math.inf]
+        ends = [*map(before, cuts[1:-1]), math.inf]
+        spans.append([*zip(cuts[:-1], ends, strict=True)])
+    f_spans = [(after(a) if a in whole else a, b, False) for a, b in spans[0]]
+    f_spans += [(a, b, True) for a, b in spans[0] if b > 16]
+    f_spans += [(n, n, True) for n in whole]
     roots = {}
     for claim in every.values():
         for box in claim.roots:
@@ -1317,15 +1303,9 @@ def check_regions(codes, every):
     for low, high, whole in f_spans:
         for least, most in spans[1]:
             count += 1
-            where = codes("gauss.fast_integer.region")(
-                Range(low, high, whole), Range(least, most)
-            )
-            inside = (
-                low >= code("RARE")
-                and high <= code("F_HUGE")
-                and least >= code("RARE")
-                and most <= 1
-            )
+            where = code("region")(Range(low, high, whole), Range(least, most))
+            inside = min(low, least) >= code("RARE")
+            inside = inside and high <= code("F_HUGE") and most <= 1.0
             if not inside and where != code("OTHER"):
                 raise ValueError("a region outside the domain of fast paths")
             if inside and where != code("FORWARD_REAL") and not covered(
@@ -1333,7 +1313,7 @@ def check_regions(codes, every):
             ):  # fmt: skip
                 raise ValueError(f"no claim holds at f, p = {low}, {least}")
     for f, p in ((math.nan, 0.5), (2.0, math.nan), (math.nan, math.nan)):
-        if codes("gauss.fast_integer.region")(f, p) != code("OTHER"):
+        if code("region")(f, p) != code("OTHER"):
             raise ValueError("a region for a value that is not a number")
     return count
 
