@@ -4,14 +4,16 @@
 
 Nothing of the package or of the other files of the proof is imported. The kernels'
 source text is executed here with other meanings of fma, two_sum, float and so on: on
-numbers that record roundings, on rational functions, and on power series of balls. The
-theory is in notes/proof_of_rounding.md, section 12.
+numbers that record their deviations, on rational functions, and on power series of
+balls. The theory is in notes/proof_of_rounding.md, section 12.
 """
 
 import ast
+import functools
 import itertools
 import json
 import math
+import operator
 import struct
 import sys
 from collections.abc import Callable
@@ -24,7 +26,6 @@ from flint import Ordering, arb, arb_series, ctx, fmpq, fmpq_mpoly_ctx
 ROOT = Path(__file__).resolve().parents[2]
 BITS = 80
 U = arb(2) ** -53
-ONE = fmpq(1)
 
 
 # --- the source ----------------------------------------------------------------------
@@ -35,20 +36,20 @@ class Renewed(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node):
         self.generic_visit(node)
-        names = {one.arg for one in node.args.args}
-        if {"x", "y"} <= names and "x_low" not in names:
-            place = 1 if ast.get_docstring(node) else 0
-            node.body[place:place] = ast.parse("x, y = renewed(x, y)").body
+        names = [one.arg for one in node.args.args]
+        for pair in (["x", "y"], ["u", "t"]):
+            if set(pair) <= {*names}:
+                low = pair[0] + "_low" in names
+                words = [f"({one}, {one}_low)" if low else one for one in pair]
+                both = ", ".join(words)
+                place = 1 if ast.get_docstring(node) else 0
+                text = f"{both} = renewed({both})"
+                node.body[place:place] = ast.parse(text).body
         return node
 
     def visit_Assign(self, node):
-        call = node.value.func if isinstance(node.value, ast.Call) else None
-        name = call.id if isinstance(call, ast.Name) else ""
-        words = ast.unparse(node.targets[0]).strip("()").split(", ")
-        both = ", ".join(words)
-        if name.startswith("_level") and len(words) == 2:
-            new = f"{both} = renewed(0.0, ({both}))[1]"
-        elif words in (["x", "y"], ["above", "below"], ["X", "Y"], ["x[i]", "y[i]"]):
+        both = ast.unparse(node.targets[0]).strip("()")
+        if both in ("x, y", "above, below"):
             new = f"{both} = renewed({both})"
         elif both == "u" and "last" in ast.unparse(node.value):
             new = "u = settled(u, f, p, y, last)"
@@ -95,153 +96,107 @@ class Source:
         return self.module("riskcore.core.special." + module)[name]
 
 
-# --- numbers that record their roundings ---------------------------------------------
-
-
-class OpenError(Exception):
-    """A question has several answers in a box: how many."""
-
-
-class Node:
-    """A computed value: its enclosure, parents with derivatives, and rounding error.
-
-    ``of``: the node whose error, negated, this is. The value is the monomial ``mono``
-    of symbols times ``mc``, up to ``dev``. ``made`` has the operation.
-    """
-
-    def __init__(self, X, parents, err=None, of=None):
-        tape = Tape.now
-        self.number = len(tape.nodes) + 1
-        tape.nodes.append(self)
-        tape.symbols[self.number] = X
-        self.X, self.parents, self.err, self.of = X, parents, err, of
-        self.mono, self.mc, self.dev, self.made = ((self.number, 1),), ONE, None, {}
-        # In a unit of degree 1: a linear form in its two numbers, by Euler's theorem.
-        self.linear = self.unit = None
-        forms = [(size, p.linear) for p, _, _, size, _ in parents if p.unit]
-        if forms and all(form for _, form in forms):
-            a, b = (sum((size * x[i] for size, x in forms), arb(0)) for i in (0, 1))
-            self.linear = a, b if err is None else b + around(err)
+# --- polynomials in exact values -----------------------------------------------------
 
 
 class Tape:
-    """The record of a run; ``path`` has the answers to its open questions.
+    """The symbols of a run: exact values and deviations, with bounds and definitions.
 
-    ``factor``: the ends of a number, symbol 0; others may be its multiples.
+    An exact value has a number, a deviation minus one. ``defined``: a value's
+    polynomial; a deviation's polynomials by deviations, and what is beside them.
+    ``factor``: the ends of symbol 0; numbers may be multiples of its powers.
     """
 
     now = None
 
-    def __init__(self, factor=None, path=()):
-        Tape.now = self
-        self.nodes, self.path, self.asked, self.unit = [], path, 0, None
-        self.ends, self.sizes = factor, {(): arb(1)}
-        self.symbols = {0: factor and ball(*factor)}
+    def __init__(self, factor=None):
+        Tape.now, self.factor, self.defined = self, factor, {}
+        self.size = {0: factor and ball(*factor)}
+        self.sizes = {(): arb(1)}
 
-    def choose(self, answers):
-        if len(answers) == 1:
-            return answers[0]
-        n, self.asked = self.asked, self.asked + 1
-        if n == len(self.path):
-            raise OpenError(len(answers))
-        return answers[self.path[n]]
+    def symbol(self, size, sign=1, defined=None):
+        number = sign * len(self.size)
+        self.size[number] = size
+        if defined is not None:
+            self.defined[number] = defined
+        return number
 
-    def size(self, monomial):
+    def monomial(self, powers):
         """Return the enclosure of a product of powers of symbols."""
-        if monomial not in self.sizes:
+        if powers not in self.sizes:
             x = arb(1)
-            for symbol, power in monomial:
-                x *= to_power(self.symbols[symbol], power)
-            self.sizes[monomial] = x
-        return self.sizes[monomial]
+            for symbol, power in powers:
+                x *= to_power(self.size[symbol], power)
+            self.sizes[powers] = x
+        return self.sizes[powers]
 
     def evaluate(self, polynomial):
-        return sum((self.size(m) * c for m, c in polynomial.items()), arb(0))
+        return sum((self.monomial(m) * c for m, c in polynomial.items()), arb(0))
 
-    def bound(self, seeds):
-        """Return a bound of |computed - exact| of a sum of numbers times monomials.
+    def bound(self, slopes, rest, patience=3):
+        """Return a bound of a sum of deviations times slopes, as polynomials.
 
-        That is the sum of errors times slopes. A slope is a polynomial in the values,
-        so that what compensates cancels, and a ball, for what is small.
+        Deviations are replaced by what they come from, the last first: so what
+        compensates cancels. The least bound on the way is taken.
         """
-        slopes, effects, lost, collapsed, totals = {}, {}, arb(0), {}, {}
-        for number, monomial in seeds:
-            push(slopes, number.node, {(): ONE}, arb(0), number.c, monomial)
-        for node in reversed(self.nodes):
-            main, rest = slopes.pop(node.number, ({}, arb(0)))
-            effect, off = effects.pop(node.number, ({}, arb(0)))
-            if node.err is not None and (main or effect or rest != 0 or off != 0):
-                both = dict(main)
-                for monomial, c in effect.items():
-                    both[monomial] = both.get(monomial, 0) + c
-                both = {k: c for k, c in both.items() if c != 0}
-                lost += node.err * abs(self.evaluate(both) + rest + off)
-            main = {k: c for k, c in main.items() if c != 0}
-            if not main and rest == 0:
-                continue
-            if node.of is not None:
-                push(effects, node.of, main, -rest, -ONE, ())
-                continue
-            main, rest = self.settled(node, main, rest, collapsed, totals)
-            total = self.evaluate(main)
-            for parent, c, monomial, size, dev in node.parents:
-                if monomial is None:
-                    push(slopes, parent, {}, (total + rest) * size, ONE, ())
-                else:
-                    more = rest * size if dev is None else rest * size + total * dev
-                    push(slopes, parent, main, more, c, monomial)
-        return lost
+        best, worse = None, 0
+        while worse < patience:
+            total = rest + sum((abs(self.evaluate(x)) * self.size[s]
+                                for s, x in slopes.items()), arb(0))  # fmt: skip
+            total, worse = total.abs_upper(), worse + 1
+            if best is None or total < best:
+                best, worse = total, 0
+            if not self.left(slopes) or sum(map(len, slopes.values())) > MANY:
+                break
+            slopes, rest = self.replaced(slopes, rest)
+        return best
 
-    def settled(self, node, main, rest, collapsed, totals):
-        """Return a node's slope, as one symbol if it is long or the unit changes."""
-        if "divided" not in node.made and len(main) <= MANY:
-            return main, rest
-        total = self.evaluate(main)
-        if "first" in node.made:
-            unit = node.made["first"]
-            whole = through(unit, totals)
-            if "pair" in unit.ratio.node.made:
-                total = narrower(total, whole - rest)
-            elif not whole.rad() > (total + rest).rad():
-                main, rest, total = {((), node.number): ONE}, arb(0), whole
-        if "divided" in node.made:
-            totals[node.number] = total + rest
-        symbol = collapsed.setdefault(frozenset(main.items()), -1 - len(collapsed))
-        self.symbols[symbol] = total
-        self.sizes.pop(((symbol, 1),), None)
-        return {((symbol, 1),): ONE}, rest
+    def left(self, slopes):
+        return [s for s in slopes if s in self.defined]
+
+    def replaced(self, slopes, rest):
+        """Return a sum with its last deviation replaced by what that comes from."""
+        slopes, symbol = dict(slopes), min(self.left(slopes))
+        last, (more, beside) = slopes.pop(symbol), self.defined[symbol]
+        for s, x in more.items():
+            put(slopes, s, combined(slopes.get(s, {}), times(last, x)))
+        return slopes, rest + abs(self.evaluate(last)) * beside
+
+    def expanded(self, slopes, rest):
+        while self.left(slopes):
+            slopes, rest = self.replaced(slopes, rest)
+        return dict(slopes), rest
 
 
-MANY = 40
+MANY = 60
+ONE = {(): fmpq(1)}
 
 
-def through(unit, totals):
-    """Return the slope of the first number of a unit, if it counts by later units only.
-
-    There it is (a x + b)/(c x + d), and no difference of large numbers is its slope.
-    """
-    if unit.leaks or any(slope is None for _, slope in unit.children):
-        return arb(0, math.inf)
-    zero = arb(0)
-    return sum((totals.get(n, zero) * slope for n, slope in unit.children), zero)
+def put(slopes, symbol, polynomial):
+    slopes.pop(symbol, None)
+    if polynomial:
+        slopes[symbol] = polynomial
 
 
-def times_monomial(one, two):
-    if not one or not two:
-        return one or two
-    powers = dict(one)
-    for symbol, power in two:
-        powers[symbol] = powers.get(symbol, 0) + power
-    return tuple(sorted((s, k) for s, k in powers.items() if k))
+def combined(one, two, factor=1):
+    """Return the sum of a polynomial and a multiple of another one."""
+    total = dict(one)
+    for monomial, c in two.items():
+        total[monomial] = total.get(monomial, 0) + c * factor
+        if total[monomial] == 0:
+            del total[monomial]
+    return total
 
 
-def push(slopes, node, main, rest, c, monomial):
-    """Add a slope to a node's: a polynomial times a factor, and a ball."""
-    into, off = slopes.get(node.number) or ({}, arb(0))
-    for one, d in main.items():
-        key = times_monomial(one, monomial)
-        into[key] = into.get(key, 0) + d * c
-    slopes[node.number] = into, off + rest
+def times(one, two):
+    product = {}
+    for (m, c), (n, d) in itertools.product(one.items(), two.items()):
+        powers = dict(m)
+        for symbol, power in n:
+            powers[symbol] = powers.get(symbol, 0) + power
+        key = tuple(sorted((s, k) for s, k in powers.items() if k))
+        product[key] = product.get(key, 0) + c * d
+    return {m: c for m, c in product.items() if c != 0}
 
 
 def top(x):
@@ -249,14 +204,6 @@ def top(x):
     mantissa, exponent = x.abs_upper().man_exp()
     n = int(mantissa)
     return int(exponent) + n.bit_length() - (n & (n - 1) == 0) if n else -5000
-
-
-def top_of(x):
-    """Return the least e with x <= 2^e, for a rational x >= 0."""
-    e = x.numerator.bit_length() - x.denominator.bit_length() - 1
-    while Fraction(2) ** e < x:
-        e += 1
-    return e
 
 
 def bottom(x):
@@ -272,10 +219,6 @@ def to_power(x, n):
     return 1 / result if n < 0 else result
 
 
-def around(size):
-    return arb(0, abs(size).abs_upper())
-
-
 def ball(lower, upper):
     middle, radius = (arb(lower) + upper) / 2, (arb(upper) - lower) / 2
     return arb(middle, abs(radius).abs_upper())
@@ -285,123 +228,132 @@ def rational(x):
     return fmpq(*x.as_integer_ratio())
 
 
-def grid_of(x):
-    """Return the g for which a double is an odd multiple of 2^g."""
-    above, below = x.as_integer_ratio()
-    return (above & -above).bit_length() - below.bit_length()
+def common(x, y):
+    """Return an enclosure of a value from two."""
+    if not x.is_finite() or not y.is_finite():
+        return x if x.is_finite() else y
+    return x.intersection(y)
 
 
-def is_power(x):
-    return math.frexp(abs(x))[0] == 0.5
+# --- numbers with their deviations ---------------------------------------------------
 
 
-class Unit:
-    """A computed value as a unit, itself a number in another unit or in none."""
+class Arithmetic:
+    """Operations that follow from others."""
 
-    def __init__(self, ratio):
-        self.ratio, self.parent, self.first = ratio, ratio.unit, None
-        self.known, Tape.now.unit = {}, self
-        self.leaks, self.children = False, []  # used elsewhere; numbers of later units
-        self.place = self.parent.place + 1 if self.parent else 0
-        least, most = self.parent.ends if self.parent else (1, 1)
-        self.ends = ratio.X.abs_lower() * least, ratio.X.abs_upper() * most
-        if not (self.ends[0] > arb(2) ** -960 and self.ends[1] < arb(2) ** 960):
-            raise ValueError("levels that may overflow or underflow")
+    def __sub__(self, other):
+        return self + (-other)
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __radd__(self, other):
+        return self + other
+
+    def __rmul__(self, other):
+        return self * other
+
+    def moved(self, large):
+        """Return this number plus a constant that rounds all of it to one number."""
+        low, high = (end + large for end in self.ends)
+        if low != high:
+            raise ValueError("a box that is rounded to two numbers")
+        return low
 
 
-class Number:
-    """c times the value of a node, a double or in units: known by its enclosure.
+class Number(Arithmetic):
+    """A computed double: exact value + deviations times slopes, up to ``rest``.
 
-    The units are the tape's factor to the ``power`` and a ``unit`` to the ``degree``.
-    ``low``: of the size of rounding errors. A multiple of 2^grid, if it has no units.
+    The exact value, without any rounding, is a polynomial ``exact``, enclosed by
+    ``value``. All are in units of the factor's ``power`` and a ``unit``'s ``degree``,
+    there the linear form ``linear`` in the unit's two numbers. A multiple of 2^grid.
     """
 
-    __slots__ = ("X", "c", "degree", "grid", "low", "node", "power", "unit")
+    unit, degree, power, linear, ends = None, 0, 0, None, None
+    times = made = ()
 
-    def __init__(self, node, X, grid, power=0, unit=None, degree=0, low=False, c=ONE):
-        self.node, self.X, self.grid, self.c = node, X, grid, c
-        self.power, self.low = power, low
-        self.unit, self.degree = (unit, degree) if degree else (None, 0)
-        node.unit = node.unit or self.unit
-        if degree != 1:
-            node.linear = None
-        for parent, *_ in node.parents:
-            if parent.unit not in (None, node.unit) and "divided" not in node.made:
-                parent.unit.leaks = True
+    def __init__(self, exact, value, slopes=None, rest=None, grid=-5000, **more):
+        self.exact, self.value, self.slopes = exact, value, slopes or {}
+        self.rest, self.grid = arb(0) if rest is None else rest, grid
+        self.__dict__.update(more)
+        self.unit = self.unit if self.degree else None
+        self._off = self._X = None
+
+    def off(self):
+        """Return a bound of |computed - exact|."""
+        if self._off is None:
+            self._off = Tape.now.bound(self.slopes, self.rest)
+        return self._off
+
+    def X(self):
+        """Return an enclosure of the computed double."""
+        if self._X is None:
+            self._X = self.value + arb(0, self.off())
+        return self._X
+
+    def units(self):
+        return {"power": self.power, "unit": self.unit, "degree": self.degree}
 
     def scaled(self):
         return self.power or self.degree
 
-    def units(self):
-        return self.power, self.unit, self.degree
+    def absolute(self):
+        if self.degree:
+            raise ValueError("a size that depends on a unit")
+        return self.X() * Tape.now.monomial(((0, self.power),) if self.power else ())
 
-    def view(self, c, X=None):
-        """Return a multiple that is exact."""
-        grid = self.grid + top(arb(c))
-        return Number(self.node, self.X * c, grid, self.power, self.unit, self.degree,
-                      self.low, self.c * c)  # fmt: skip
-
-    def factor(self, c=ONE, power=1):
-        """Return what a derivative is multiplied by: c, monomial, size, deviation."""
-        node = self.node
-        monomial = None if self.low else tuple((s, k * power) for s, k in node.mono)
-        dev = None if node.dev is None else node.dev * self.c * c
-        if power != 1 and dev is not None:
-            raise ValueError("a power of a reciprocal")
-        return (
-            c * (self.c * node.mc) ** power,
-            monomial,
-            to_power(self.X, power) * c,
-            dev,
-        )
-
-    def to(self, unit):
-        """Return this number in a later unit."""
-        if not self.degree or self.unit is unit:
+    def of_power(self, power):
+        """Return this number as a multiple of another power of the factor."""
+        if power == self.power:
             return self
-        links = []
-        while unit is not self.unit:
-            links.append(unit)
-            unit = unit.parent
-        one = self
-        for link in reversed(links):
-            if one.degree != 1:
-                raise ValueError("a unit of another degree")
-            one = divided(one, link)
-        return one
+        monomial = ((0, self.power - power),)
+        size, by = Tape.now.monomial(monomial), {monomial: fmpq(1)}
+        slopes = {s: times(x, by) for s, x in self.slopes.items()}
+        linear = self.linear and tuple(x * size for x in self.linear)
+        return Number(
+            times(self.exact, by), self.value * size, slopes, self.rest * abs(size),
+            self.grid, power=power, unit=self.unit, degree=self.degree,
+            linear=linear)  # fmt: skip
 
     def __neg__(self):
-        return self.view(-ONE)
+        return multiplied(self, -1.0)
 
     def __add__(self, other):
-        return plus(self, other)
-
-    def __sub__(self, other):
-        return plus(self, -other)
-
-    def __rsub__(self, other):
-        return plus(-self, other)
+        if is_zero(other):
+            return self
+        if other is self:
+            return multiplied(self, 2.0)
+        if isinstance(other, float) and abs(other) >= 2.0**40 and self.ends:
+            return self.moved(other)
+        total = plus(self, other)
+        result = single(total) if recovered(self, other) else rounded(total)
+        result.made = self, other
+        return result
 
     def __mul__(self, other):
-        return product(self, other)
-
-    __radd__, __rmul__ = __add__, __mul__
+        if is_zero(other):
+            return 0.0
+        if not isinstance(other, Number) and math.frexp(abs(other))[0] == 0.5:
+            grid = self.grid + top(arb(other))
+            if abs(other) >= 1.0 or (not self.scaled() and grid >= -1074):
+                return multiplied(self, other)
+        result = rounded(product(self, other), True)
+        result.times = self, other
+        return result
 
     def __truediv__(self, other):
-        return quotient(self, other)
+        return rounded(quotient(self, other), True)
 
     def __rtruediv__(self, other):
-        return quotient(other, self)
+        return rounded(quotient(number(other), self), True)
 
     def _holds(self, other, sign):
         """Return whether sign (self - other) > 0."""
-        x = self.X if not self.power else self.X * Tape.now.size(((0, self.power),))
-        if self.degree:
-            raise ValueError("a comparison that depends on a unit")
-        x = (x - (other.X if isinstance(other, Number) else other)) * sign
-        return Tape.now.choose(
-            [True] if x > 0 else [False] if x <= 0 else [True, False]
-        )
+        x = self.ends or (self.absolute().lower(), self.absolute().upper())
+        answers = {(end - other) * sign > 0 for end in x}
+        if len(answers) > 1:
+            raise ValueError("a comparison with both answers")
+        return answers.pop()
 
     def __gt__(self, other):
         return self._holds(other, 1)
@@ -409,573 +361,368 @@ class Number:
     def __lt__(self, other):
         return self._holds(other, -1)
 
-    def __le__(self, other):
-        return not self._holds(other, 1)
 
-    def __ge__(self, other):
-        return not self._holds(other, -1)
-
-    def __abs__(self):
-        return -self if self < 0.0 else self
-
-
-def link(number, c=ONE, monomial=(), size=None, dev=None):
-    """Return a parent: a number, and what the derivative by it is."""
-    c = c * number.c
-    size = number.c * size if size is not None else arb(c)
-    dev = None if dev is None else dev * number.c
-    return number.node, c, monomial, size, dev
+def number(x):
+    """Return a constant as a number."""
+    if isinstance(x, Number):
+        return x
+    above, below = x.as_integer_ratio()
+    grid = (above & -above).bit_length() - below.bit_length() if x else 5000
+    return Number({(): rational(x)} if x else {}, arb(x), grid=grid)
 
 
-def derivative(number, by):
-    """Return the parent ``number`` of its product with another one."""
-    return link(number, *by.factor())
+def larger(a, b):
+    """Return whether |a| >= |b| for sure; or |b| <= 2 |a|, and signs differ."""
+    a, b = together(number(a), number(b))
+    power = min(a.power, b.power)
+    x, y = a.of_power(power).X(), b.of_power(power).X()
+    opposite = x * y <= 0 and 2 * x.abs_lower() >= y.abs_upper()
+    return opposite or x.abs_lower() >= y.abs_upper()
 
 
-def smallest(power, unit, degree):
-    """Return a lower bound of the units of a number."""
-    least, most = unit.ends if degree else (arb(1), arb(1))
-    low = Tape.now.ends[0 if power > 0 else 1] if power else 1
-    size = to_power(arb(low), power) * to_power(least if degree > 0 else most, degree)
-    return size.abs_lower()
+def recovered(x, y):
+    """Return whether x + y is s - a, or minus it; s is a + b rounded, |a| >= |b|."""
+    for one, other in ((x, y), (y, x)):
+        s, sign = one, 1.0
+        if getattr(one, "times", ()) and one.times[1] == -1.0:
+            s, sign = one.times
+        made = getattr(s, "made", ())
+        for a, b in (made, made[::-1]) if made else ():
+            if not isinstance(a, Number):
+                minus = not isinstance(other, Number) and other == -sign * a
+            elif sign == 1.0:
+                minus = getattr(other, "times", ()) == (a, -1.0)
+            else:
+                minus = other is a
+            if minus and larger(a, b):
+                return True
+    return False
 
 
-def rounded(
-    X, parents, grid, power=0, unit=None, degree=0, low=False, lost=False, most=None
-):
-    """Return a rounded result; ``lost``: it may underflow; ``most``: of its size."""
-    if power or degree:
-        err = U * X.abs_upper()
-        if lost:
-            err = err + arb(2) ** -1074 / smallest(power, unit, degree)
-        grid = -5000
-    else:
-        e = top(X) if most is None else top_of(most)
-        exact = grid >= -1074 and e <= grid + 53
-        err = None if exact else arb(2) ** max(e - 54, -1075)
-        grid = max(grid, bottom(X) - 52, -1074)
-    X = X if err is None else X + around(err)
-    return Number(Node(X, parents, err), X, grid, power, unit, degree, low)
-
-
-def equal(x, y, c):
-    """Return whether x is c y."""
-    if isinstance(x, Number) and isinstance(y, Number):
-        x, y = together(x, y)
-        return x.node is y.node and x.c == y.c * c
-    if isinstance(x, Number) or isinstance(y, Number):
-        return False
-    return rational(x) == rational(y) * c
+def is_zero(x):
+    return not isinstance(x, Number) and x == 0.0
 
 
 def together(a, b):
     """Return two numbers in the later one of their units."""
     if a.degree and b.degree and a.unit is not b.unit:
-        unit = a.unit if a.unit.place > b.unit.place else b.unit
-        return a.to(unit), b.to(unit)
+        first, last = (a, b) if a.unit.place < b.unit.place else (b, a)
+        if first not in last.unit.known:
+            raise ValueError("a number in another unit")
+        return last.unit.known.get(a, a), last.unit.known.get(b, b)
     return a, b
 
 
-def label(s, lost=None):
-    """Return minus the rounding error of a number that was made; ``lost``: more."""
-    if s.node.err is None and lost is None:
-        return 0.0
-    X = around(s.node.err or arb(0))
-    X = X if lost is None else X + around(lost)
-    node = Node(X, [], lost, s.node)
-    node.linear = arb(0), X
-    return Number(node, X, -1074, s.power, s.unit, s.degree, True)
-
-
-def larger(a, b):
-    """Return whether |a| >= |b| for sure, for numbers and constants."""
-    x, y = ends(a), ends(b)
-    if x is None or y is None:
-        x, y, _ = aligned(a, b)
-        x, y = ((x.abs_lower(), x.abs_upper()) for x, _ in (x, y))
-    return x[0] >= y[1]
-
-
-def ends(x):
-    """Return bounds of an absolute value, exact for arguments; None in a unit."""
-    if not isinstance(x, Number):
-        return abs(arb(x)), abs(arb(x))
-    if x.degree:
-        return None
-    if "ends" in x.node.made:
-        return [arb(end) * abs(x.c) for end in x.node.made["ends"]]
-    x = absolute(x)
-    return x.abs_lower(), x.abs_upper()
-
-
-def absolute(x):
-    if not isinstance(x, Number):
-        return arb(x)
-    return x.X * Tape.now.size(((0, x.power),))
-
-
-def aligned(a, b):
-    """Return two numbers as (X, factor) in common units, and these."""
-    a, b = together(a, b)
+def plus(a, b):
+    """Return a + b, not rounded."""
+    if is_zero(b):
+        return a
+    a, b = together(number(a), number(b))
     if a.degree != b.degree:
         raise ValueError("a sum that depends on a unit")
-    power, found = min(a.power, b.power), []
-    for x in (a, b):
-        monomial = ((0, x.power - power),) if x.power > power else ()
-        size = Tape.now.size(monomial)
-        found.append((x.X * size, link(x, ONE, monomial, size)))
-    return *found, (power, a.unit, a.degree)
+    power = min(a.power, b.power)
+    a, b = a.of_power(power), b.of_power(power)
+    exact, value = reduced(combined(a.exact, b.exact)), a.value + b.value
+    slopes = dict(a.slopes)
+    for s, x in b.slopes.items():
+        put(slopes, s, combined(slopes.get(s, {}), x))
+    linear = None
+    if a.linear and b.linear:
+        linear = tuple(map(sum, zip(a.linear, b.linear, strict=True)))
+        linear = linear if exact else (arb(0), arb(0))
+    return Number(exact, value if exact else arb(0), slopes, a.rest + b.rest,
+                  min(a.grid, b.grid), **a.units(), linear=linear)  # fmt: skip
 
 
-def renewable(x):
-    """Return a number of degree 1 in the unit of the last level."""
-    return x.to(Tape.now.unit) if isinstance(x, Number) and x.degree == 1 else x
-
-
-def plus(a, b):
-    """Return a + b, rounded; known to be exact where a theorem says so."""
-    a, b = renewable(a), renewable(b)
-    if not isinstance(b, Number):
-        if b == 0.0:
-            return a
-    elif a.node is b.node:
-        if a.c == -b.c:
-            return 0.0
-        if a.c == b.c:
-            return a.view(2 * ONE)
-    for x, y in ((a, b), (b, a)):
-        if isinstance(x, Number):
-            found = recovered(x, y)
-            if found is not None:
-                return found
-    if isinstance(b, Number):
-        (x, one), (y, two), units = aligned(a, b)
-        X, parents, grid = x + y, [one, two], min(a.grid, b.grid)
-        low = a.low and b.low
-    else:
-        (x, one), units = (absolute(a), None), (0, None, 0)
-        if a.degree:
-            raise ValueError("a sum that depends on a unit")
-        monomial = ((0, a.power),) if a.power else ()
-        one = link(a, ONE, monomial, Tape.now.size(monomial))
-        X, parents, grid, low = x + arb(b), [one], min(a.grid, grid_of(b)), False
-    most = None
-    if "ends" in a.node.made and not isinstance(b, Number):  # their sums bound it
-        c = Fraction(int(a.c.p), int(a.c.q))
-        most = max(abs(Fraction(end) * c + Fraction(b)) for end in a.node.made["ends"])
-    result = rounded(X, parents, grid, *units, low, most=most)
-    result.node.made["sum"] = a, b
-    return result
-
-
-def fits(s, m, other):
-    """Return whether s - m, s = m + other rounded, is a double by its size and grid."""
-    if s.scaled():
-        return False
-    grid = min(s.grid, m.grid if isinstance(m, Number) else grid_of(m))
-    return top(ends(other)[1] + (s.node.err or 0)) <= grid + 53
-
-
-def recovered(x, y):
-    """Return x + y where it is exact: by Dekker, by Sterbenz; or None."""
-    made = x.node.made
-    if "sum" in made and abs(x.c) == 1:
-        p, q = made["sum"]
-        for m, other in ((p, q), (q, p)):
-            if equal(y, m, -x.c) and (larger(m, other) or fits(x, m, other)):
-                if not isinstance(m, Number) and abs(m) >= 2.0**40:
-                    return rounded_by(other, m) * float(x.c)
-                b = other if isinstance(other, Number) else None
-                if b is None:
-                    return None
-                s = Number(x.node, x.node.X, x.grid, x.power, x.unit, x.degree)
-                size = Tape.now.size(((0, b.power - x.power),))
-                X = b.X * size + around(x.node.err or arb(0))
-                parents = [link(s)]
-                if isinstance(m, Number):
-                    monomial = ((0, m.power - x.power),) if m.power > x.power else ()
-                    size = Tape.now.size(monomial)
-                    parents.append(link(m.to(x.unit), -ONE, monomial, -size))
-                grid = min(b.grid, m.grid if isinstance(m, Number) else grid_of(m))
-                node = Node(X, parents)
-                node.made["rest"] = s, b
-                z = Number(node, X, grid, x.power, x.unit, x.degree, b.low)
-                return z.view(x.c)
-    if "rest" in made and equal(y, made["rest"][1], -x.c):
-        error = label(made["rest"][0])
-        return error.view(-x.c) if isinstance(error, Number) else 0.0
-    if isinstance(y, Number) and "product" in y.node.made:
-        for m, n in (y.node.made["product"], y.node.made["product"][::-1]):
-            if isinstance(n, Number) and "quotient" in n.node.made and n.c == 1:
-                above, below = n.node.made["quotient"]
-                if equal(m, below, ONE) and equal(x, above, -y.c):
-                    (X, one), (_, two), units = aligned(x, y)
-                    X = around(2.1 * U * X)
-                    grid = min(x.grid, y.grid)
-                    return Number(Node(X, [one, two]), X, grid, *units, True)
-    return None
-
-
-def rounded_by(x, large):
-    """Return x rounded by adding a large constant and subtracting it: a constant."""
-    lower, upper = (float(end) for end in (absolute(x).lower(), absolute(x).upper()))
-    ends = [(end + large) - large for end in (lower, upper)]
-    step = math.ulp(large)
-    count = int((ends[1] - ends[0]) / step)
-    if count > 2:
-        raise ValueError("a box that is rounded to many numbers")
-    return Tape.now.choose([ends[0] + i * step for i in range(count + 1)])
+def reduced(exact):
+    """Return a sum with values replaced by their definitions, if it is shorter."""
+    while len(exact) > 1:
+        found = [exact]
+        for monomial, c in exact.items():
+            for symbol, power in monomial:
+                if power == 1 and symbol in Tape.now.defined:
+                    others = tuple(one for one in monomial if one[0] != symbol)
+                    rest = {m: d for m, d in exact.items() if m != monomial}
+                    put_in = times({others: c}, Tape.now.defined[symbol])
+                    found.append(combined(rest, put_in))
+        best = min(found, key=len)
+        if len(best) == len(exact):
+            break
+        exact = best
+    return exact
 
 
 def product(a, b):
-    """Return a b, rounded."""
-    a, b = renewable(a), renewable(b)
-    if not isinstance(b, Number):
-        if b == 0.0:
-            return 0.0
-        safe = abs(b) >= 1.0 or (not a.scaled() and a.grid + grid_of(b) >= -1074)
-        if is_power(b) and safe:
-            return a.view(rational(b))
-        c = rational(b)
-        grid = a.grid + grid_of(b)
-        parents = [link(a, c, (), arb(b))]
-        units = a.power, a.unit, a.degree
-        result = rounded(a.X * b, parents, grid, *units, a.low, True)
-    else:
-        a, b = together(a, b)
-        units = a.power + b.power, a.unit or b.unit, a.degree + b.degree
-        parents = [derivative(a, b), derivative(b, a)]
-        low = a.low or b.low
-        result = rounded(a.X * b.X, parents, a.grid + b.grid, *units, low, True)
-        for x, y in ((a, b), (b, a)):
-            if "inverse" in y.node.made and y.c == 1:
-                result.node.made["quotient"] = x, y.node.made["inverse"]
-    result.node.made["product"] = a, b
-    return result
+    """Return a b, not rounded."""
+    a, b = together(number(a), number(b))
+    slopes = {s: times(x, b.exact) for s, x in a.slopes.items()}
+    for s, x in b.slopes.items():
+        put(slopes, s, combined(slopes.get(s, {}), times(a.exact, x)))
+    slopes = {s: x for s, x in slopes.items() if x}
+    rest = abs(a.value) * b.rest + abs(b.value) * a.rest + a.off() * b.off()
+    linear, unit = None, a.unit or b.unit
+    if unit and not a.degree + b.degree:
+        unit.closed = True
+    for x, y in ((a, b), (b, a)):
+        if x.linear and not y.degree:
+            linear = tuple(z * y.value for z in x.linear)
+    return Number(times(a.exact, b.exact), a.value * b.value, slopes, rest.abs_upper(),
+                  max(a.grid + b.grid, -5000), power=a.power + b.power,
+                  unit=unit, degree=a.degree + b.degree, linear=linear)  # fmt: skip
 
 
 def quotient(a, b):
-    """Return a/b, rounded."""
-    a, b = renewable(a), renewable(b)
-    if not isinstance(b, Number):
-        if is_power(b):
-            return a * (1.0 / b)
-        result = rounded(a.X / b, [link(a, 1 / rational(b), (), 1 / arb(b))], -5000,
-                         a.power, a.unit, a.degree, a.low, True)  # fmt: skip
-        result.node.made["quotient"] = a, b
-        return result
-    if isinstance(a, Number):
-        a, b = together(a, b)
-        parents = [link(a, *b.factor(ONE, -1))]
-        c, monomial, size, _ = a.factor(-ONE)
-        d, more, by, _ = b.factor(ONE, -2)
-        monomial = None if monomial is None else times_monomial(monomial, more)
-        parents.append(link(b, c * d, monomial, size * by))
-        units = a.power - b.power, a.unit or b.unit, a.degree - b.degree
-        result = rounded(a.X / b.X, parents, -5000, *units, a.low, True)
+    """Return a/b, not rounded: c' = (a' - c b')/b, and -c' b'/b of second order."""
+    a, b = together(number(a), single(number(b)))
+    ((monomial, c),) = b.exact.items()
+    inverse = {tuple((s, -k) for s, k in monomial): 1 / c}
+    exact, value = times(a.exact, inverse), a.value / b.value
+    slopes = {s: times(x, inverse) for s, x in a.slopes.items()}
+    by = times(exact, {m: -x for m, x in inverse.items()})
+    for s, x in b.slopes.items():
+        put(slopes, s, combined(slopes.get(s, {}), times(by, x)))
+    if a.degree and a.degree == b.degree:
+        a.unit.closed = True
+    off = (a.off() + abs(value) * b.off()) / abs(b.X())
+    rest = (a.rest + abs(value) * b.rest + off * b.off()) / abs(b.value)
+    return Number(exact, value, slopes, rest.abs_upper(), power=a.power - b.power,
+                  unit=a.unit or b.unit, degree=a.degree - b.degree)  # fmt: skip
+
+
+def multiplied(a, c):
+    """Return a multiple of a number by a power of 2, which is exact."""
+    by = {(): rational(c)}
+    linear = a.linear and tuple(x * c for x in a.linear)
+    return Number(
+        times(a.exact, by), a.value * c, {s: times(x, by) for s, x in a.slopes.items()},
+        a.rest * abs(c), a.grid + top(arb(c)), **a.units(), linear=linear,
+        times=(a, c))  # fmt: skip
+
+
+def single(x):
+    """Return a number whose exact value is one monomial: a new symbol if need be."""
+    if len(x.exact) > 1:
+        x.exact = {((Tape.now.symbol(x.value, 1, x.exact), 1),): fmpq(1)}
+    return x
+
+
+def smallest(x):
+    """Return a lower bound of the units of a number."""
+    size = arb(1)
+    if x.power:
+        size = to_power(arb(Tape.now.factor[0 if x.power > 0 else 1]), x.power)
+    if x.degree:
+        size *= to_power(x.unit.ends[0 if x.degree > 0 else 1], x.degree)
+    return size.abs_lower()
+
+
+def rounded(x, lost=False):
+    """Return a number rounded to a double; ``lost``: it may underflow.
+
+    A rounding error is a new deviation; or, if far below what the number is off by
+    already, a part of the rest.
+    """
+    X = single(x).X()
+    if not X.is_finite():
+        x.grid, err = -5000, arb(math.inf)
+    elif x.scaled():
+        x.grid, err = -5000, U * X.abs_upper()
+        if lost:
+            err = (err + arb(2) ** -1074 / smallest(x)).upper()
     else:
-        c, monomial, size, _ = b.factor(-rational(a), -2)
-        parents, units = [link(b, c, monomial, size)], (-b.power, b.unit, -b.degree)
-        result = rounded(arb(a) / b.X, parents, -5000, *units, False, True)
-        node = result.node
-        if a == 1.0:
-            node.made["inverse"] = b
-            d, node.mono, _, _ = b.factor(ONE, -1)
-            node.mc, node.dev = d, around(node.err)
-    result.node.made["quotient"] = a, b
-    return result
+        e = top(X)
+        if x.grid >= -1074 and e <= x.grid + 53:
+            return x
+        err = arb(2) ** max(e - 54, -1075)
+        x.grid = max(x.grid, bottom(X) - 52, -1074)
+    if err <= x.off() * 2.0**-20:
+        rest, slopes = (x.rest + err).upper(), x.slopes
+    else:
+        tape, rest = Tape.now, arb(0)
+        more = {**x.slopes, tape.symbol(err, -1): ONE}
+        new = tape.symbol((x.off() + err).upper(), -1, (more, x.rest))
+        slopes = {new: ONE}
+    return Number(x.exact, x.value, slopes, rest, x.grid, **x.units(), linear=x.linear)
 
 
-def divided(a, unit):
-    """Return a number of degree 1 in the next unit, exactly."""
-    if a.node not in unit.known:
-        whole = Number(a.node, a.X / a.c, -5000, a.power, a.unit, a.degree, a.low)
-        unit.known[a.node] = _divided(whole, unit)
-    return unit.known[a.node].view(a.c)
+def fma(a, b, c):
+    """Return a b + c, rounded once."""
+    if not any(isinstance(x, Number) for x in (a, b, c)):
+        return float(Fraction(a) * Fraction(b) + Fraction(c))
+    if is_zero(a) or is_zero(b):
+        return c
+    return rounded(plus(product(a, b), c), True)
 
 
-def _divided(a, unit):
-    ratio = unit.ratio
-    parents = [link(a, *ratio.factor(ONE, -1))]
-    c, monomial, size, _ = a.factor(-ONE)
-    d, more, by, _ = ratio.factor(ONE, -2)
-    monomial = None if monomial is None else times_monomial(monomial, more)
-    parents.append(link(ratio, c * d, monomial, size * by))
-    X, slope = a.X / ratio.X, None
-    first, second = ratio.node.made.get("pair", (None, None))
-    if a.node is first:
-        X = 1 - second.X / ratio.X
-    if ratio.node.linear and a.node.linear and unit.parent.first is not None:
-        # (a x + b)/(c x + d) lies between its values at the ends of x.
-        x = unit.parent.first
-        (p, q), (r, s) = a.node.linear, ratio.node.linear
-        ends = [(p * end + q) / (r * end + s) for end in (x.lower(), x.upper())]
-        pole = r * x + s
-        if not pole.contains(0) and all(end.is_finite() for end in ends):
-            X = narrower(X, ends[0].union(ends[1]) * (a.c / ratio.c))
-            if a.node is first:  # 1 less the second word
-                p, q = (-second.c * x for x in second.node.linear or (0, second.X))
-            slope = (p * s - q * r) / (pole * pole) * (a.c / ratio.c)
-    node = Node(X, parents)
-    node.made["divided"] = True
-    if unit.parent:
-        unit.parent.children.append((node.number, slope))
-    result = Number(node, X, -5000, a.power, unit, 1, a.low)
-    result.node.linear = arb(0), X
-    if unit.first is None and not a.low and a.node is not first:
-        unit.first, result.node.linear = X, (arb(1), arb(0))
-        node.made["first"] = unit
-    return result
+def two_sum(a, b):
+    s = a + b
+    if not isinstance(s, Number):
+        low = 0.0
+        if not isinstance(a, Number) and not isinstance(b, Number):
+            low = float(Fraction(a) + Fraction(b) - Fraction(s))
+        return s, low
+    return s, plus(plus(a, b), -s)
 
 
-def narrower(x, y):
-    """Return the narrower of two enclosures of one value."""
-    return x if x.is_finite() and not x.rad() > y.rad() else y
+def fast_two_sum(a, b):
+    if is_zero(a):
+        return b, 0.0
+    s, low = two_sum(a, b)
+    if isinstance(low, Number) and not larger(a, b):
+        low.rest += 2 * U * number(b).of_power(s.power).X().abs_upper()
+    return s, low
+
+
+def two_product(a, b):
+    s = a * b
+    return s, fma(a, b, -s)
+
+
+# --- levels --------------------------------------------------------------------------
+
+
+class Unit:
+    """A computed value as a unit: its ends, and what other numbers are in it.
+
+    Numbers there are linear in ``first``, the ratio of two, off by ``off``, until it is
+    ``closed``: numbers without units depend on that ratio.
+    """
+
+    closed = False
+
+    def __init__(self, below, first, off):
+        self.known, self.first, self.off, old = {}, first, off, below.unit
+        self.place = old.place + 1 if old else 0
+        least, most = old.ends if old else (1, 1)
+        self.ends = below.X().abs_lower() * least, below.X().abs_upper() * most
+        if not (self.ends[0] > arb(2) ** -960 and self.ends[1] < arb(2) ** 960):
+            raise ValueError("levels that may overflow or underflow")
 
 
 def renewed(x, y):
-    """Return two numbers, or pairs, in units of the second one.
+    """Return two numbers, or pairs, in units of the second one, a pair being its sum.
 
-    The unit of a pair is its exact sum: what its words lose by rounding, the second
-    word being the first one's error, is not lost in the unit.
+    In exact arithmetic they are (a S + b)/(c S + d) and 1 there, S the ratio before.
     """
-    head, low = y if isinstance(y, tuple) else (y, 0.0)
-    if head == 1.0 and not isinstance(head, Number):
-        head = Number(Node(arb(1), []), arb(1), -5000)
-    if not isinstance(head, Number) or head.power or head.degree not in (0, 1):
+    words = [z if isinstance(z, tuple) else (z, 0.0) for z in (x, y)]
+    if words[1][0] != 1.0 and not isinstance(words[1][0], Number):
         return x, y
-    if head.node.made.get("one", 0) is Tape.now.unit:
+    units = {z.unit.place: z.unit for pair in words for z in pair
+             if isinstance(z, Number) and z.degree}  # fmt: skip
+    last = units[max(units)] if units else None
+    if len(units) > 1:
+        words = [tuple(last.known.get(z, z) for z in pair) for pair in words]
+    above, below = (plus(number(high), low) for high, low in words)
+    if above.power or below.power:
         return x, y
-
-    def turned(number):
-        if not isinstance(number, Number):
-            if number == 0.0:
-                return number
-            raise ValueError("a constant among levels")
-        return number.to(unit) if number.degree else divided(number, unit)
-
-    if isinstance(low, Number):
-        node = Node(head.X + low.X, [link(head), link(low)])
-        node.made["pair"] = head.node, low
-        unit = Unit(Number(node, node.X, -5000, 0, head.unit, head.degree))
-        head, low = turned(head), turned(low)
-    else:
-        unit, node = Unit(head), Node(arb(1), [])
-        node.mono, node.linear = (), (arb(0), arb(1))
-        node.made["one"] = unit
-        head = Number(node, arb(1), -5000, 0, unit, 1)
-    x = tuple(map(turned, x)) if isinstance(x, tuple) else turned(x)
-    return x, (head, low) if isinstance(y, tuple) else head
+    lows = [low for _, low in words if isinstance(low, Number)]
+    if not above.degree == below.degree <= 1 or any(low.exact for low in lows):
+        raise ValueError("levels of another form")
+    if last and below.exact == ONE and not below.slopes:
+        return words if isinstance(y, tuple) else (words[0][0], words[1][0])
+    if last and last.closed:
+        raise ValueError("levels that depend on the ratio in another way")
+    tape, ratio = Tape.now, quotient(above, below)
+    value, slopes, rest = ratio.value, ratio.slopes, ratio.rest
+    if last:
+        (a, b), (c, d), x = above.linear, below.linear, tape.size[last.first]
+        ends = [(a * end + b) / (c * end + d) for end in (x.lower(), x.upper())]
+        value = common(value, ends[0].union(ends[1]))
+        slopes, rest = tape.expanded(slopes, rest)
+        slopes.pop(last.off, None)
+        slope = (a * d - b * c) / (below.value * below.X())
+        rest += abs(slope) * tape.size[last.off]
+    off = tape.bound(slopes, rest)
+    first, by = tape.symbol(value), tape.symbol(off, -1)
+    unit, results = Unit(below, first, by), []
+    for (high, low), exact, size, new, linear in (
+        (words[0], {((first, 1),): fmpq(1)}, value, {by: ONE}, (arb(1), arb(0))),
+        (words[1], ONE, arb(1), {}, (arb(0), arb(1))),
+    ):
+        more, rest = {"unit": unit, "degree": 1}, 0.0
+        if isinstance(low, Number):
+            lost = off * len(new) + abs(low.X()) / below.X().abs_lower()
+            symbol = tape.symbol(lost.abs_upper(), -1)
+            rest = Number({}, arb(0), {**new, symbol: times(ONE, {(): fmpq(-1)})},
+                          linear=(arb(0), arb(0)), **more)  # fmt: skip
+            unit.known[low], new = rest, {symbol: ONE}
+        result = Number(exact, size, new, linear=linear, **more)
+        unit.known[high] = result
+        results.append((result, rest))
+    return (*results,) if isinstance(y, tuple) else (results[0][0], results[1][0])
 
 
 LEVELS = {2: 17, 3: 35}  # of the fraction, by ``last``: those of ``by_fraction``
 
 
 def settled(u, f, p, y, last):
-    """Return u, the computed k X y of a level, in a narrower enclosure.
+    """Return u, the computed k X y of a level, its exact value in narrower bounds.
 
     X lies between what levels make of tails at the ends; that u is k X y in exact
     arithmetic is proved with the formula.
     """
-    low, high = (edge(f, 0), edge(p, 0)), (edge(f, 1), edge(p, 1))
-    x, z = tail(high[0], low[1], LEVELS[last]), tail(low[0], high[1], LEVELS[last])
+    f, p = (x.ends if isinstance(x, Number) else (x, x) for x in (f, p))
+    (f_low, f_high), (p_low, p_high) = (map(arb, x) for x in (f, p))
+    x, z = tail(f_high, p_low, LEVELS[last]), tail(f_low, p_high, LEVELS[last])
     for n in range(LEVELS[last] - 1, 2 * last - 1, -1):
-        x = level(x, n, high[0], low[1]).lower()
-        z = level(z, n, low[0], high[1]).upper()
-    lost = Tape.now.bound([(u, ())]).abs_upper()
-    X = ball((1 + last) * x.lower() - lost, (1 + last) * z.upper() + lost)
-    node = Node(u.X.intersection(X), [link(u)])
-    node.unit, node.linear = u.unit, (arb(0), node.X)
-    return Number(node, node.X, -5000, u.power, u.unit, u.degree)
-
-
-def edge(x, i):
-    """Return the lower or the upper end of an argument."""
-    return arb(x.node.made["ends"][i] if isinstance(x, Number) else x)
-
-
-def fma(a, b, c):
-    """Return a b + c, rounded once."""
-    a, b, c = map(renewable, (a, b, c))
-    numbers = [x for x in (a, b, c) if isinstance(x, Number)]
-    if not numbers:
-        return float(Fraction(a) * Fraction(b) + Fraction(c))
-    if not isinstance(a, Number):
-        a, b = b, a
-    if not isinstance(a, Number):  # two constants
-        X, grid = (
-            c.X + arb(a) * arb(b),
-            min(c.grid, grid_of(a or 1.0) + grid_of(b or 1.0)),
-        )
-        return rounded(X, [link(c)], grid, *c.units()) if a and b else c
-    if not isinstance(c, Number) and c == 0.0:
-        return a * b
-    if not isinstance(b, Number) and (b == 0.0 or is_power(b)):
-        return a * b + c if b != 0.0 else c
-    found = known(a, b, c)
-    if isinstance(found, Number | float):
-        return found
-    if isinstance(b, Number):
-        a, b = together(a, b)
-        units = a.power + b.power, a.unit or b.unit, a.degree + b.degree
-        parents = [derivative(a, b), derivative(b, a)]
-        X, grid, low = a.X * b.X, a.grid + b.grid, a.low or b.low
-    else:
-        units, parents = (a.power, a.unit, a.degree), [link(a, rational(b), (), arb(b))]
-        X, grid, low = a.X * b, a.grid + grid_of(b), a.low
-    # The sum, with the product as a number of its own.
-    inner = Number(Node(X, parents), X, grid, *units, low)
-    if isinstance(c, Number):
-        (x, one), (y, two), units = aligned(inner, c)
-        total, parents, low = x + y, [one, two], low and c.low
-        grid = min(grid, c.grid)
-    else:
-        monomial = ((0, inner.power),) if inner.power else ()
-        size = Tape.now.size(monomial)
-        total, parents = X * size + arb(c), [link(inner, ONE, monomial, size)]
-        units, grid, low = (0, None, 0), min(grid, grid_of(c)), False
-    return rounded(found if found is not None else total, parents, grid, *units,
-                   low or found is not None, True)  # fmt: skip
-
-
-def known(a, b, c):
-    """Return minus a product's error, the size of a division's rest, or None."""
-    if isinstance(c, Number) and "product" in c.node.made:
-        p, q = c.node.made["product"]
-        for one, two in ((p, q), (q, p)):
-            if isinstance(one, Number) and a.node is one.node and (
-                equal(b, two, ONE) or equal(b, two, -ONE)
-            ):  # fmt: skip
-                sign = a.c / one.c * (ONE if equal(b, two, ONE) else -ONE)
-                if sign == -c.c and c.node.err is None:
-                    return 0.0
-                if sign == -c.c:
-                    return label_of_product(c, a, b).view(-c.c)
-    for x, y in ((a, b), (b, a)):
-        if isinstance(x, Number) and "quotient" in x.node.made:
-            above, below = x.node.made["quotient"]
-            for sign in (ONE, -ONE):
-                if equal(y, below, sign) and equal(c, above, -sign * x.c):
-                    size = above.X if isinstance(above, Number) else arb(above)
-                    return around(2.01 * U * size * x.c)
-    return None
-
-
-def label_of_product(s, a, b):
-    """Return minus the error of a product, and what that loses by underflow."""
-    exact = a.grid + (b.grid if isinstance(b, Number) else grid_of(b))
-    s = Number(s.node, s.node.X, s.grid, s.power, s.unit, s.degree)
-    if exact >= -1074:
-        return label(s)
-    return label(s, arb(2) ** -1074 / smallest(s.power, s.unit, s.degree))
-
-
-def two_sum(a, b):
-    s = a + b
-    if not isinstance(s, Number):
-        if isinstance(a, Number) or isinstance(b, Number):
-            return s, 0.0
-        return s, float(Fraction(a) + Fraction(b) - Fraction(s))
-    made = s.node.made.get("sum", (None, None))
-    fresh = any(x is a for x in made) and any(x is b for x in made)
-    return s, label(s) if fresh and s.c == 1 else 0.0
-
-
-def fast_two_sum(a, b):
-    if not isinstance(a, Number) and a == 0.0:
-        return b, 0.0
-    s, low = two_sum(a, b)
-    if not isinstance(low, Number) or larger(a, b):
-        return s, low
-    if s.degree:
-        x, y, _ = aligned(a, b)
-        x, y = x[0], y[0]
-    else:
-        x, y = absolute(a), absolute(b)
-    if x * y <= 0 and 2 * x.abs_lower() >= y.abs_upper():
-        return s, low
-    lost = 2 * U * y.abs_upper() / smallest(s.power, None, 0)
-    return s, label(s, lost.abs_upper())
-
-
-def two_product(a, b):
-    s = a * b
-    if not isinstance(s, Number):
-        return s, fma(a, b, -s)
-    fresh = s.node.made.get("product", (None,))[0] is not None and s.c == 1
-    if not fresh or s.node.err is None or not any(
-        x is a or x is b for x in s.node.made["product"]
-    ):  # fmt: skip
-        return s, 0.0
-    return s, label_of_product(s, *(s.node.made["product"]))
+        x = level(x, n, f_high, p_low).lower()
+        z = level(z, n, f_low, p_high).upper()
+    if y.exact != ONE:
+        raise ValueError("a level in other units")
+    value = common(u.value, ball((1 + last) * x.lower(), (1 + last) * z.upper()))
+    exact = {((Tape.now.symbol(value, 1, u.exact), 1),): fmpq(1)}
+    return Number(exact, value, u.slopes, u.rest, **u.units(), linear=u.linear)
 
 
 # --- bits and whole numbers ----------------------------------------------------------
 
 
 class Pattern:
-    """The bits of a number, less those of a constant: (x) - (c); shifted, k."""
+    """The bits of a number z 2^k, and what kernels make of them; ``parts``: z and k."""
 
-    def __init__(self, x, constant=None, k=None):
-        self.x, self.constant, self.k = x, constant, k
+    def __init__(self, parts, state="bits"):
+        self.parts, self.state = parts, state
+
+    def to(self, before, state):
+        if self.state != before:
+            raise ValueError("other operations on bits")
+        return Pattern(self.parts, state)
 
     def __sub__(self, other):
         if isinstance(other, Pattern):
-            return Pattern(self.x, other.constant, other.k)
-        return Pattern(self.x, from_bits(other))
+            return self.to("bits", other.to("k << 52", "z").state)
+        (lower, upper), c = self.parts[0], from_bits(other)
+        if not (c <= lower and upper < 2.0 * c):
+            raise ValueError("another mantissa")
+        return self.to("bits", "bits - c")
 
     def __rshift__(self, places):
-        """Return k with c 2^k <= x < c 2^(k+1), for bits are ordered as doubles are."""
-        if places != 52:
-            raise ValueError("not the exponent of a number")
-        if "parts" in self.x.node.made:
-            _, k = self.x.node.made["parts"]
-        else:
-            size = absolute(self.x) / self.constant
-            first, last = (math.floor(math.log2(float(end))) for end in (
-                size.lower(), size.upper()))  # fmt: skip
-            k = Tape.now.choose(list(range(first, last + 1)))
-            k = k, k
-        return Pattern(self.x, self.constant, k)
+        return self.to("bits - c" if places == 52 else "", "k")
 
     def __lshift__(self, places):
-        return self
+        return self.to("k" if places == 52 else "", "k << 52")
 
 
 def bits(x):
     if isinstance(x, Number):
-        return Pattern(x)
+        return Pattern(x.parts)
     return struct.unpack("<q", struct.pack("<d", x))[0]
 
 
 def from_bits(pattern):
-    """Return the double of a pattern: z = x 2^-k between c and 2 c."""
     if not isinstance(pattern, Pattern):
         return struct.unpack("<d", struct.pack("<q", pattern))[0]
-    x, c, (first, _) = pattern.x, pattern.constant, pattern.k
-    whole = ball(c, 2 * c)
-    if "parts" in x.node.made:
-        lower, upper = x.node.made["parts"][0]
-        if not (lower >= c and upper < 2 * c):
-            raise ValueError("another mantissa")
-        z = ball(lower, upper)
-    else:
-        z = whole.intersection(absolute(x) * arb(2) ** -first)
-    tape = Tape.now
-    symbol = -1000 - len(tape.symbols)
-    tape.symbols[symbol] = z / x.X
-    node = Node(z, [link(x, ONE, ((symbol, 1),), z / x.X)])
-    return Number(node, z, max(bottom(z) - 52, -1074))
+    return entry(*pattern.to("z", "").parts[0])
 
 
 def real(x):
     if not isinstance(x, Pattern):
         return x if isinstance(x, Number | Exact) else float(x)
-    first, last = x.k
+    first, last = x.to("k", "").parts[1]
     if first == last:
         return float(first)
     k = ball(first, last)
-    return Number(Node(k, []), k, 0)
+    return Number({((Tape.now.symbol(k), 1),): fmpq(1)}, k, grid=0)
 
 
 real.fromhex = float.fromhex
@@ -988,35 +735,27 @@ NAMES = {
 }  # fmt: skip
 
 
-def charged(number, error):
-    """Return a number that may be off by more than what was computed."""
-    X = number.X + around(error)
-    node = Node(X, [link(number)], error.abs_upper())
-    return Number(node, X, number.grid, number.power, number.unit, number.degree)
-
-
-def entry(lower, upper):
-    """Return an argument: any double between two."""
+def entry(lower, upper, parts=None):
+    """Return an argument, any double between two; ``parts``: of mantissa, exponent."""
     X = ball(lower, upper)
-    node = Node(X, [])
-    node.made["ends"] = lower, upper
-    return Number(node, X, max(math.frexp(lower)[1] - 53, -1074))
+    exact = {((Tape.now.symbol(X), 1),): fmpq(1)}
+    return Number(exact, X, grid=ulp(lower), ends=(lower, upper), parts=parts)
+
+
+def ulp(x):
+    return max(math.frexp(x)[1] - 53, -1074)
 
 
 def multiple(lower, upper, parts=None):
-    """Return the factor as an argument; ``parts``: its mantissa's ends, exponent's."""
-    node = Node(arb(1), [])
-    node.mono = ()
-    node.made["ends"] = lower, upper
-    if parts:
-        node.made["parts"] = parts
-    return Number(node, arb(1), -5000, power=1)
+    """Return the factor as an argument."""
+    return Number(ONE, arb(1), grid=ulp(lower), power=1, ends=(lower, upper),
+                  parts=parts)  # fmt: skip
 
 
 # --- exact arithmetic: rational functions, and power series --------------------------
 
 
-class Exact:
+class Exact(Arithmetic):
     """A rational function, a quotient of polynomials; or a power series of balls.
 
     Comparisons are answered by a ``sample``, or by the ``ends`` of the variable.
@@ -1038,10 +777,8 @@ class Exact:
         return Exact(self.above * 0 + value, self.below * 0 + 1, Fraction(other))
 
     def __add__(self, other):
-        if isinstance(other, float) and other >= 2.0**40:  # to round
-            if self.ends[0] + other != self.ends[1] + other:
-                raise ValueError("a piece that is rounded to two numbers")
-            return self.ends[0] + other
+        if isinstance(other, float) and other >= 2.0**40:
+            return self.moved(other)
         other = self.made(other)
         if self.below is None:
             return Exact(self.above + other.above)
@@ -1066,16 +803,8 @@ class Exact:
     def __neg__(self):
         return Exact(-self.above, self.below)
 
-    def __sub__(self, other):
-        return self + (-other)
-
-    def __rsub__(self, other):
-        return -self + other
-
     def __rtruediv__(self, other):
         return self.made(other) / self
-
-    __radd__, __rmul__ = __add__, __mul__
 
     def __lt__(self, other):
         lower, upper = self.ends or (self.sample, self.sample)
@@ -1307,46 +1036,26 @@ def after(x):
     return math.nextafter(x, math.inf)
 
 
-def runs(program, factor=None):
-    """Run a program for each path of answers; yield its results."""
-    paths = [()]
-    while paths:
-        path = paths.pop()
-        Tape(factor, path)
-        try:
-            yield program()
-        except OpenError as question:
-            paths += [(*path, i) for i in range(question.args[0])]
-
-
 def share(program, factor, left, least):
-    """Return the largest bound relative to the bound claimed, over all paths.
+    """Return the bound relative to the bound claimed.
 
     ``program()`` returns high, low, error. ``left``: what the formula leaves out, in
     the factor's unit; ``least``: a lower bound of r, in that unit.
     """
-    worst = 0.0
-    for words in runs(program, factor):
-        power = min(x.power for x in words)
-        sizes = [Tape.now.size(((0, x.power - power),)) for x in words]
-        seeds = [(x, ((0, x.power - power),) if x.power > power else ()) for x in words]
-        low, error = (
-            abs(x.X * size) for x, size in zip(words[1:], sizes[1:], strict=True)
-        )
-        lost = Tape.now.bound(seeds[:2]) + left
-        smallest = error.abs_lower()
-        made = words[2].node.made.get("product", (None, None))
-        if made[0] is words[0] and isinstance(
-            made[1], float
-        ):  # a multiple of the first word
-            r = arb(made[1]) * (least - low.abs_upper() - lost.abs_upper())
-            smallest = smallest.max(r.lower())
-        needed = (lost + 4 * U * (low + error)) * (1 + arb(2) ** -30)
-        found = needed.abs_upper() / smallest
-        if not found < 2**60:
-            return math.inf
-        worst = max(worst, float(found.upper()))
-    return worst
+    Tape(factor)
+    words = [*map(number, program())]
+    power = min(x.power for x in words)
+    high, low, error = (x.of_power(power) for x in words)
+    total = plus(high, low)
+    lost = Tape.now.bound(total.slopes, total.rest, MANY) + left
+    smallest = error.X().abs_lower()
+    base, c = words[2].times or (None, None)
+    if base is words[0] and isinstance(c, float):  # a multiple of the first word
+        r = arb(c) * (least - abs(low.X()).upper() - lost.abs_upper())
+        smallest = smallest.max(r.lower())
+    needed = (lost + 4 * U * (abs(low.X()) + abs(error.X()))) * (1 + arb(2) ** -30)
+    found = needed.abs_upper() / smallest
+    return float(found.upper()) if found < 2**60 else math.inf
 
 
 class Box:
@@ -1521,7 +1230,7 @@ def kernel_of_pairs():
     def logarithm(kernel):
         def log_pair(x):
             high, low = kernel(x)
-            return high, charged(low, lost)
+            return high, plus(low, Number({}, arb(0), rest=lost, grid=5000))
 
         return log_pair
 
@@ -1556,19 +1265,11 @@ class Range:
             raise ValueError("a comparison with both answers")
         return lower == other
 
-    def __lt__(self, other):
-        return self._is(other, lambda a, b: a < b)
-
-    def __le__(self, other):
-        return self._is(other, lambda a, b: a <= b)
-
-    def __gt__(self, other):
-        return self._is(other, lambda a, b: a > b)
-
-    def __ge__(self, other):
-        return self._is(other, lambda a, b: a >= b)
-
     __hash__ = object.__hash__
+    __lt__ = functools.partialmethod(_is, holds=operator.lt)
+    __le__ = functools.partialmethod(_is, holds=operator.le)
+    __gt__ = functools.partialmethod(_is, holds=operator.gt)
+    __ge__ = functools.partialmethod(_is, holds=operator.ge)
 
 
 def check_regions(codes, every):
@@ -1581,28 +1282,16 @@ def check_regions(codes, every):
     def code(name):
         return codes("gauss.fast_integer." + name)
 
-    cuts_f = [
-        code("RARE"),
-        *(float(n) for n in range(1, 17)),
-        32.0,
-        after(code("F_HUGE")),
-    ]
-    cuts_p = [
-        code("RARE"),
-        *map(code, ("P_FORWARD", "P_HALF", "P_NEAR_ONE")),
-        after(1.0),
-    ]
+    borders = [*map(code, ("P_FORWARD", "P_HALF", "P_NEAR_ONE")), after(1.0)]
+    whole = [float(n) for n in range(1, 16)]
     spans = []
-    for cuts in (cuts_f, cuts_p):
-        cuts = [-math.inf, *cuts]
-        spans.append(
-            [*zip(cuts, map(before, cuts[1:]), strict=False), (cuts[-1], math.inf)]
-        )
-    f_spans = [(a, b, False) for a, b in spans[0]] + [
-        (a, b, True) for a, b in spans[0] if b > 16
-    ]
-    f_spans = [(after(a) if a in range(1, 16) else a, b, w) for a, b, w in f_spans]
-    f_spans += [(float(n), float(n), True) for n in range(1, 16)]
+    for cuts in ([*whole, 16.0, 32.0, after(code("F_HUGE"))], borders):
+        cuts = [-math.inf, code("RARE"), *cuts, math.inf]
+        ends = [*map(before, cuts[1:-1]), math.inf]
+        spans.append([*zip(cuts[:-1], ends, strict=True)])
+    f_spans = [(after(a) if a in whole else a, b, False) for a, b in spans[0]]
+    f_spans += [(a, b, True) for a, b in spans[0] if b > 16]
+    f_spans += [(n, n, True) for n in whole]
     roots = {}
     for claim in every.values():
         for box in claim.roots:
@@ -1614,15 +1303,9 @@ def check_regions(codes, every):
     for low, high, whole in f_spans:
         for least, most in spans[1]:
             count += 1
-            where = codes("gauss.fast_integer.region")(
-                Range(low, high, whole), Range(least, most)
-            )
-            inside = (
-                low >= code("RARE")
-                and high <= code("F_HUGE")
-                and least >= code("RARE")
-                and most <= 1
-            )
+            where = code("region")(Range(low, high, whole), Range(least, most))
+            inside = min(low, least) >= code("RARE")
+            inside = inside and high <= code("F_HUGE") and most <= 1.0
             if not inside and where != code("OTHER"):
                 raise ValueError("a region outside the domain of fast paths")
             if inside and where != code("FORWARD_REAL") and not covered(
@@ -1630,7 +1313,7 @@ def check_regions(codes, every):
             ):  # fmt: skip
                 raise ValueError(f"no claim holds at f, p = {low}, {least}")
     for f, p in ((math.nan, 0.5), (2.0, math.nan), (math.nan, math.nan)):
-        if codes("gauss.fast_integer.region")(f, p) != code("OTHER"):
+        if code("region")(f, p) != code("OTHER"):
             raise ValueError("a region for a value that is not a number")
     return count
 
