@@ -39,7 +39,7 @@ from riskcore.core.special.gauss import fixed_point_step as step
 DELTA = 2.0**-100  # more than X may be off from [p, 1] by what operations drop
 T_MOST = 2.0**16
 EXPONENTS = -2098, 2098
-LEVELS, STEPS = 4000, 1023
+LEVELS, STEPS = 640, 1023
 # What `side` may take for granted of r 2^-s.
 RISK_LEAST, RISK_MOST = 2.0**-61, 2.0**26
 

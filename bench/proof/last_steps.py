@@ -56,7 +56,7 @@ class Form:
         return Conditions([(self, other)])
 
     def __le__(self, other):
-        if not (self.parts == {"radius"} and math.isfinite(other)):
+        if self.parts != {"radius"}:
             raise UnprovedError("a radius that is not compared")
         Conditions.widest = other
         return Conditions.narrow
@@ -208,6 +208,10 @@ def highs(n):
 def check_balls(every=1):
     """Raise unless `_nearest` is right for all balls; return the number of highs."""
     ball, count = Ball(), 0
+    Conditions.narrow = True
+    for ball.high, ball.n in product((math.inf, math.nan), (-1, 0, 1, 2)):
+        if not math.isnan(ball.run([])):
+            raise UnprovedError("a ball that is not finite is used")
     for n in (-1, 0, 1, 2):
         for high in islice(highs(n), 0, None, every):
             ball.check(high, n)
@@ -223,19 +227,8 @@ def check_cells():
     tokens = plain({ball_step.risk_ball: lambda f, p: (("ball", f, p), "n"),
                     ball_step._nearest: lambda *args: args})  # fmt: skip
     cell = Copies({}, tokens).of(ball_step.nearest_slow)
-    some = [
-        math.nan,
-        -math.inf,
-        -1.0,
-        -0.0,
-        0.0,
-        5e-324,
-        0.5,
-        1.0,
-        2.0,
-        LARGEST,
-        math.inf,
-    ]
+    some = [math.nan, -math.inf, -1.0, -0.0, 0.0, 5e-324, 0.5, 1.0, 2.0, LARGEST]
+    some += [math.inf, math.nextafter(1.0, 0), math.nextafter(1.0, 2)]
     for f, p in product(some, some):
         found = cell(f, p)
         if not (0 < f < math.inf and 0 < p <= 1):

@@ -219,6 +219,9 @@ def check_limits():
         if run.sign != (tried[hit - 1][1] if 0 < hit <= len(tried) else 0):
             raise UnprovedError("a limit on the other side of r")
         count += 1
+    for s in (-1000, -7, -6, 6, 7, 1000):
+        if step._equal(fixed_point.number(), s, fixed_point.number(), FEW):
+            raise UnprovedError("numbers of other sizes that are equal")
     return count
 
 
@@ -229,9 +232,11 @@ def check_side():
     """Raise unless `side` has the sign of r - B, or of what all bits leave; 0 else."""
     count = 0
     for d in (-1000, *range(-70, 40), 1000):
-        for answers in ((1,), (-1,), (0, 1), (0, -1), (0, 0)):
-            said = one_side(d, 0, answers)
-            result, asked, left = said
+        every = ((1,), (-1,), (0, 1), (0, -1), (0, 0))
+        for answers, middle in product(every, (False, True)):
+            result, asked, left = one_side(d, 0, answers, middle)
+            if result not in (-1, 0, 1):
+                raise UnprovedError("a sign that is not -1, 0 or 1")
             if not asked:
                 known = 2.0 ** (d - 1) >= in_words.RISK_MOST if result < 0 else (
                     result > 0 and 2.0**d <= in_words.RISK_LEAST)  # fmt: skip
@@ -243,14 +248,14 @@ def check_side():
                 raise UnprovedError("a side that is not known")
             count += 1
     for sign in (-1, 1):
-        if one_side(0, sign, ())[0] != sign:
+        if one_side(0, sign, (), True)[0] != sign:
             raise UnprovedError("a limit that is not taken")
     if step.side(2.0, 0.5, 1.0, 0.0, False) != 1:
         raise UnprovedError("r that is not above 0")
     return count + 3
 
 
-def one_side(d, limit, answers):
+def one_side(d, limit, answers, between):
     """Return what `side` says if B 2^d and r 2^-s are compared, and what it asked."""
     asked, left = [], list(answers)
 
@@ -259,7 +264,7 @@ def one_side(d, limit, answers):
             raise UnprovedError("other arguments than those of `side`")
 
     def boundary(z, x, middle, n):
-        got(x, middle, right=(0.5, True))
+        got(x, middle, right=(0.5, between))
         z.update(is_="B", n=n)
         return 7
 
@@ -286,7 +291,7 @@ def one_side(d, limit, answers):
              fixed_point.number: dict, fixed_point.shift: shift,
              fixed_point.subtract: subtract, fixed_point.sign: sign,
              step._at_a_limit: at_a_limit}  # fmt: skip
-    found = Copies({}, plain(names)).of(step.side)("f", "a", "b", 0.5, True)
+    found = Copies({}, plain(names)).of(step.side)("f", "a", "b", 0.5, between)
     return found, asked, left
 
 

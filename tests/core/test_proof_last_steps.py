@@ -162,6 +162,7 @@ SIDE_MUTANTS = [
     ("_boundary", "(1 if middle else 0)", "1"),
     ("_boundary", "number_of_units < _TOP", "number_of_units < _FIRST_MANTISSA"),
     ("_equal", "subtract(t, t, y, n)", "subtract(t, t, t, n)"),
+    ("_equal", "number(), False", "number(), True"),
     ("_equal", "shift(t, x, s, n)", "shift(t, x, -s, n)"),
     ("_at_a_limit", "return 1", "return -1"),
     ("_at_a_limit", "return -1", "return 1"),
@@ -182,6 +183,8 @@ SIDE_MUTANTS = [
     ("side", "return at", "return -at"),
     ("side", "n = WORDS", "n = _FEW_WORDS"),
     ("side", "x == 0.0 and not middle", "x == 0.5"),
+    ("side", "x == 0.0 and not middle", "x == 0.0 or not middle"),
+    ("side", "return 1", "return 2"),
 ]
 
 
@@ -205,7 +208,7 @@ SOME = 7  # of the balls
 
 def test_balls_are_proved_for_some_high_parts():
     assert last_steps.check_balls(SOME) > 500
-    assert last_steps.check_cells() == 121
+    assert last_steps.check_cells() == 169
     assert last_steps.check_scale() == 18
 
 
@@ -235,6 +238,7 @@ BALL_MUTANTS = [
     ("_nearest", "where <= 0", "where < 0"),
     ("_nearest", "        return math.nan\n", "        pass\n"),
     ("_nearest", "not (radius <=", "not (low <="),
+    ("_nearest", "high < math.inf", "high <= math.inf"),
     ("_nearest", "x = double_above(x)", "x = 2.0 * x"),
     ("_nearest", "scaled(high, -n)", "scaled(high, n)"),
 ]
@@ -254,6 +258,7 @@ CELL_MUTANTS = [
     ("_inside", "a <= b", "a < b"),
     ("nearest_slow", "p == 1.0", "p == 0.5"),
     ("nearest_slow", "1.0 / f", "1.0 - f"),
+    ("nearest_slow", "_inside(f, p, 1.0)", "_inside(f, p, 1.0000001)"),
     ("nearest_slow", "_nearest(f, p, 1.0, ball, n)", "_nearest(f, 1.0, p, ball, n)"),
 ]
 
