@@ -3104,8 +3104,6 @@ RISKCORE_PLAIN int64_t levels(double f, double p, int64_t n)
     return lesser_integer(levels, 2 * m + 4);
 }
 
-static const double SLOPE = 0x1.0000000001p0;
-
 /* Let z be E(f, p) 2^s for f = g 2^s, s >= 0, g >= 1/4. */
 RISKCORE_SHARED void e(int64_t *z, double f, double p_double, int64_t *g, int64_t s,
     int64_t *p, int64_t *q, int64_t n)
@@ -3113,38 +3111,23 @@ RISKCORE_SHARED void e(int64_t *z, double f, double p_double, int64_t *g, int64_
     int64_t x[38];
     int64_t b[38];
     int64_t t[38];
-    fixed_point_shift(x, p, 0, n);
-    double one = 1.0 / units(n);
-    double error_x = error(p, n) + one * (1.0 - p_double + 0x1p-40);
-    double p_least = p_double - 0x1p-40;
-    double p_most = 1.0 - p_double + 0x1p-40;
-    double scale = 1.0;
-    const int64_t t1 = lesser_integer(s, 1023);
-    for (int64_t unused_ = 0; unused_ < t1; unused_++) {
-        scale *= 0.5;
-    }
+    add_integer(x, p, 1, n);
+    over(x, x, 2, n);
+    double half = 0.5 * (1.0 - p_double) + 0x1p-40;
+    set_error(x, n, error(x, n) + half / units(n));
     for (int64_t m = levels(f, p_double, n); m > 0; m--) {
         int64_t k = 1 + floor_divide(m + 1, 2);
         set_integer(b, n, floor_divide(m, 2));
         fixed_point_shift(b, b, -s, n);
         fixed_point_add(b, b, g, n);
-        set_error(x, n, 0.0);
         fixed_point_times(t, x, k, n);
         fixed_point_shift(t, t, -s, n);
         fixed_point_add(t, t, b, n);
-        /* Slope and error, in doubles. A slope is at most k/b. */
-        double X = greater(fixed_point_rounded(x) - error_x * units(n) - 0x1p-60, p_least);
-        double B = fixed_point_rounded(b);
-        double c = k * scale;
-        double slope = p_most * B * c / ((B + c * greater(X, 0.0)) * (B + c * greater(X, 0.0)));
-        error_x *= slope * SLOPE + 0x1p-60;
         fixed_point_multiply(b, q, b, n);
         fixed_point_divide(t, b, t, n);
         set_integer(b, n, 1);
         fixed_point_subtract(x, b, t, n);
-        error_x = (error_x + error(x, n)) * SLOPE;
     }
-    set_error(x, n, error_x);
     /* E = X/(f + X) */
     fixed_point_shift(t, x, -s, n);
     fixed_point_add(t, t, g, n);
@@ -3365,7 +3348,7 @@ RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle
     while (true) {
         int64_t size_ = risk_in_words(z, f, a, b, n);
         /* The nearer their sizes, the more bits are left; far apart is decided. */
-        if (s - size_ > 30) {
+        if (s - size_ > 26) {
             return -1;
         }
         if (s - size_ < -60) {
