@@ -20,7 +20,7 @@ U = Fraction(1, 2**53)
 
 def some():
     """Return the rectangles that are not like their neighbors."""
-    return [(f, p) for f, p in proof.rectangles() if f[1] < 4.0 or f[0] > 31.0]
+    return [(f, p) for f, p in proof.rectangles() if f[1] < 3.2 or f[0] > 31.4]
 
 
 MARKS = """
