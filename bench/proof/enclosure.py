@@ -267,9 +267,10 @@ class Run:
     def log(self, a, exponent):
         """Return the logarithm of a 2^exponent, which must be v or p."""
         a = Real.of(a)
-        x = a * Real(
-            ONE * fmpq(2) ** int(exponent), ONE, *[arb(2) ** int(exponent)] * 2
-        )
+        if exponent != int(exponent):
+            raise ValueError("a logarithm of what is not scaled by a power of two")
+        power = arb(2) ** int(exponent)
+        x = a * Real(ONE * fmpq(2) ** int(exponent), ONE, power, power)
         p = self.p.exact()
         names = {name: x.is_(y) for name, y in (("v", p / self.q), ("p", p))}
         if self.log_of or not any(names.values()) or not a.within(*LIMITS):

@@ -249,6 +249,7 @@ class Levels:
         # The true tail is between p and 1.
         self.log, self.off = -least_p.log() + arb(2 * U), arb(1)
         self.largest = self.count = 0
+        self.ball = None  # of E, without what the levels lose
         self._begin()
 
     def _renew(self, x, y):
@@ -352,7 +353,8 @@ def in_balls(levels):
             raise ValueError("not X/(f + X) after the last level")
         levels.largest = max(levels.largest, value(size(whole(b)), True))
         levels.words.ends.update(E=(fmpq(1, 2**20), fmpq(1)), own=(0, MOST))
-        return tuple(Word({((name, 1),): fmpq(1)}) for name in ("E", "low", "own"))
+        levels.ball = [Word({((x, 1),): fmpq(1)}) for x in ("E", "low", "own")]
+        return tuple(levels.ball)
 
     return {
         balls.multiply: lambda copy, a, b: as_ball(times(whole(a), whole(b))),
@@ -378,6 +380,8 @@ def run(name, f, p, pairs):
         arguments = levels.f[0], levels.p[0]
         levels.f, levels.p = ((x, 0.0) for x in arguments)
     ball = kernel(*arguments)
+    if levels.ball and not (ball[0] is levels.ball[0] and ball[1] is levels.ball[1]):
+        raise ValueError("a ball around another number")
     if levels.largest >= MOST:
         raise ValueError("levels that may overflow")
     return levels, ball

@@ -20,7 +20,7 @@ U = Fraction(1, 2**53)
 
 def some():
     """Return the rectangles that are not like their neighbors."""
-    return [(f, p) for f, p in proof.rectangles() if f[1] < 4.0 or f[0] > 31.0]
+    return [(f, p) for f, p in proof.rectangles() if f[1] < 3.2 or f[0] > 31.4]
 
 
 MARKS = """
@@ -206,6 +206,7 @@ IN_LEVELS = [
     ("multiply((f_high, f_low, 0.0)", "multiply((f_high, 0.0, 0.0)"),
     ("(1.0 + 4.0 * UNIT) * (own", "(1.0 + UNIT) * (own"),
     ("(own + radius)", "radius"),
+    ("return high, low, (1.0 + 4.0", "return low, high, (1.0 + 4.0"),
     ("half * (1.0 + 8.0 * UNIT) + UNDERFLOW", "half * (1.0 + 8.0 * UNIT)"),
     ("half * (1.0 + 8.0 * UNIT) + UNDERFLOW", "half + UNDERFLOW"),
     ("E_ABSOLUTE / f", "0.25 * E_ABSOLUTE / f"),
@@ -232,6 +233,7 @@ IN_FORMULAS = [
     ("F_LEVELS = 32.0", "F_LEVELS = 40.0"),
     ("return -600.0 if", "return -599.0 if"),
     ("return -600.0 if down < 1.0", "return -600.0 if down > 1.0"),
+    ("return -600.0 if", "return -600.5 if"),
     ("f <= 0.5)", "f <= 0.75)"),
     ("steps = int(f + 0.5) - 1", "steps = int(f) - 1"),
     ("e = f - steps - 1.0", "e = f - steps"),
