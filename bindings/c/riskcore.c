@@ -611,7 +611,7 @@ RISKCORE_KERNEL Triple last(double p, double u, double u_low, double t, double t
     return (Triple){r, rest * reciprocal, bound * r};
 }
 
-static const double BY_LEVELS = 0x1p-64;
+static const double BY_LEVELS = 0x1p-65;
 
 /* Return r for integer f from 4 to 15 and p >= 1/2: p U(2)/U(1). */
 RISKCORE_KERNEL Triple by_levels(double f, double p, double x, double y)
@@ -708,7 +708,7 @@ RISKCORE_KERNEL Triple by_e_32(double f, double p, double x, double y)
     double reciprocal = 1.0 / D;
     double r = p * reciprocal;
     double low = fma(-r, D_low, fma(-r, D, p)) * reciprocal;
-    return (Triple){r, low, r * fma(0x1.2p-48 * part, reciprocal, 0x1p-68)};
+    return (Triple){r, low, r * fma(0x1.2p-49 * part, reciprocal, 0x1p-69)};
 }
 
 /* --- riskcore/core/special/double_double.py ------------------------------------- */
@@ -1369,7 +1369,7 @@ RISKCORE_KERNEL Tuple_dd__dd pairs_8(Pair f, Pair p, Pair x, Pair y)
     return fast_real_more(f, p, x, y);
 }
 
-static const double BACKWARD = 0x1p-63;
+static const double BACKWARD = 0x1p-64;
 
 /* Return r for f < 4, p >= 0.3. */
 RISKCORE_KERNEL Triple backward_real(double f, double p)
@@ -1499,7 +1499,7 @@ RISKCORE_KERNEL Triple by_e_16(double f, double p, double x, double y)
     double reciprocal = 1.0 / D;
     double r = p * reciprocal;
     double low = fma(-r, D_low, fma(-r, D, p)) * reciprocal;
-    return (Triple){r, low, r * fma(0x1.4p-49 * part, reciprocal, 0x1p-69)};
+    return (Triple){r, low, r * fma(0x1.4p-50 * part, reciprocal, 0x1p-70)};
 }
 
 /* Return (f + n) x - k b q y as a pair. */
@@ -1520,7 +1520,7 @@ RISKCORE_KERNEL Pair level_real(double f, double n, double k, double b, double b
     return sum_pair(s, s_low, -t, -t_low);
 }
 
-static const double BY_LEVELS_REAL = 0x1p-63;
+static const double BY_LEVELS_REAL = 0x1p-64;
 
 /* Return r for f < 16 and f >= 4, p >= 0.3 or f >= 2, p >= 1/2: p U(2)/U(1). */
 RISKCORE_KERNEL Triple by_levels_real(double f, double p, double x, double y)
@@ -5353,7 +5353,7 @@ RISKCORE_SHARED Pair sides_slow(double f, double p)
     const Tuple_ddd_i t1 = risk_ball(f, p);
     double high = t1.a.a, low = t1.a.b, radius = t1.a.c;
     int64_t n = t1.b;
-    if (!(radius <= WIDEST * high && WIDEST * high < INFINITY)) {
+    if (!((radius <= WIDEST * high && WIDEST * high < INFINITY) & (magnitude(low) < high))) {
         return (Pair){NAN, NAN};
     }
     bool low_open = low <= radius && !not_below(f, p, high, n);

@@ -206,7 +206,7 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
     If 1008 bits leave a side open the two are two ulp apart, and still enclose r.
     """
     (high, low, radius), n = risk_ball(f, p)
-    if not (radius <= _WIDEST * high < math.inf):
+    if not ((radius <= _WIDEST * high < math.inf) & (abs(low) < high)):
         return math.nan, math.nan
     low_open = low <= radius and not _not_below(f, p, high, n)
     high_open = low >= -radius and not _not_above(f, p, high, n)

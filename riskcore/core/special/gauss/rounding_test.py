@@ -20,14 +20,14 @@ BY_LOGARITHM = 2.0**-67
 BY_LOGARITHM_15 = 2.0**-65  # times r, f = 5 to 15
 OF_SERIES = 2.0**-51  # times r z^4, the series' part in doubles, and
 IN_PAIRS = 2.0**-97  # times r, rounding in pairs
-BY_LEVELS = 2.0**-64  # times r
-BY_LEVELS_REAL = 2.0**-63  # times r
-OF_E_16 = 20.0 * 2.0**-53  # times r q E/D from f = 16, as E is only a double, and
-BESIDE_E_16 = 2.0**-69  # times r, rounding of U and truncation
-OF_E_32 = 36.0 * 2.0**-53  # the same from f = 32
-BESIDE_E_32 = 2.0**-68
+BY_LEVELS = 2.0**-65  # times r
+BY_LEVELS_REAL = 2.0**-64  # times r
+OF_E_16 = 10.0 * 2.0**-53  # times r q E/D from f = 16, as E is only a double, and
+BESIDE_E_16 = 2.0**-70  # times r, rounding of U and truncation
+OF_E_32 = 18.0 * 2.0**-53  # the same from f = 32
+BESIDE_E_32 = 2.0**-69
 REFLECTED = 2.0**-63  # times r, real f < 16 and p < 0.3
-BACKWARD = 2.0**-63  # times r, real f < 4 and p >= 0.3
+BACKWARD = 2.0**-64  # times r, real f < 4 and p >= 0.3
 
 
 @kernel
