@@ -64,6 +64,7 @@ def test_the_exponential_is_scaled_in_pairs(k):
     assert max(gappa_kernels.scaled(k, 2.0**-55)) < 2.0**-105 * scale
 
 
+@pytest.mark.slow
 def test_logarithm():
     row = gappa_kernels.logarithm(0, 0.75, 11 / 16, 13 / 16, None)
     assert row.found() < 2.0**-70
@@ -86,6 +87,7 @@ LOSES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_near_one(monkeypatch):
     assert gappa_kernels.near(3.0, 0.22, 0.25).holds()
     for change in LOSES["near_one"]:
@@ -112,6 +114,7 @@ def of_series():
     return gappa_kernels.near_zero(*ends, left)
 
 
+@pytest.mark.slow
 def test_series_of_the_exponential(monkeypatch):
     assert of_series().holds()
     for change in LOSES["series"]:
