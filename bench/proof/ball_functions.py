@@ -3,7 +3,7 @@
 That operations on balls contain exact results is proved in ``balls.py``; so a kernel
 that is a chain of them contains what it gives in exact arithmetic. Here the kernels run
 
-- on power series, with true coefficients in place of constants, each of which must lie
+- on power series, with true coefficients in place of constants, and each must lie
   in its ball, and the whole rest of the series in place of its end in doubles: the
   result must be the function's own series;
 - on bounds (``Sum``), for the end of a series in doubles: roundings, coefficients, what

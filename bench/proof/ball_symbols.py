@@ -84,7 +84,7 @@ class Run:
         return SPACE.gen(self.count - 1)
 
     def error(self, bound):
-        """Return the symbol of a number of which only a bound is known."""
+        """Return the symbol of a number whose bound alone is known."""
         self.errors[self.count] = lambda: bound
         return self.symbol()
 
@@ -99,7 +99,7 @@ class Run:
         few, others = split(bound, lambda k, c: not k[index(D)])
         bound = others + put(few, index(self.eta), self.share * D)
         known = all(k[index(D)] for k in bound.monoms())
-        require(known, "a quotient of which no bound is known")
+        require(known, "a quotient without a known bound")
         return bound / D
 
     def is_positive(self, difference):

@@ -200,7 +200,7 @@ def two_product(a, b):
 def fast_two_sum(a, b):
     """Rule: as two_sum if |a| >= |b| (Dekker).
 
-    The first must have twice the terms of the second, but for some whose sum is below
+    The first must have twice the terms of the second, except some whose sum is below
     2^-1024. So where |a| < |b| both are below 2^-1021: sums of such doubles are exact.
     """
     above, below = least(Word.of(a).polynomial), size(Word.of(b).polynomial)
@@ -331,7 +331,7 @@ class Levels:
 
 
 def lost_log(share):
-    """Return |log (1 + t)| at most, |t| <= share < 1; infinite if it is no share."""
+    """Return |log (1 + t)| at most, |t| <= share < 1; infinite for another share."""
     return -(-arb(share)).log1p() if share < 1 else arb("inf")
 
 

@@ -110,7 +110,7 @@ def in_floats(x):
     if isinstance(x, int):
         return float(x)
     if max(-x.low, x.high) > 2**53:
-        raise ValueError("an integer that is no double")
+        raise ValueError("an integer that is not a double")
     return Float(x.run, x.poly, x.low, x.high)
 
 

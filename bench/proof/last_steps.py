@@ -176,7 +176,7 @@ class Ball:
             )
 
     def check_rise(self, found, sides):
-        """Raise unless x rises to the first double of which r is below the middle."""
+        """Raise unless x rises to the first double whose middle is above r."""
         x = self.seen[0]
         for seen, side in zip(self.seen, sides, strict=False):
             if seen != x or x == math.inf:

@@ -120,7 +120,7 @@ class AbsentError(Exception):
 
 
 class Exponent:
-    """A sum of named exponents, each of which is that of a symbol's power of two."""
+    """A sum of named exponents, each that of a symbol's power of two."""
 
     def __init__(self, names, low, high):
         self.names, self.low, self.high = names, low, high
