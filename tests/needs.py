@@ -83,6 +83,20 @@ sdcmicro = pytest.mark.skipif(
     reason="needs R with Rcpp and data.table, and in RISKCORE_SDCMICRO a copy of "
     "sdcMicro's repository",
 )
+synthpop = pytest.mark.skipif(
+    not os.environ.get("RISKCORE_SYNTHPOP") or not shutil.which("Rscript"),
+    reason="needs R with stringr, and in RISKCORE_SYNTHPOP a copy of synthpop's "
+    "repository",
+)
+riskutility = pytest.mark.skipif(
+    not os.environ.get("RISKCORE_RISKUTILITY") or not shutil.which("Rscript"),
+    reason="needs R with data.table and VIM, and in RISKCORE_RISKUTILITY a folder with "
+    "the sources of riskutility",
+)
+privacy_metrics = pytest.mark.skipif(
+    not os.environ.get("RISKCORE_PEERS"),
+    reason="needs in RISKCORE_PEERS a Python with SDMetrics and Anonymeter",
+)
 bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash")
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"

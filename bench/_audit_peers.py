@@ -1,0 +1,223 @@
+"""Measures of released files by other packages, run from their own source or Python.
+
+RISKCORE_PEERS names a Python that has SDMetrics and Anonymeter, RISKCORE_SYNTHPOP a
+copy of synthpop's repository (a folder with ``R/``, or a git directory), and
+RISKCORE_RISKUTILITY a folder with ``R/`` of riskutility. R needs stringr, data.table
+and VIM. They are peers: the project has no part of them.
+"""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from bench._common import HERE
+
+PYTHON, SYNTHPOP, RISKUTILITY = (
+    f"RISKCORE_{name}" for name in ("PEERS", "SYNTHPOP", "RISKUTILITY")
+)
+
+_IN_PYTHON = """\
+import json, logging, time, warnings
+import numpy as np, pandas as pd
+logging.disable(logging.CRITICAL)
+warnings.simplefilter("ignore")
+from importlib.metadata import version
+setting = json.load(open("setting.json"))
+keys, target, numbers = (setting[name] for name in ("keys", "target", "numbers"))
+names = {name: str for name in [*keys, target]}
+original, released, holdout = (
+    pd.read_csv(f"{name}.csv", dtype=names, keep_default_na=False)
+    for name in ("original", "released", "holdout")
+)
+told = {}
+def timed(name, work):
+    start = time.perf_counter()
+    told[name] = [work(), time.perf_counter() - start]
+"""
+_SDMETRICS = """
+from sdmetrics.single_table.privacy import cap
+from sdmetrics.single_table import DCROverfittingProtection
+both = {"key_fields": keys, "sensitive_fields": [target]}
+few = [*keys, target]
+for name in ("CategoricalCAP", "CategoricalZeroCAP", "CategoricalGeneralizedCAP"):
+    work = getattr(cap, name)
+    timed(name, lambda: work.compute(original[few], released[few], **both))
+columns = {name: {"sdtype": "categorical"} for name in keys}
+columns |= {name: {"sdtype": "numerical"} for name in numbers}
+files = [one[[*keys, *numbers]] for one in (original, released, holdout)]
+timed(
+    "DCROverfittingProtection",
+    lambda: DCROverfittingProtection.compute(*files, {"columns": columns}, None),
+)
+told["version"] = version("sdmetrics")
+"""
+_ANONYMETER = """
+from anonymeter.evaluators import LinkabilityEvaluator, SinglingOutEvaluator
+def single_out(few):
+    one = SinglingOutEvaluator(
+        original[few], released[few], setting["attacks"], 3, seed=1
+    )
+    found = one.evaluate("multivariate")
+    return found._n_success, found._n_baseline
+def link(seed):
+    mixed = released[keys].sample(frac=1, random_state=seed).reset_index(drop=True)
+    one = LinkabilityEvaluator(
+        original[keys], mixed, setting["sides"], len(original), 1
+    ).evaluate(n_jobs=1)
+    return one._attack_links.count_links(1)
+timed("singling out", lambda: single_out(keys))
+timed("with numbers", lambda: single_out([*keys, *numbers]))
+timed("linkability", lambda: [link(seed) for seed in range(setting["orders"])])
+told["version"] = version("anonymeter")
+"""
+_IN_R = """\
+setting <- list(keys = c({keys}), target = "{target}", numbers = c({numbers}))
+read <- function(name) {{
+  found <- read.csv(paste0(name, ".csv"), colClasses = "character")
+  for (each in setting$numbers) found[[each]] <- as.numeric(found[[each]])
+  found
+}}
+original <- read("original"); released <- read("released"); holdout <- read("holdout")
+for (each in c(setting$keys, setting$target)) {{
+  values <- sort(unique(c(original[[each]], released[[each]], holdout[[each]])))
+  for (file in c("original", "released", "holdout")) {{
+    one <- get(file); one[[each]] <- factor(one[[each]], levels = values)
+    assign(file, one)
+  }}
+}}
+tell <- function(name, ...) cat("RESULT", name, format(c(...), digits = 17), "\\n")
+timed <- function(name, call) {{
+  taken <- system.time(found <- call)[["elapsed"]]
+  tell(paste0(name, ".seconds"), taken)
+  found
+}}
+both <- c(setting$keys, setting$target)
+"""
+_WITH_SYNTHPOP = """
+suppressMessages(library(stringr))
+for (each in list.files("{source}/R", full.names = TRUE))
+  try(sys.source(each, globalenv()), silent = TRUE)
+found <- timed("disclosure", disclosure.data.frame(
+  released[both], original[both], keys = setting$keys, target = setting$target,
+  print.flag = FALSE, compare.synorig = FALSE))
+for (part in c("ident", "attrib", "allCAPs"))
+  for (each in names(found[[part]])) tell(each, found[[part]][[each]])
+made <- structure(list(syn = released, m = 1, k = nrow(released),
+                       n = nrow(original)), class = "synds")
+found <- timed("replicated", replicated.uniques(made, original, setting$keys))
+tell("replicated", found$res_tab[, "Number"])
+"""
+_WITH_RISKUTILITY = """
+suppressMessages({{library(data.table); library(VIM)}})
+.datatable.aware <- TRUE
+for (each in c("tcap", "dcap", "disco", "delta_presence", "nndr"))
+  sys.source(file.path("{source}", "R", paste0(each, ".R")), globalenv())
+found <- timed("tcap", tcap.default(
+  original, released, setting$keys, setting$target))
+tell("tcap", found$tcap_certain, found$tcap_matched, found$tcap_conditional,
+     found$tcap_mean)
+found <- timed("dcap", dcap.default(original, released, setting$keys, setting$target))
+tell("dcap", found$cap, found$baseline)
+found <- timed("disco", disco.default(
+  original, released, setting$keys, setting$target))
+tell("disco", found$pct_disco_potential, found$pct_disco_certain,
+     found$pct_original_disclosed)
+found <- timed("delta_presence", suppressWarnings(
+  delta_presence.default(original, released, setting$keys)))
+tell("delta_presence", min(found$membership_prob), max(found$membership_prob),
+     mean(found$membership_prob))
+few <- c(setting$keys, setting$numbers)
+found <- timed("nndr", nndr(original[few], released[few], holdout[few]))
+tell("nndr", median(found$dcr_train), mean(found$dcr_train < found$dcr_holdout),
+     median(found$nndr_train))
+# It gives no factors to gowerD, which takes their codes for numbers then.
+nndr <- eval(parse(text = gsub(
+  "VIM::gowerD(Y, combined_real)",
+  "VIM::gowerD(Y, combined_real, numerical = setting$numbers, factors = setting$keys)",
+  deparse(nndr), fixed = TRUE)))
+found <- timed("gower", nndr(original[few], released[few], holdout[few]))
+tell("gower", median(found$dcr_train), mean(found$dcr_train < found$dcr_holdout),
+     median(found$nndr_train))
+"""
+
+
+def lacking(variable):
+    """Return what is missing to run a peer, or None."""
+    if not os.environ.get(variable):
+        return f"{variable} is not set"
+    if variable != PYTHON and not shutil.which("Rscript"):
+        return "R is not installed, Rscript"
+    return None
+
+
+def source_of(variable):
+    """Return the folder with the R source of a package."""
+    given = Path(os.environ[variable])
+    if (given / "R").is_dir():
+        return given
+    folder = HERE.parent / "build" / variable.lower()
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        archive = ["git", "-C", str(given), "archive", "HEAD", "R", "DESCRIPTION"]
+        packed = subprocess.run(archive, stdout=subprocess.PIPE, check=True).stdout
+        subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+    return folder
+
+
+def _write(folder, files):
+    """Write files, dicts of columns, as name.csv."""
+    for name, columns in files.items():
+        with (Path(folder) / f"{name}.csv").open("w", newline="") as lines:
+            rows = csv.writer(lines)
+            rows.writerow(columns)
+            rows.writerows(zip(*columns.values(), strict=True))
+
+
+def _run(words, folder):
+    """Run a program in a folder; return what it prints."""
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{words[0]}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def in_python(package, files, setting):
+    """Return what SDMetrics or Anonymeter find, by name with seconds."""
+    program = {"SDMetrics": _SDMETRICS, "Anonymeter": _ANONYMETER}[package]
+    with tempfile.TemporaryDirectory() as folder:
+        _write(folder, files)
+        (Path(folder) / "setting.json").write_text(json.dumps(setting))
+        said = "\nprint('RESULT', json.dumps(told))\n"
+        (Path(folder) / "program.py").write_text(_IN_PYTHON + program + said)
+        told = _run([os.environ[PYTHON], "program.py"], folder)
+    return json.loads(told.rpartition("RESULT ")[2])
+
+
+def in_r(package, files, setting):
+    """Return what synthpop or riskutility find, by name as lists of numbers."""
+    variable, program = {
+        "synthpop": (SYNTHPOP, _WITH_SYNTHPOP),
+        "riskutility": (RISKUTILITY, _WITH_RISKUTILITY),
+    }[package]
+    lists = {
+        name: ", ".join(f'"{one}"' for one in setting[name])
+        for name in ("keys", "numbers")
+    }
+    head = _IN_R.format(**lists, target=setting["target"])
+    with tempfile.TemporaryDirectory() as folder:
+        _write(folder, files)
+        text = head + program.format(source=source_of(variable))
+        (Path(folder) / "program.R").write_text(text)
+        lines = _run(["Rscript", "program.R"], folder).splitlines()
+    told = {}
+    for line in lines:
+        if line.startswith("RESULT "):
+            _, name, *numbers = line.split()
+            told[name] = [float(one) for one in numbers]
+    return told

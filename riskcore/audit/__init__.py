@@ -1,0 +1,1 @@
+"""What a released file of any origin tells an intruder."""

@@ -1,0 +1,160 @@
+"""Guesses of an attribute: the commonest value among released records with the keys.
+
+The intruder knows the keys of a person and wants another value, the target. What the
+release teaches about everybody is not a leak of the original's people. So the right
+guesses about them stand beside those about people who were not in the original, with a
+holdout; or, without one, beside those about people who have the same keys and whose
+target comes from a model of keys and target.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.audit.shared_columns import SharedColumn, number_together
+from riskcore.data.columns import CodedColumn
+from riskcore.models.cell_table import ANY, CellTable
+from riskcore.models.latent_class import LatentClass
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+HOLDOUT, MODEL = "holdout", "model"
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeGuesses:
+    """How often a target is guessed rightly from the released records.
+
+    Attributes
+    ----------
+    target : column name
+    guessed : int
+        People of the original whose keys are released: about each there is a guess.
+    right : float
+        Right guesses expected among them; a tie of m values counts 1/m.
+    by : {"holdout", "model"}
+        With what they are compared.
+    guessed_there : int
+        People of the comparison about whom there is a guess.
+    right_there : float
+        Right guesses about them.
+    commonest : float
+        Right guesses about the original's people by the commonest value of all.
+    """
+
+    target: Hashable
+    guessed: int
+    right: float
+    by: str
+    guessed_there: int
+    right_there: float
+    commonest: float
+
+    @property
+    def share(self) -> float:
+        """Right guesses as a share of the guesses; nan without a guess."""
+        return self.right / self.guessed if self.guessed else math.nan
+
+    @property
+    def share_there(self) -> float:
+        """The same for the people of the comparison."""
+        there = self.guessed_there
+        return self.right_there / there if there else math.nan
+
+    @property
+    def excess(self) -> float:
+        """How much larger the share is for the people of the original."""
+        return self.share - self.share_there
+
+    def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval for `excess`: both shares are of independent people."""
+        z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+        a, b = _variance(self.share, self.guessed), 0.0
+        if self.by == HOLDOUT:
+            b = _variance(self.share_there, self.guessed_there)
+        error = z * math.sqrt(a + b)
+        return self.excess - error, self.excess + error
+
+
+def _variance(share: float, n: int) -> float:
+    """Return the variance of a share of n; Agresti and Coull's where it is 0 or 1."""
+    if not n:
+        return math.nan
+    careful = (share * n + 2.0) / (n + 4.0)
+    return careful * (1.0 - careful) / (n + 4.0)
+
+
+def attribute_guesses(
+    target: Hashable,
+    keys: Sequence[Sequence[CodedColumn]],
+    targets: Sequence[CodedColumn],
+) -> AttributeGuesses:
+    """Return the guesses from the second of two or three files about the others.
+
+    The files are the original, the release and, if there is one, the holdout.
+    """
+    shared = [SharedColumn.of(columns) for columns in zip(*keys, strict=True)]
+    of_target = SharedColumn.of(targets)
+    cell = number_together(shared)
+    both = number_together([*shared, of_target])
+    cells, size = (max(int(x.max()) for x in each) + 1 for each in (cell, both))
+    of_cell = np.zeros(size, np.int64)  # the keys of each combination
+    of_cell[both[1]] = cell[1]
+    records = np.bincount(both[1], minlength=size)
+    most = np.zeros(cells, np.int64)
+    np.maximum.at(most, of_cell, records)
+    guess = np.flatnonzero((records > 0) & (records == most[of_cell]))
+    ties = np.bincount(of_cell[guess], minlength=cells)
+    chance = np.zeros(size)
+    chance[guess] = 1.0 / ties[of_cell[guess]]
+    known = [most[one] > 0 for one in cell]
+    right = [math.fsum(chance[one].tolist()) for one in both]
+    codes = of_target.codes[0]
+    commonest = np.count_nonzero(codes[known[0]] == np.bincount(codes).argmax())
+    guessed = int(np.count_nonzero(known[0]))
+    if len(keys) == 3:
+        there = HOLDOUT, int(np.count_nonzero(known[2])), right[2]
+    else:
+        people = np.bincount(cell[0], minlength=cells)
+        there = (
+            MODEL,
+            guessed,
+            _by_model([*shared, of_target], both, chance, people[of_cell]),
+        )
+    return AttributeGuesses(target, guessed, right[0], *there, float(commonest))
+
+
+def _by_model(
+    columns: Sequence[SharedColumn],
+    both: Sequence[Integers],
+    chance: Floats,
+    people: Integers,
+) -> float:
+    """Return the right guesses about people with the same keys, by a model.
+
+    The model is fitted to keys and target, the last column, of the original; of each
+    person the target is drawn again, given the keys. ``people`` has the number of
+    people of the original with the keys of each combination.
+    """
+    levels = tuple(column.levels for column in columns)
+    sample = [column.codes[0].astype(np.int64) for column in columns]
+    model = LatentClass.fit(sample, levels=levels, overdispersion=False)
+    if not model.converged:
+        return math.nan
+    found, first = np.unique(both[1], return_index=True)
+    asked = (chance[found] > 0.0) & (people[found] > 0)
+    found, first = found[asked], first[asked]
+    codes = [column.codes[1][first].astype(np.int64) for column in columns]
+    once = np.ones(len(found))
+    names = model.sample.keys
+    guesses = CellTable(tuple(codes), levels, once, once, names)
+    keys = replace(guesses, codes=(*codes[:-1], np.full(len(found), ANY)))
+    share = model.probability(guesses) / model.probability(keys)
+    return math.fsum((share * chance[found] * people[found]).tolist())

@@ -1,0 +1,44 @@
+"""The settings of `audit`."""
+
+from collections.abc import Hashable, Iterable
+from typing import Annotated, Any, TypedDict
+
+from riskcore.assessment.settings_table import (
+    AUTO,
+    MISSING,
+    SAMPLING_FRACTION,
+)
+from riskcore.common.settings import MODEL_OR_FILE, NAME, NAMES, Setting
+
+TARGET = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="columns that an intruder wants to learn of a person with known keys: guess "
+    "them from RELEASED, for the people of ORIGINAL and for others",
+)
+RECORD_BY = Setting(
+    kind=NAME,
+    metavar="COLUMN",
+    help="column of record ids in both files, if each released record stands for one "
+    "of ORIGINAL, such as after swapping: only its own original makes a claim right",
+)
+POPULATION = Setting(
+    default=AUTO,
+    metavar="MODEL",
+    kind=MODEL_OR_FILE,
+    help="how to estimate the number of people with equal keys: by the weights, or "
+    "where they tell little by a latent-class model (auto, default); by the weights "
+    "alone (weights); by a model fitted to the keys, latent-class or log-linear; or by "
+    "a FILE of the population: its keys and a column population_frequency",
+)
+
+
+class AuditSettings(TypedDict, total=False):
+    """The settings of `audit`."""
+
+    target: Annotated[Iterable[Hashable], TARGET]
+    record_by: Annotated[Hashable | None, RECORD_BY]
+    population: Annotated[Any, POPULATION]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
+    missing: Annotated[str, MISSING]

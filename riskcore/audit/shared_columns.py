@@ -1,0 +1,67 @@
+"""Columns of several files, coded alike: equal values have one code everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.columns import CodedColumn
+from riskcore.data.count import count
+
+Codes = NDArray[np.uint32]
+
+
+class SharedColumn(NamedTuple):
+    """One column of several files; missing is a value of its own."""
+
+    codes: tuple[Codes, ...]  # by file
+    levels: int
+
+    @classmethod
+    def of(cls, columns: Sequence[CodedColumn]) -> SharedColumn:
+        """Code a column of several files; refuse columns that cannot have equal values."""
+        refuse_other_kinds(columns)
+        place: dict[object, int] = {}
+        new = [
+            [place.setdefault(value, len(place)) for value in column.labels.tolist()]
+            for column in columns
+        ]
+        codes = tuple(
+            np.array([*each, len(place)], np.uint32)[column.codes]
+            for column, each in zip(columns, new, strict=True)
+        )
+        return cls(codes, len(place) + 1)
+
+
+def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:
+    """Refuse a column that is text in one file and numbers in another, or the like."""
+    kinds = sorted(
+        {_kind(column.labels[0]) for column in columns if len(column.labels)}
+    )
+    if len(kinds) > 1:
+        raise TypeError(
+            f"column {columns[0].name!r}: {kinds[0]} in one file and {kinds[1]} in "
+            "another, so no value would be equal; give the same type in all files"
+        )
+
+
+def _kind(value: object) -> str:
+    """Return what kind of value it is, in words."""
+    if isinstance(value, str):
+        return "text"
+    number = isinstance(value, int | float | np.number | np.bool_ | Decimal)
+    return "numbers" if number else type(value).__name__
+
+
+def number_together(columns: Sequence[SharedColumn]) -> list[NDArray[np.int64]]:
+    """Return, for each file, the number of each record's combination of values."""
+    sizes = [len(one) for one in columns[0].codes]
+    found = count(
+        [np.concatenate(column.codes) for column in columns],
+        [column.levels for column in columns],
+    ).inverse
+    return np.split(found.astype(np.int64), np.cumsum(sizes)[:-1])
