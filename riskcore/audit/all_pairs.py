@@ -1,0 +1,297 @@
+"""Look at all pairs of a few queries and all references, in blocks of references.
+
+The codes of the queries are 0, 1, ..., those that no query has are one code: so they
+fit into 16 bits, and a block of differences into the processor's vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.scatter import scattered
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.data.unsigned import Codes
+
+PAIRS = 1 << 31  # about two seconds
+MOST = 50_000  # queries at once: their codes have 16 bits
+_BLOCK = 2048  # references
+_PARTS = 8
+
+Columns = Sequence[Codes]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def selected(n: int, references: int, pairs: int = PAIRS) -> Ints:
+    """Return rows of so many of n queries that few enough pairs are looked at.
+
+    The choice is the same in every run, and depends on nothing but the numbers.
+    """
+    most = max(pairs // max(references, 1), 1)
+    if n <= most:
+        return np.arange(n)
+    order = np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
+    return np.sort(order[:most])
+
+
+class Nearest(NamedTuple):
+    """The two smallest distances of each query, and the references at the smallest."""
+
+    first: Floats  # shape (n,)
+    second: Floats  # infinite where there is no second record
+    records: Ints  # how many references are at the first distance
+    right: Ints  # how many of these have the target of the query
+
+
+def nearest_of_all(
+    query: Columns,
+    reference: Columns,
+    levels: Sequence[int],
+    numbers: tuple[Floats, Floats] | None = None,
+    scale: Floats | None = None,
+    target: tuple[Codes, Codes] | None = None,
+) -> Nearest:
+    """Return the closest references by categories that differ and gaps of numbers.
+
+    ``numbers`` are those of queries and references, ``scale`` is what a gap of each is
+    multiplied by, up to 1. Without a target all references are right.
+    """
+    n, m, d = len(query[0]), len(reference[0]), len(levels)
+    first, second = np.full((2, n), np.inf)
+    records, right = np.zeros((2, n), np.int64)
+    x, y = numbers or (np.zeros((n, 0)), np.zeros((m, 0)))
+    wide = np.zeros(x.shape[1]) if scale is None else scale
+    wanted, has = target or (np.zeros(n, np.uint32), np.zeros(m, np.uint32))
+    wanted, has = wanted.astype(np.uint32), has.astype(np.uint32)
+    for start in range(0, n, MOST):
+        part = slice(start, start + MOST)
+        own, known = _in_few_bits([one[part] for one in query], reference, levels)
+        asked, answers = np.ascontiguousarray(x[part]), np.ascontiguousarray(y)
+        outputs = [one[part] for one in (first, second, records, right)]
+
+        def look(low: int, high: int) -> None:
+            apart = np.empty(_BLOCK, np.uint16)
+            find_nearest(
+                low, high, own.shape[1], m, d, x.shape[1], own, known, asked, answers,
+                wide, wanted[part], has, apart, *outputs,
+            )  # fmt: skip
+
+        in_parts(usual_threads(), look, parts_of(own.shape[1], _PARTS))
+    return Nearest(first, second, records, right)
+
+
+def count_at(
+    query: Columns,
+    reference: Columns,
+    levels: Sequence[int],
+    half: int,
+    distances: tuple[Ints, Ints],
+) -> Ints:
+    """Return how many references differ from each query in so many keys of each half.
+
+    ``half`` keys are of the first one; ``distances`` has both numbers of each query.
+    """
+    n, m = len(query[0]), len(reference[0])
+    found = np.zeros(n, np.int64)
+    near, far = (one.astype(np.uint16) for one in distances)
+    for start in range(0, n, MOST):
+        part = slice(start, start + MOST)
+        own, known = _in_few_bits([one[part] for one in query], reference, levels)
+
+        def look(low: int, high: int) -> None:
+            count_both(
+                low, high, own.shape[1], m, half, len(levels), own, known, near[part],
+                far[part], np.empty((2, _BLOCK), np.uint16), found[part],
+            )  # fmt: skip
+
+        in_parts(usual_threads(), look, parts_of(own.shape[1], _PARTS))
+    return found
+
+
+def count_as_extreme(
+    query: Columns,
+    reference: Columns,
+    levels: Sequence[int],
+    numbers: tuple[Floats, Floats],
+    middle: Floats,
+    most: int,
+) -> Ints:
+    """Return how many references have the categories of a query and its extremes.
+
+    A number above the middle asks for numbers at least as large, another one for
+    numbers at most as large. Counting ends at ``most``.
+    """
+    asked, answers = (np.ascontiguousarray(one.T) for one in numbers)
+    d, n = asked.shape
+    m = answers.shape[1]
+    upwards = numbers[0] > middle
+    found = np.zeros(n, np.int64)
+    for start in range(0, n, MOST):
+        part = slice(start, start + MOST)
+        own, known = _in_few_bits([one[part] for one in query], reference, levels)
+        ask = np.ascontiguousarray(asked[:, part])
+        sides = np.ascontiguousarray(upwards.T[:, part]).astype(np.uint8)
+        size = ask.shape[1]
+
+        def look(low: int, high: int) -> None:
+            count_extreme(
+                low, high, size, m, len(levels), d, most, own, known, ask, answers,
+                sides, np.empty(_BLOCK, np.uint16), found[part],
+            )  # fmt: skip
+
+        in_parts(usual_threads(), look, parts_of(size, _PARTS))
+    return np.minimum(found, most)
+
+
+def _in_few_bits(
+    query: Columns, reference: Columns, levels: Sequence[int]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return the codes in 16 bits, one row for each key; equal ones stay equal."""
+    n, m = (len(one[0]) if levels else 0 for one in (query, reference))
+    own, known = np.empty((len(levels), n), np.uint16), np.empty((len(levels), m), np.uint16)
+    for j, (asked, column, k) in enumerate(zip(query, reference, levels, strict=True)):
+        values = np.unique(asked)
+        table = np.full(k, MOST, np.uint16)
+        table[values] = np.arange(len(values))
+        own[j], known[j] = table[asked], table[column]
+    return own, known
+
+
+@kernel
+def count_apart(
+    first: int, last: int, q: int, n: int, own: Any, low: int, high: int, m: int,
+    known: Any, apart: Any, at: int,
+) -> None:  # fmt: skip
+    """Write in how many of some keys each reference of a block differs from a query."""
+    for i in range(high - low):
+        apart[at + i] = 0
+    for j in range(first, last):
+        code = own[j * n + q]
+        row = j * m + low
+        for i in range(high - low):
+            apart[at + i] += known[row + i] != code
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64, uint16*, uint16*, float64*, float64*, "
+    "float64*, uint32*, uint32*, uint16*, float64*, float64*, int64*, int64*"
+)
+def find_nearest(
+    start: int,
+    stop: int,
+    n: int,
+    m: int,
+    keys: int,
+    d: int,
+    own: Any,
+    known: Any,
+    query: Any,
+    reference: Any,
+    scale: Any,
+    wanted: Any,
+    has: Any,
+    apart: Any,
+    first: Any,
+    second: Any,
+    records: Any,
+    right: Any,
+) -> None:
+    """Find the two smallest distances of queries, block by block of references."""
+    for low in range(0, m, _BLOCK):
+        high = min(low + _BLOCK, m)
+        for q in range(start, stop):
+            count_apart(0, keys, q, n, own, low, high, m, known, apart, 0)
+            for i in range(high - low):
+                if apart[i] > second[q]:
+                    continue
+                x = float(apart[i])
+                for j in range(d):
+                    gap = abs(reference[(low + i) * d + j] - query[q * d + j])
+                    if gap > 0.0:
+                        x += min(gap * scale[j], 1.0)
+                if x < first[q]:
+                    second[q] = first[q]
+                    first[q] = x
+                    records[q] = 0
+                    right[q] = 0
+                elif x < second[q]:
+                    second[q] = x
+                if x == first[q]:
+                    records[q] += 1
+                    right[q] += has[low + i] == wanted[q]
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64, uint16*, uint16*, uint16*, uint16*, "
+    "uint16*, int64*"
+)
+def count_both(
+    start: int,
+    stop: int,
+    n: int,
+    m: int,
+    half: int,
+    keys: int,
+    own: Any,
+    known: Any,
+    near: Any,
+    far: Any,
+    apart: Any,
+    found: Any,
+) -> None:
+    """Count the references at both distances of each query."""
+    for low in range(0, m, _BLOCK):
+        high = min(low + _BLOCK, m)
+        for q in range(start, stop):
+            count_apart(0, half, q, n, own, low, high, m, known, apart, 0)
+            count_apart(half, keys, q, n, own, low, high, m, known, apart, _BLOCK)
+            number = 0
+            for i in range(high - low):
+                number += (apart[i] == near[q]) & (apart[_BLOCK + i] == far[q])
+            found[q] += number
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64, int64, uint16*, uint16*, float64*, "
+    "float64*, uint8*, uint16*, int64*"
+)
+def count_extreme(
+    start: int,
+    stop: int,
+    n: int,
+    m: int,
+    keys: int,
+    d: int,
+    most: int,
+    own: Any,
+    known: Any,
+    query: Any,
+    reference: Any,
+    upwards: Any,
+    apart: Any,
+    found: Any,
+) -> None:
+    """Count the references in the cell of each query that are as extreme."""
+    for q in range(start, stop):
+        number = 0
+        for low in range(0, m, _BLOCK):
+            high = min(low + _BLOCK, m)
+            count_apart(0, keys, q, n, own, low, high, m, known, apart, 0)
+            for j in range(d):
+                x, row = query[j * n + q], j * m + low
+                if upwards[j * n + q]:
+                    for i in range(high - low):
+                        apart[i] += reference[row + i] < x
+                else:
+                    for i in range(high - low):
+                        apart[i] += reference[row + i] > x
+            for i in range(high - low):
+                number += apart[i] == 0
+            if number >= most:
+                break
+        found[q] = number
