@@ -17,8 +17,8 @@ from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.unsigned import Codes
 
-PAIRS = 1 << 31  # about two seconds
-MOST = 50_000  # queries at once: their codes have 16 bits
+PAIRS = 1 << 31  # one or two seconds
+MOST = 65_000  # queries: their codes have 16 bits
 _BLOCK = 2048  # references
 _PARTS = 8
 
@@ -28,11 +28,11 @@ Floats = NDArray[np.float64]
 
 
 def selected(n: int, references: int, pairs: int = PAIRS) -> Ints:
-    """Return rows of so many of n queries that few enough pairs are looked at.
+    """Return rows of so many of n queries that there are at most so many pairs.
 
     The choice is the same in every run, and depends on nothing but the numbers.
     """
-    most = max(pairs // max(references, 1), 1)
+    most = min(max(pairs // max(references, 1), 1), MOST)
     if n <= most:
         return np.arange(n)
     order = np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
@@ -65,23 +65,19 @@ def nearest_of_all(
     first, second = np.full((2, n), np.inf)
     records, right = np.zeros((2, n), np.int64)
     x, y = numbers or (np.zeros((n, 0)), np.zeros((m, 0)))
+    asked, answers = np.ascontiguousarray(x), np.ascontiguousarray(y)
     wide = np.zeros(x.shape[1]) if scale is None else scale
     wanted, has = target or (np.zeros(n, np.uint32), np.zeros(m, np.uint32))
     wanted, has = wanted.astype(np.uint32), has.astype(np.uint32)
-    for start in range(0, n, MOST):
-        part = slice(start, start + MOST)
-        own, known = _in_few_bits([one[part] for one in query], reference, levels)
-        asked, answers = np.ascontiguousarray(x[part]), np.ascontiguousarray(y)
-        outputs = [one[part] for one in (first, second, records, right)]
+    own, known = _in_few_bits(query, reference, levels)
 
-        def look(low: int, high: int) -> None:
-            apart = np.empty(_BLOCK, np.uint16)
-            find_nearest(
-                low, high, own.shape[1], m, d, x.shape[1], own, known, asked, answers,
-                wide, wanted[part], has, apart, *outputs,
-            )  # fmt: skip
+    def look(start: int, stop: int) -> None:
+        find_nearest(
+            start, stop, n, m, d, x.shape[1], own, known, asked, answers, wide, wanted,
+            has, np.empty(_BLOCK, np.uint16), first, second, records, right,
+        )  # fmt: skip
 
-        in_parts(usual_threads(), look, parts_of(own.shape[1], _PARTS))
+    in_parts(usual_threads(), look, parts_of(n, _PARTS))
     return Nearest(first, second, records, right)
 
 
@@ -90,7 +86,7 @@ def count_at(
     reference: Columns,
     levels: Sequence[int],
     half: int,
-    distances: tuple[Ints, Ints],
+    distances: tuple[Floats, Floats],
 ) -> Ints:
     """Return how many references differ from each query in so many keys of each half.
 
@@ -99,17 +95,15 @@ def count_at(
     n, m = len(query[0]), len(reference[0])
     found = np.zeros(n, np.int64)
     near, far = (one.astype(np.uint16) for one in distances)
-    for start in range(0, n, MOST):
-        part = slice(start, start + MOST)
-        own, known = _in_few_bits([one[part] for one in query], reference, levels)
+    own, known = _in_few_bits(query, reference, levels)
 
-        def look(low: int, high: int) -> None:
-            count_both(
-                low, high, own.shape[1], m, half, len(levels), own, known, near[part],
-                far[part], np.empty((2, _BLOCK), np.uint16), found[part],
-            )  # fmt: skip
+    def look(start: int, stop: int) -> None:
+        count_both(
+            start, stop, n, m, half, len(levels), own, known, near, far,
+            np.empty((2, _BLOCK), np.uint16), found,
+        )  # fmt: skip
 
-        in_parts(usual_threads(), look, parts_of(own.shape[1], _PARTS))
+    in_parts(usual_threads(), look, parts_of(n, _PARTS))
     return found
 
 
@@ -127,24 +121,18 @@ def count_as_extreme(
     numbers at most as large. Counting ends at ``most``.
     """
     asked, answers = (np.ascontiguousarray(one.T) for one in numbers)
-    d, n = asked.shape
-    m = answers.shape[1]
-    upwards = numbers[0] > middle
+    upwards = np.ascontiguousarray((numbers[0] > middle).T).astype(np.uint8)
+    (d, n), m = asked.shape, answers.shape[1]
     found = np.zeros(n, np.int64)
-    for start in range(0, n, MOST):
-        part = slice(start, start + MOST)
-        own, known = _in_few_bits([one[part] for one in query], reference, levels)
-        ask = np.ascontiguousarray(asked[:, part])
-        sides = np.ascontiguousarray(upwards.T[:, part]).astype(np.uint8)
-        size = ask.shape[1]
+    own, known = _in_few_bits(query, reference, levels)
 
-        def look(low: int, high: int) -> None:
-            count_extreme(
-                low, high, size, m, len(levels), d, most, own, known, ask, answers,
-                sides, np.empty(_BLOCK, np.uint16), found[part],
-            )  # fmt: skip
+    def look(start: int, stop: int) -> None:
+        count_extreme(
+            start, stop, n, m, len(levels), d, most, own, known, asked, answers,
+            upwards, np.empty(_BLOCK, np.uint16), found,
+        )  # fmt: skip
 
-        in_parts(usual_threads(), look, parts_of(size, _PARTS))
+    in_parts(usual_threads(), look, parts_of(n, _PARTS))
     return np.minimum(found, most)
 
 
@@ -153,7 +141,8 @@ def _in_few_bits(
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Return the codes in 16 bits, one row for each key; equal ones stay equal."""
     n, m = (len(one[0]) if levels else 0 for one in (query, reference))
-    own, known = np.empty((len(levels), n), np.uint16), np.empty((len(levels), m), np.uint16)
+    own = np.empty((len(levels), n), np.uint16)
+    known = np.empty((len(levels), m), np.uint16)
     for j, (asked, column, k) in enumerate(zip(query, reference, levels, strict=True)):
         values = np.unique(asked)
         table = np.full(k, MOST, np.uint16)
@@ -206,24 +195,31 @@ def find_nearest(
         high = min(low + _BLOCK, m)
         for q in range(start, stop):
             count_apart(0, keys, q, n, own, low, high, m, known, apart, 0)
+            least, next_least = first[q], second[q]
+            number, hits, value = records[q], right[q], wanted[q]
+            limit = min(int(min(next_least, 1e9)), keys)
             for i in range(high - low):
-                if apart[i] > second[q]:
+                if apart[i] > limit:
                     continue
                 x = float(apart[i])
                 for j in range(d):
                     gap = abs(reference[(low + i) * d + j] - query[q * d + j])
                     if gap > 0.0:
                         x += min(gap * scale[j], 1.0)
-                if x < first[q]:
-                    second[q] = first[q]
-                    first[q] = x
-                    records[q] = 0
-                    right[q] = 0
-                elif x < second[q]:
-                    second[q] = x
-                if x == first[q]:
-                    records[q] += 1
-                    right[q] += has[low + i] == wanted[q]
+                if x < least:
+                    next_least = least
+                    least = x
+                    number = 1
+                    hits = int(has[low + i] == value)
+                elif x == least:
+                    next_least = x
+                    number += 1
+                    hits += has[low + i] == value
+                elif x < next_least:
+                    next_least = x
+                limit = min(int(min(next_least, 1e9)), keys)
+            first[q], second[q] = least, next_least
+            records[q], right[q] = number, hits
 
 
 @native(

@@ -21,7 +21,7 @@ from riskcore.audit.all_pairs import (
     nearest_of_all,
     selected,
 )
-from riskcore.audit.cell_trees import MixedRecords
+from riskcore.audit.cell_trees import Floats, MixedRecords
 from riskcore.audit.common_cells import Columns, Ints, count_cells
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.unsigned import combine
@@ -75,18 +75,18 @@ def singling_out(
     sets = [sets[i] for i in selected(len(sets), 1, _MOST_SETS)]
     n = len(released.numbers)
     mixed = sum(max(chosen) >= d for chosen in sets)
-    rows = selected(n, max(mixed, 1) * max(n, *sizes), 4 * PAIRS)
-    total, guesses = np.zeros(4), []
+    rows = selected(n, max(mixed, 1) * max(n, *sizes), 8 * PAIRS)
+    middle = np.median(released.numbers, axis=0) if mixed else np.zeros(0)
+    files, total, guesses = [released, *others], np.zeros(4), []
     for chosen in sets:
         keys = [key for key in chosen if key < d]
         numbers = [key - d for key in chosen if key >= d]
         weight, guess = 1.0, math.nan
         if numbers:
             weight = n / len(rows)
-            files = [released, *others]
-            found = _by_numbers(files, levels, keys, numbers, most, rows)
+            found = _by_numbers(files, levels, keys, numbers, (middle, most), rows)
         else:
-            found, guess = _by_keys([released, *others], levels, keys)
+            found, guess = _by_keys(files, levels, keys)
         singles = np.count_nonzero(found[0] == 1)
         right = [
             alone_in_sample(records, size, least)
@@ -96,7 +96,9 @@ def singling_out(
         total += weight * np.array([len(found[0]), singles, right[0], held])
         guesses.append(guess)
     baseline = math.fsum(guesses) / len(guesses)
-    return SinglingOut(*total.tolist(), baseline, len(rows) if mixed else n)
+    queries, successes, expected, held = total.tolist()
+    asked = len(rows) if mixed else n
+    return SinglingOut(queries, successes, expected, held, baseline, asked)
 
 
 def _by_keys(
@@ -118,19 +120,20 @@ def _by_numbers(
     levels: Sequence[int],
     keys: Sequence[int],
     numbers: Sequence[int],
-    most: int,
+    how: tuple[Floats, int],
     rows: Ints,
 ) -> list[Ints]:
     """Return the records of the other files for each query of keys and numbers.
 
-    The queries state the values of some released records, the rows.
+    The queries state the values of some released records, the rows. ``how`` has the
+    medians of all numbers, and how far to count.
     """
     few = [levels[key] for key in keys]
     released, *others = (
         MixedRecords([one.codes[key] for key in keys], one.numbers[:, numbers])
         for one in files
     )
-    middle = np.median(released.numbers, axis=0)
+    middle, most = how[0][numbers], how[1]
 
     def count(asked: MixedRecords, one: MixedRecords, most: int) -> Ints:
         pair = asked.numbers, one.numbers

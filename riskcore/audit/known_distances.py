@@ -1,7 +1,8 @@
 """Measures of others by the distance to the closest record.
 
-A distance is Gower's (1971): 1 for each category that differs, the gap over the range
-for each number, together over the number of columns. Records with missing numbers have none and must be left out before.
+A distance is Gower's (1971): 1 for each category that differs, and for each number the
+gap over its range; the sum over the number of columns. Records with missing numbers
+have none and must be left out before.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import math
 
 import numpy as np
 
-from riskcore.audit.cell_trees import Floats
 from riskcore.audit.all_pairs import Nearest
+from riskcore.audit.cell_trees import Floats
 
 Figures = dict[str, float]
 

@@ -44,7 +44,7 @@ NOTES = {
         ("baseCAPd", "CAPd", "CAPs", "DCAP", "CAP"),
         ("CAP", "DCAP", "baseCAPd"),
         "share of the released records with a person's keys that have its value",
-        "what the keys tell about everybody counts as if the release told it",
+        "what the keys tell about everybody counts as told by the release",
     ),
     "TCAP": Note(
         "Taub and Elliot (2019); Little, Allmendinger and Elliot (2025)",
@@ -124,7 +124,7 @@ NOTES = {
         ("links", "attack_rate", "by chance", "control_rate", "risk"),
         ("links", "attack_rate", "risk"),
         "persons whose two halves have the same closest released record",
-        "with few categories all neighbors tie, and copies are hardly linked",
+        "with few categories neighbors tie, and copies are hardly linked",
     ),
 }
 

@@ -110,11 +110,11 @@ class Measures:
             label = printable(str(target))
             rows += [[name, label, _shown(name, one)] for name, one in found.items()]
         held = {row[0] for row in rows}
-        says = [["measure", "what it says, and what it does not"]]
+        says = [["measure", "what it says, what it does not see, and its source"]]
         for name, note in NOTES.items():
             if name in held:
-                says += [[name, note.says], ["", note.author]]
-                says.append(["", f"not seen: {note.blind_spot}"])
+                says += [[name, note.says], ["", f"But {note.blind_spot}"]]
+                says.append(["", note.author])
         parts = [
             Part(
                 "Measures of others",
@@ -154,8 +154,13 @@ def _plain(found: Mapping[str, Figures]) -> dict[str, dict[str, float | None]]:
 def _shown(name: str, figures: Figures) -> str:
     """Return the main figures of a measure in words."""
     note = NOTES[name]
-    return ", ".join(f"{key} {figures[key]:.4g}{note.unit}" for key in note.main
-                     if key in figures)  # fmt: skip
+    held = [key for key in note.main if key in figures]
+    return ", ".join(f"{key} {_number(figures[key])}{note.unit}" for key in held)
+
+
+def _number(x: float) -> str:
+    """Return a figure in few digits; a count has all."""
+    return f"{x:,.0f}" if x.is_integer() else f"{x:.3g}"
 
 
 class _File(NamedTuple):
@@ -240,9 +245,7 @@ def known_measures(
     of_targets = _of_targets(files, cells, targets, looked_at)
     if not targets:
         left_out |= dict.fromkeys(OF_TARGETS, NO_TARGET)
-    missing = {
-        name: one.missing for name, one in zip(FILES, files.files, strict=False)
-    }
+    missing = {name: one.missing for name, one in zip(FILES, files.files, strict=False)}
     by = "original" if people is None else "population"
     return Measures(figures, of_targets, left_out, looked_at, missing, by)
 
@@ -325,9 +328,7 @@ def _nearest(
 def _empty(files: Sequence[MixedRecords]) -> str:
     """Return the reason if a file has no record to compare."""
     lacking = [
-        name
-        for name, one in zip(FILES, files, strict=False)
-        if not len(one.numbers)
+        name for name, one in zip(FILES, files, strict=False) if not len(one.numbers)
     ]
     return f"no record with all numbers in the {listed(lacking)} file" * bool(lacking)
 
