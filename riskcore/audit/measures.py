@@ -226,6 +226,9 @@ def known_measures(
     value is a category of its own; nan is a missing number.
     """
     n = len(keys[0].codes) - (people is not None)
+    for name, codes in zip(FILES[:n], keys[0].codes, strict=False):
+        if not len(codes):
+            raise ValueError(f"the {name} file has no records: no measure has a value")
     files = _Files.of(keys, numbers, n)
     figures: dict[str, Figures] = {}
     left_out: dict[str, str] = {}
@@ -339,7 +342,10 @@ def _add_attacks(
     left_out: dict[str, str],
     looked_at: dict[str, tuple[int, int]],
 ) -> None:
-    """Add singling out, of records that are not repeated, and linkability."""
+    """Add singling out, of records that are not repeated, and linkability.
+
+    The halves of linkability are the first and the last keys.
+    """
     empty = _empty([one.once for one in files.files])
     if empty:
         left_out["singling out"] = empty
@@ -350,7 +356,7 @@ def _add_attacks(
         left_out["linkability"] = "needs two keys"
         return
     original, released, *holdout = (one.keys for one in files.files)
-    halves = range(0, d, 2), range(1, d, 2)
+    halves = range(d // 2), range(d // 2, d)
     links = linkability(original, released, files.levels, *halves)
     found = {
         "links": links.persons,
