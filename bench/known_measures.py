@@ -218,11 +218,8 @@ _DISCLOSURE = [
     ),
     ("TCAP", "TCAP matched", 100.0, "targeted_attribution", "TCAP"),
 ]
-_DISTANCES = [
-    ("DCR and NNDR", "DCR"),
-    ("DCR share", "closer"),
-    ("DCR and NNDR", "NNDR"),
-]
+_DCR = "DCR and NNDR"
+_DISTANCES = [(_DCR, "DCR"), ("DCR share", "closer"), (_DCR, "NNDR")]
 BESIDE = [
     *(("synthpop", *one, 0, "disclosure") for one in _DISCLOSURE),
     *(
