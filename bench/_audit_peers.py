@@ -88,9 +88,12 @@ warnings.simplefilter("ignore")
 from sdv.metadata import Metadata
 from sdv.single_table import GaussianCopulaSynthesizer
 original = pd.read_csv("original.csv", keep_default_na=False)
-made = GaussianCopulaSynthesizer(Metadata.detect_from_dataframe(original))
-made.fit(original)
-made.sample(len(original)).to_csv("released.csv", index=False)
+tables = {"people": original}
+made = GaussianCopulaSynthesizer(Metadata.detect_from_dataframes(tables))
+made.fit(tables)
+released = made.sample(len(original))
+released = released if isinstance(released, pd.DataFrame) else released["people"]
+released.to_csv("released.csv", index=False)
 """
 _IN_R = """\
 setting <- list(keys = c({keys}), target = "{target}", numbers = c({numbers}))

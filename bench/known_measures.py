@@ -360,7 +360,9 @@ def adult():
     with (FOLDER / ADULT).open(newline="") as lines:
         people = [*csv.DictReader(lines, delimiter=";")]
     keys, target = list(FILES[ADULT].keys), FILES[ADULT].names["INCOME"]
-    columns = {name: [one[name] for one in people] for name in (*keys, target)}
+    names = {name: name.replace("-", "_") for name in (*keys, target)}  # as R has them
+    columns = {new: [one[old] for one in people] for old, new in names.items()}
+    keys, target = [names[name] for name in keys], names[target]
     files = {"original": columns, "released": peers.synthesized(columns)}
     how = {"keys": keys, "target": target, "numbers": []}
     arrays = [
