@@ -382,10 +382,12 @@ def adult():
 
 def right_claims(file, everybody):
     """Return repU of a copy of a file, and the share of its claims that are right."""
-    people = coded_together([file, everybody])
-    counts = [np.bincount(one, minlength=max(map(max, people)) + 1) for one in people]
-    alone = counts[0] == 1
-    right = np.count_nonzero(alone & (counts[1] == 1))
+    own, all_of_them = coded_together([file, everybody])
+    records, people = (
+        np.bincount(one, minlength=all_of_them.max() + 1) for one in (own, all_of_them)
+    )
+    alone = records == 1
+    right = np.count_nonzero(alone & (people == 1))
     claimed = measured(file, file).figures["replicated uniques"]["repU"]
     return f"repU {claimed:.1f} %, right {100 * right / np.count_nonzero(alone):.1f} %"
 

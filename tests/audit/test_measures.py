@@ -58,7 +58,7 @@ def test_what_is_left_out_has_a_reason(files):
 
 
 def test_figures_of_three_records_by_hand():
-    # Keys and target of the original: a a x, a b y, b b x; released: a a x, a a y, b b x.
+    # Keys and target: a a x, a b y, b b x are original, a a x, a a y, b b x released.
     first = SharedColumn((np.array([0, 0, 1]), np.array([0, 0, 1])), 2)
     second = SharedColumn((np.array([0, 1, 1]), np.array([0, 0, 1])), 2)
     target = SharedColumn((np.array([0, 1, 0]), np.array([0, 1, 0])), 2)
@@ -104,7 +104,8 @@ def test_the_people_of_a_population_are_counted(files):
     found = bench.measured(original, released, people=everybody)
     assert found.people == "population"
     keys = bench.coded_together([everybody, released])
-    F, f = (np.bincount(one, minlength=np.max(keys) + 1) for one in keys)
+    most = max(one.max() for one in keys)
+    F, f = (np.bincount(one, minlength=most + 1) for one in keys)
     assert found.figures["k-map"]["k"] == F[(f > 0) & (F > 0)].min()
     assert found.figures["k-map"]["nobody"] == f[F == 0].sum()
     wanted = np.minimum(f, F).sum() / len(keys[0])
