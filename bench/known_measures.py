@@ -27,7 +27,6 @@ from riskcore.simulate import microdata
 PAGE = HERE.parent / "notes" / "audit_measures.md"
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT", "CITIZENSHIP", "HHSIZE"]
 TARGET, NUMBERS = "EDUCATION", ["INCOME", "MEMBERS"]
-SIDES = [[0, 1, 2], [3, 4, 5]]
 RECORDS, MANY = 2000, 1_000_000
 ORDERS, ATTACKS = 20, 500
 ADULT = "adult.csv"

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.audit.cell_trees import Floats
+from riskcore.audit.common_cells import Columns, Ints
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
@@ -21,10 +23,6 @@ PAIRS = 1 << 31  # one or two seconds
 MOST = 65_000  # queries: their codes have 16 bits
 _BLOCK = 2048  # references
 _PARTS = 8
-
-Columns = Sequence[Codes]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def selected(n: int, references: int, pairs: int = PAIRS) -> Ints:
