@@ -25,11 +25,13 @@ _BLOCK = 2048  # references
 _PARTS = 8
 
 
-def selected(n: int, references: int, pairs: int = PAIRS) -> Ints:
+def selected(n: int, references: int, columns: int = 0, pairs: int = PAIRS) -> Ints:
     """Return rows of so many of n queries that there are at most so many pairs.
 
-    The choice is the same in every run, and depends on nothing but the numbers.
+    With more than ten columns there are fewer pairs, which take as long. The choice is
+    the same in every run, and depends on nothing but the numbers.
     """
+    pairs = 10 * pairs // max(columns, 10)
     most = min(max(pairs // max(references, 1), 1), MOST)
     if n <= most:
         return np.arange(n)

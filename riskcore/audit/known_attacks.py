@@ -72,10 +72,10 @@ def singling_out(
     least = min(sizes)
     most = 2 if max(sizes) == least else max(sizes)
     sets = [*combinations(range(columns), min(size, columns))]
-    sets = [sets[i] for i in selected(len(sets), 1, _MOST_SETS)]
+    sets = [sets[i] for i in selected(len(sets), 1, pairs=_MOST_SETS)]
     n = len(released.numbers)
     mixed = sum(max(chosen) >= d for chosen in sets)
-    rows = selected(n, max(mixed, 1) * max(n, *sizes), 8 * PAIRS)
+    rows = selected(n, max(mixed, 1) * max(n, *sizes), pairs=8 * PAIRS)
     middle = np.median(released.numbers, axis=0) if mixed else np.zeros(0)
     files, total, guesses = [released, *others], np.zeros(4), []
     for chosen in sets:
@@ -219,7 +219,7 @@ def linkability(
     both = [*first, *second]
     few = [levels[key] for key in both]
     n, known = len(original[0]), [released[key] for key in both]
-    rows = selected(n, len(known[0]))
+    rows = selected(n, len(known[0]), len(both))
     asked = [original[key][rows] for key in both]
     a = len(first)
     one = nearest_of_all(asked[:a], known[:a], few[:a])

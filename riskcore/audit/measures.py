@@ -261,7 +261,7 @@ def _of_targets(
 ) -> dict[Hashable, dict[str, Figures]]:
     """Return the measures of each target."""
     own, their = files.files[ORIGINAL], files.files[RELEASED]
-    rows = selected(own.records, their.records)
+    rows = selected(own.records, their.records, len(files.levels))
     asked = [column[rows] for column in own.keys]
     of_targets: dict[Hashable, dict[str, Figures]] = {}
     for name, column in targets.items():
@@ -297,11 +297,12 @@ def _add_distances(
         return
     original, released, *holdout = complete
     n = len(released.numbers)
-    rows = selected(n, max(len(one.numbers) for one in (original, *holdout)))
-    asked = released.at(rows)
     ranges = ranges_of(*(one.numbers for one in complete))
-    near = _nearest(asked, original, files.levels, ranges)
     columns = len(files.levels) + len(ranges)
+    most = max(len(one.numbers) for one in (original, *holdout))
+    rows = selected(n, most, columns)
+    asked = released.at(rows)
+    near = _nearest(asked, original, files.levels, ranges)
     figures["DCR and NNDR"] = closest_record(near, columns)
     looked_at["distances"] = len(rows), n
     if not holdout:

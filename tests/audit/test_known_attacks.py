@@ -187,7 +187,7 @@ def test_the_estimates_of_parts_are_on_average_the_figures_of_all(monkeypatch):
     found = []
     for part in range(4):
 
-        def some(n, pairs, most, part=part):
+        def some(n, references, pairs, part=part):
             rows = np.arange(n)
             return rows if n == 10 else rows[part::4]  # 10 sets of columns
 

@@ -154,8 +154,8 @@ def test_a_large_file_has_a_selection(files, monkeypatch):
     assert whole.looked_at["GCAP"] == (300, 300)
     keep = all_pairs.selected
 
-    def few(n, references, pairs=100 * 300):
-        return keep(n, references, pairs)
+    def few(n, references, columns):
+        return keep(n, references, columns, 100 * 300)
 
     monkeypatch.setattr(measures, "selected", few)
     found = bench.measured(*files)
@@ -164,7 +164,7 @@ def test_a_large_file_has_a_selection(files, monkeypatch):
     wanted = whole.of_targets[bench.TARGET]["GCAP"]["GCAP"]
     assert gcap != wanted
     assert gcap == pytest.approx(wanted, abs=4 * math.sqrt(0.25 / 100))
-    rows = keep(300, 300, 100 * 300)
+    rows = keep(300, 300, 8, 100 * 300)
     some = bench.measured(files[0], bench.rows(files[1], rows), files[2])
     copies = some.figures["DCR and NNDR"]["copies"]
     assert found.figures["DCR and NNDR"]["copies"] == copies
