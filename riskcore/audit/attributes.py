@@ -13,12 +13,13 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.audit.shared_columns import SharedColumn, number_together
-from riskcore.data.columns import CodedColumn
+from riskcore.common.words import printable
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass
 
@@ -82,6 +83,44 @@ class AttributeGuesses:
         error = z * math.sqrt(a + b)
         return self.excess - error, self.excess + error
 
+    def row(self) -> list[str]:
+        """Return the figures as a row of a table."""
+        low, high = self.excess_interval()
+        return [
+            printable(str(self.target)),
+            f"{self.guessed:,}",
+            percent(self.share),
+            percent(self.share_there),
+            percent(self.excess),
+            f"{percent(low)} to {percent(high)}",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON."""
+        return {
+            "target": str(self.target),
+            "guessed": self.guessed,
+            "right": _plain(self.share),
+            "compared_with": self.by,
+            "guessed_there": self.guessed_there,
+            "right_there": _plain(self.share_there),
+            "excess": _plain(self.excess),
+            "excess_interval": [*map(_plain, self.excess_interval())],
+            "commonest": _plain(self.commonest / self.guessed)
+            if self.guessed
+            else None,
+        }
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage of three digits."""
+    return "-" if math.isnan(share) else f"{100 * share:.3g} %"
+
+
+def _plain(value: float) -> float | None:
+    """Return a number for JSON, which has no nan."""
+    return None if math.isnan(value) else value
+
 
 def _variance(share: float, n: int) -> float:
     """Return the variance of a share of n; Agresti and Coull's where it is 0 or 1."""
@@ -93,15 +132,13 @@ def _variance(share: float, n: int) -> float:
 
 def attribute_guesses(
     target: Hashable,
-    keys: Sequence[Sequence[CodedColumn]],
-    targets: Sequence[CodedColumn],
+    shared: Sequence[SharedColumn],
+    of_target: SharedColumn,
 ) -> AttributeGuesses:
     """Return the guesses from the second of two or three files about the others.
 
     The files are the original, the release and, if there is one, the holdout.
     """
-    shared = [SharedColumn.of(columns) for columns in zip(*keys, strict=True)]
-    of_target = SharedColumn.of(targets)
     cell = number_together(shared)
     both = number_together([*shared, of_target])
     cells, size = (max(int(x.max()) for x in each) + 1 for each in (cell, both))
@@ -119,7 +156,7 @@ def attribute_guesses(
     codes = of_target.codes[0]
     commonest = np.count_nonzero(codes[known[0]] == np.bincount(codes).argmax())
     guessed = int(np.count_nonzero(known[0]))
-    if len(keys) == 3:
+    if len(of_target.codes) == 3:
         there = HOLDOUT, int(np.count_nonzero(known[2])), right[2]
     else:
         people = np.bincount(cell[0], minlength=cells)

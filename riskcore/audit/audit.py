@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
+from riskcore.assessment.settings_table import BOTH
 from riskcore.audit.attributes import AttributeGuesses, attribute_guesses
 from riskcore.audit.claims import IdentityClaims, identity_claims
+from riskcore.audit.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
 from riskcore.audit.result import Audit
 from riskcore.audit.settings_table import AuditSettings
-from riskcore.audit.shared_columns import refuse_other_kinds
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.data.cells import cells_of, check_missing, refuse_missing
-from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import CodedColumn, Records, code_column, key_names
-from riskcore.data.engines.registry import engine_of
+from riskcore.data.columns import key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
-
-ORIGINAL, RELEASED, HOLDOUT = "original", "released", "holdout"
 
 
 @takes(AuditSettings)
@@ -109,74 +102,89 @@ def audit(
     """  # noqa: E501
     say = progress or silent
     asked = complete(AuditSettings, settings)
-    names, targets = key_names(keys), arguments.names("target", asked["target"])
-    missing, population, ids = asked["missing"], asked["population"], asked["record_by"]
+    names = key_names(keys)
+    single = {
+        one: arguments.names(one, asked[one])  # type: ignore[literal-required]
+        for one in ("target", "numeric")
+    }
+    missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
-    check_population(population, "exact")
+    _check(names, weight, single, asked)
     sources = {
         ORIGINAL: Source.of(original, reading),
-        RELEASED: Source.of(released, released_reading or _of_another(reading)),
+        RELEASED: Source.of(released, released_reading or read_like(reading)),
     }
     if holdout is not None:
-        sources[HOLDOUT] = Source.of(holdout, _of_another(reading))
+        sources[HOLDOUT] = Source.of(holdout, read_like(reading))
     weight = sources[ORIGINAL].weight if weight is None else weight
-    check_roles(names, weight, None)
-    files, coded = {}, {}
-    for what, source in sources.items():
-        say(f"reading the {what} file")
-        own_weight = weight if what == ORIGINAL else None
-        needed = [*names, *targets, own_weight, ids if what != HOLDOUT else None]
-        files[what], _ = source.read(needed, own_weight)
-        engine = engine_of(files[what])
-        if engine is not None:
-            raise engine.refuse_single("audit")
-        coded[what] = CodedRecords.of(files[what], names, own_weight)
-    for name in names:
-        refuse_other_kinds([one.columns[name] for one in coded.values()])
+    files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
+    coded = files.coded
     sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
     found = assess_coded(
-        files[ORIGINAL], sampled, names, population, "exact", missing, 1.0, progress=say
+        files.data[ORIGINAL],
+        sampled,
+        names,
+        population,
+        "exact",
+        missing,
+        1.0,
+        progress=say,
     )
     say("counting claims")
-    if missing == "refuse":
-        columns = coded[RELEASED].keys(names)
-        refuse_missing(names, [one.missing for one in columns], coded[RELEASED].n)
-    own = None
-    if ids is not None:
-        both = (files[what] for what in (ORIGINAL, RELEASED))
-        own = _rows_of(*(code_column(Records.of(one), ids) for one in both))
-    cells = cells_of(coded[RELEASED], names, missing, 1.0)
-    claims = identity_claims(found, cells, own)
+    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
+    for what in (RELEASED, HOLDOUT) if missing == "refuse" else ():
+        if what in coded:
+            lacking = [one.missing for one in coded[what].keys(names)]
+            refuse_missing(names, lacking, coded[what].n)
+    cells = {
+        what: cells_of(coded[what], names, missing, 1.0)
+        for what in (RELEASED, HOLDOUT)
+        if what in coded
+    }
+    claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
     guesses = []
-    known = [one.keys(names) for one in coded.values()]
-    for name in targets:
+    shared = files.shared_keys() if any(single.values()) else []
+    for name in single["target"]:
         say(f"guessing {name}")
-        columns = [code_column(Records.of(one), name) for one in files.values()]
-        guesses.append(attribute_guesses(name, known, columns))
-    return Audit(tuple(names), (sampled.n, coded[RELEASED].n), claims, tuple(guesses))
+        guesses.append(attribute_guesses(name, shared, files.shared(name)))
+    return Audit(
+        tuple(names),
+        files.n,
+        claims,
+        tuple(guesses),
+        notes=tuple(files.unknown_categories()),
+        data=files.data[RELEASED],
+    )
 
 
-def _of_another(reading: Reading | None) -> Reading | None:
-    """Return how to read another file like this one; its metadata are its own."""
-    return None if reading is None else replace(reading, metadata=None, sheet=None)
-
-
-def _rows_of(original: CodedColumn, released: CodedColumn) -> NDArray[np.int64]:
-    """Return the row of the original of each released record by its id, -1 for none."""
-    refuse_other_kinds([original, released])
-    for column, what in ((original, ORIGINAL), (released, RELEASED)):
-        n = len(column.codes)
-        bad = column.missing or n - len(column.labels)
-        if bad:
-            said = "missing" if column.missing else "that of another record"
+def _check(
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    single: dict[str, Any],
+    asked: AuditSettings,
+) -> None:
+    """Refuse columns with two roles, and a population that gives no one answer."""
+    population = asked["population"]
+    if isinstance(population, str) and population == BOTH:
+        raise ValueError(
+            "population='both': an audit gives one answer; give 'auto' to let it choose "
+            "between the weights and the model, or one of the two"
+        )
+    check_population(population, "exact")
+    check_roles(keys, weight, None)
+    taken = {name: "a key" for name in keys}
+    if weight is not None:
+        taken[weight] = "the weight"
+    if asked["record_by"] is not None:
+        taken.setdefault(asked["record_by"], "the record id")
+        if taken[asked["record_by"]] != "the record id":
             raise ValueError(
-                f"record_by {column.name!r}: {said} in {bad:,} of {n:,} records of the "
-                f"{what} file; give distinct ids"
+                f"record_by: {asked['record_by']!r} is {taken[asked['record_by']]}, too"
             )
-    row = np.empty(len(original.labels) + 1, np.int64)
-    row[original.codes] = np.arange(len(original.codes))
-    row[-1] = -1
-    place = {label: i for i, label in enumerate(original.labels.tolist())}
-    of = np.array([place.get(one, -1) for one in released.labels.tolist()])
-    found: NDArray[np.int64] = row[of[released.codes]]
-    return found
+    for role, names in single.items():
+        for name in names:
+            if name in taken:
+                raise ValueError(
+                    f"{role}: {name!r} is {taken[name]}, too; give it one role"
+                )
+            taken[name] = f"in {role}"

@@ -1,0 +1,165 @@
+"""Right claims about other people: what a release tells that knows nobody of a file.
+
+A released record may have the keys of somebody in the original by chance. How often,
+other people tell: those of a holdout; or, without one, those whom a model of the keys
+draws as another sample of the same size from the same population.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.population import risk_by
+from riskcore.core.risk import individual
+from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_table import CellTable
+from riskcore.models.known_population import KnownPopulation
+from riskcore.models.latent_class import LatentClass
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+HOLDOUT, MODEL = "holdout", "model"
+_LEAST = 1e-6  # chances of more records of a cell that are left out
+_MOST = 64  # records of a cell: with more, 1/F is nearly that of as many
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPeople:
+    """How many claims would be right about as many other people.
+
+    Attributes
+    ----------
+    by : {"holdout", "model"}
+        Where they come from.
+    right : float
+        Expected number of right claims, for as many people as the original has; nan
+        without an estimate.
+    matched : float
+        Claims whose keys somebody of them has.
+    variance : float
+        Variance of ``right``, as these people are drawn by chance.
+    """
+
+    by: str
+    right: float
+    matched: float
+    variance: float
+
+
+def by_holdout(
+    claims: CellTable,
+    hits: Integers,
+    model: CellModel | None,
+    scale: float,
+    mean_weight: float,
+) -> OtherPeople:
+    """Return what the people of a holdout tell, of whom ``hits`` match each claim.
+
+    ``scale`` is the number of people of the original over that of the holdout.
+    """
+    found = np.flatnonzero(hits)
+    if isinstance(model, KnownPopulation):
+        right = 1.0 / np.maximum(claims.some(found).matches_in(model.sample), 1)
+    else:
+        f = hits[found].astype(np.float64)
+        mean = (claims.weight_sum / claims.records)[found]
+        right = individual.individual_risk_from_frequencies(f, np.maximum(f * mean, f))
+        if model is not None:
+            known = claims.some(found).known_in(model.sample)
+            asked = replace(claims.some(found[known]), records=hits[found[known]])
+            asked = replace(asked, weight_sum=asked.records * mean[known])
+            right[known] = risk_by(model.prior(asked))
+    total = math.fsum(right.tolist())
+    squares = math.fsum((right * right).tolist())
+    return OtherPeople(
+        HOLDOUT, scale * total, scale * len(found), scale * scale * squares
+    )
+
+
+def by_model(
+    claims: CellTable, cells: CellTable, model: CellModel | None, mean_weight: float
+) -> OtherPeople:
+    """Return what other samples of the population tell, of which a model gives the law.
+
+    ``cells`` are those of the original.
+    """
+    if isinstance(model, KnownPopulation):
+        return _by_population(claims.matches_in(model.sample), mean_weight)
+    law = model or LatentClass.fit(cells, overdispersion=False)
+    if not law.converged:
+        return OtherPeople(MODEL, math.nan, math.nan, math.nan)
+    asked = claims.some(claims.known_in(law.sample))
+    once = replace(
+        asked,
+        records=np.ones(len(asked), np.int64),
+        weight_sum=asked.weight_sum / asked.records,
+    )
+    prior = law.prior(once)
+    expected = law.n * law.probability(once)
+    shape = np.full(len(once), math.inf)
+    if prior.shape is not None:
+        shape = prior.shape - 1.0
+    right, squares, matched = [], [], math.fsum(-np.expm1(_log_nobody(expected, shape)))
+    chance = np.exp(_log_nobody(expected, shape))
+    left = 1.0 - chance
+    rows = np.arange(len(once))
+    for f in range(1, _MOST + 1):
+        chance = chance * _step(f, expected[rows], shape[rows])
+        each = chance if f < _MOST else left
+        risk = _risk(f, prior, rows, once if model is None else None)
+        right.append(math.fsum((each * risk).tolist()))
+        squares.append(math.fsum((each * risk * risk).tolist()))
+        left = left - chance
+        keep = left > _LEAST
+        rows, chance, left = rows[keep], chance[keep], left[keep]
+    return OtherPeople(MODEL, math.fsum(right), matched, math.fsum(squares))
+
+
+def _log_nobody(expected: Floats, shape: Floats) -> Floats:
+    """Return the log of the chance that a sample has nobody in a cell."""
+    with np.errstate(invalid="ignore"):
+        dispersed = -shape * np.log1p(expected / shape)
+    return np.where(np.isinf(shape), -expected, dispersed)
+
+
+def _step(f: int, expected: Floats, shape: Floats) -> Floats:
+    """Return P(f)/P(f - 1) of a cell's records in another sample."""
+    with np.errstate(invalid="ignore"):
+        dispersed = (shape + f - 1.0) / f * expected / (shape + expected)
+    return np.where(np.isinf(shape), expected / f, dispersed)
+
+
+def _risk(
+    f: int, prior: CellPrior, rows: Integers, by_weights: CellTable | None
+) -> Floats:
+    """Return E[1/F] of cells with f records each."""
+    records = np.full(len(rows), float(f))
+    if by_weights is not None:
+        F = f * np.maximum(by_weights.weight_sum[rows], 1.0)
+        found: Floats = individual.individual_risk_from_frequencies(records, F)
+        return found
+    if prior.shape is None:
+        assert prior.mu is not None
+        return risk_by(CellPrior(records, mu=prior.mu[rows]))
+    assert prior.p is not None and prior.q is not None
+    shape = prior.shape[rows] + (f - 1.0)
+    return risk_by(CellPrior(records, shape, prior.p[rows], prior.q[rows]))
+
+
+def _by_population(people: Integers, mean_weight: float) -> OtherPeople:
+    """Return what samples of a known population tell, each with the same chance."""
+    F = people[people > 0].astype(np.float64)
+    away = 1.0 - 1.0 / max(mean_weight, 1.0)
+    somebody = 1.0 - away**F
+    right = math.fsum((somebody / F).tolist())
+    return OtherPeople(
+        MODEL,
+        right,
+        math.fsum(somebody.tolist()),
+        math.fsum((somebody / F / F).tolist()),
+    )
