@@ -15,26 +15,26 @@ import numpy as np
 
 from bench import _audit_peers as peers
 from bench._common import HERE, origin, replace, table, timed
-from riskcore.audit.cell_trees import MixedRecords
-from riskcore.audit.closest_two import two_closest
-from riskcore.audit.common_cells import (
+from riskcore.auditing.cell_trees import MixedRecords
+from riskcore.auditing.closest_two import two_closest
+from riskcore.auditing.common_cells import (
     TargetValues,
     agreeing,
     count_cells,
     count_targets,
 )
-from riskcore.audit.known_attacks import (
+from riskcore.auditing.known_attacks import (
     linkability,
     singling_out,
     success_rate,
 )
-from riskcore.audit.known_distances import (
+from riskcore.auditing.known_distances import (
     closest_record,
     holdout_share,
     overfitting_protection,
     ranges_of,
 )
-from riskcore.audit.known_measures import (
+from riskcore.auditing.known_measures import (
     beta_likeness,
     correct_attribution,
     delta_presence,

@@ -7,11 +7,11 @@ from typing import Any, Unpack
 
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
 from riskcore.assessment.settings_table import BOTH
-from riskcore.audit.attributes import AttributeGuesses, attribute_guesses
-from riskcore.audit.claims import IdentityClaims, identity_claims
-from riskcore.audit.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
-from riskcore.audit.result import Audit
-from riskcore.audit.settings_table import AuditSettings
+from riskcore.auditing.attributes import AttributeGuesses, attribute_guesses
+from riskcore.auditing.claims import IdentityClaims, identity_claims
+from riskcore.auditing.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
+from riskcore.auditing.result import Audit
+from riskcore.auditing.settings_table import AuditSettings
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
@@ -40,29 +40,33 @@ def audit(
 
     Parameters
     ----------
-    original : frame, mapping or path
+    original : frame, mapping, path or data on an engine
         The records of the people who are to be protected, as for `assess`.
-    released : frame, mapping or path
+    released : frame, mapping, path or data on an engine
         The file that leaves, with the same keys in the same categories.
     keys : iterable of column names
-        What an intruder knows of a person, in both files.
+        What an intruder knows of a person, in all files.
     weight : column name, optional
         Sampling weights of the original, as for `assess`.
     target : iterable of column names
         Columns that the intruder wants to learn, in all files.
+    numeric : iterable of column names
+        Columns of numbers that the intruder knows as well, in all files.
     record_by : column name, optional
         Ids of the records in both files, if each released record stands for one of the
         original: then only its own original makes a claim right. Leave it out for
         synthetic data, in which no record stands for another.
-    population : str, CellModel or frame
-        As for `assess`, but for "both".
+    population : {"auto", "weights", ...}, CellModel or frame
+        As for `assess`, by default "auto"; "both" is refused.
     sampling_fraction : float, optional
         As for `assess`.
     missing : {"wildcard", "argus", "category", "refuse"}
-        As for `assess`, for the keys of both files.
-    holdout : frame, mapping or path, optional
-        People who were not in the original, with keys and targets: right guesses about
-        them show what the release teaches about everybody.
+        As for `assess`, for the keys of all files.
+    measures : bool
+        Whether to compute the measures that others report, too.
+    holdout : frame, mapping, path or data on an engine, optional
+        People of the same population who were not in the original, with the same
+        columns: what is right about them, too, is no leak of the original's people.
     reading, released_reading : Reading, optional
         How to read the files, if they are paths; a holdout is read as the original. By
         default the released file is, too.
@@ -76,15 +80,18 @@ def audit(
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess`; also if a column is text in one file and numbers in another; if ids
-        are missing or not distinct; or, a TypeError, for data on an engine.
+        As `assess`; also if a column is text in one file and numbers in another, has
+        two roles, or ids are missing or not distinct; a TypeError, if an engine holds a
+        file and single records are needed, as for targets, numbers and ids.
 
     Notes
     -----
     A claim says of a released record with unique keys that it is the person with these
     keys. It is right with the probability E[1/F | f] if f > 0 records of the original
     have the keys, of whom F people of the population cannot be told apart, and wrong if
-    f = 0. The interval is for the sum of 1/F over the claims.
+    f = 0. The interval is for the sum of 1/F over the claims. Beside it stand the
+    claims that would be right about as many other people: those of the holdout, or
+    those whom a model of the keys draws.
 
     A guess about a person is the commonest target among the released records with the
     person's keys; a tie of m counts 1/m. Without a holdout the comparison is with
@@ -97,9 +104,9 @@ def audit(
     >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
     >>> made = {"sex": ["f", "m", "m"], "age": [47, 47, 31]}
     >>> found = riskcore.audit(data, made, ["sex", "age"], "w")
-    >>> print(found.verdict)
-    Of 3 claims that a released record is a person with its keys, 0.1577 (0 to 0.6001) are right.
-    """  # noqa: E501
+    >>> round(found.expected_right_claims, 4), found.claims
+    (0.1577, 3)
+    """
     say = progress or silent
     asked = complete(AuditSettings, settings)
     names = key_names(keys)
@@ -167,12 +174,12 @@ def _check(
     population = asked["population"]
     if isinstance(population, str) and population == BOTH:
         raise ValueError(
-            "population='both': an audit gives one answer; give 'auto' to let it choose "
-            "between the weights and the model, or one of the two"
+            "population='both': an audit gives one answer; give 'auto' to let it "
+            "choose between the weights and the model, or one of the two"
         )
     check_population(population, "exact")
     check_roles(keys, weight, None)
-    taken = {name: "a key" for name in keys}
+    taken = dict.fromkeys(keys, "a key")
     if weight is not None:
         taken[weight] = "the weight"
     if asked["record_by"] is not None:

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from riskcore.audit.cell_trees import Floats
-from riskcore.audit.closest_two import TwoClosest
+from riskcore.auditing.cell_trees import Floats
+from riskcore.auditing.closest_two import TwoClosest
 
 Figures = dict[str, float]
 

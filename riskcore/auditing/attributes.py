@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.shared_columns import SharedColumn, number_together
+from riskcore.auditing.shared_columns import SharedColumn, number_together
 from riskcore.common.words import printable
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass

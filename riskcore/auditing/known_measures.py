@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.common_cells import Agreeing, CommonCells, Ints, Targets
+from riskcore.auditing.common_cells import Agreeing, CommonCells, Ints, Targets
 from riskcore.core.risk.file_risk import sum_of_products
 
 Figures = dict[str, float]

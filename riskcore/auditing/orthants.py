@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.cell_trees import (
+from riskcore.auditing.cell_trees import (
     LEAF,
     STACK,
     CellTrees,
@@ -16,7 +16,7 @@ from riskcore.audit.cell_trees import (
     MixedRecords,
     ask_in_threads,
 )
-from riskcore.audit.common_cells import Ints
+from riskcore.auditing.common_cells import Ints
 from riskcore.core.compiled.jit import kernel, native
 
 

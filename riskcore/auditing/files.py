@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.shared_columns import SharedColumn, refuse_other_kinds
+from riskcore.auditing.shared_columns import SharedColumn, refuse_other_kinds
 from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers

@@ -16,15 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.cell_trees import MixedRecords
-from riskcore.audit.common_cells import (
+from riskcore.auditing.cell_trees import MixedRecords
+from riskcore.auditing.common_cells import (
     Columns,
     Ints,
     agreeing,
     count_cells,
     matching,
 )
-from riskcore.audit.orthants import count_as_extreme
+from riskcore.auditing.orthants import count_as_extreme
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.unsigned import combine
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.audit.common_cells import (
+from riskcore.auditing.common_cells import (
     TargetValues,
     agreeing,
     count_cells,
     count_targets,
 )
-from riskcore.audit.known_measures import (
+from riskcore.auditing.known_measures import (
     beta_likeness,
     correct_attribution,
     delta_presence,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.check import Checked, Rule
-from riskcore.audit.attributes import AttributeGuesses
-from riskcore.audit.claims import IdentityClaims
+from riskcore.auditing.attributes import AttributeGuesses
+from riskcore.auditing.claims import IdentityClaims
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
@@ -132,8 +132,8 @@ class Audit(OnASheet):
         verb = "is" if self.claims == 1 else "are"
         return (
             f"Of {counted(self.claims, 'claim')} that a released record is a certain "
-            f"person, {shown(right)} ({shown(low)} to {shown(high)}) {verb} expected to "
-            "be right."
+            f"person, {shown(right)} ({shown(low)} to {shown(high)}) {verb} expected "
+            "to be right."
         )
 
     def check(
@@ -286,7 +286,9 @@ class Audit(OnASheet):
             "claims_of_somebody": identity.matched,
             "expected_right_claims": self.expected_right_claims,
             "expected_right_claims_interval": [low, high],
-            "population_model": None if identity.model is None else identity.model.label,
+            "population_model": None
+            if identity.model is None
+            else identity.model.label,
             "compared_with": None if there is None else there.by,
             "right_claims_about_others": None if there is None else plain(there.right),
             "claims_excess": plain(identity.excess),
@@ -366,4 +368,3 @@ def shown(value: float) -> str:
 def plain(value: float) -> float | None:
     """Return a number for JSON, which has no nan."""
     return None if math.isnan(value) else value
-

@@ -90,8 +90,8 @@ def by_model(
     """
     if isinstance(model, KnownPopulation):
         return _by_population(claims.matches_in(model.sample), mean_weight)
-    law = model or LatentClass.fit(cells, overdispersion=False)
-    if not law.converged:
+    law = model or _fitted(cells)
+    if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
     asked = claims.some(claims.known_in(law.sample))
     once = replace(
@@ -120,6 +120,16 @@ def by_model(
     return OtherPeople(MODEL, math.fsum(right), matched, math.fsum(squares))
 
 
+def _fitted(cells: CellTable) -> CellModel | None:
+    """Return a model of the records that have all keys, None without an estimate."""
+    whole = np.logical_and.reduce([column >= 0 for column in cells.codes])
+    if not whole.any():
+        return None
+    known = replace(cells.some(whole), certain=True)
+    law = LatentClass.fit(known, overdispersion=False)
+    return law if law.converged else None
+
+
 def _log_nobody(expected: Floats, shape: Floats) -> Floats:
     """Return the log of the chance that a sample has nobody in a cell."""
     with np.errstate(invalid="ignore"):
@@ -146,7 +156,8 @@ def _risk(
     if prior.shape is None:
         assert prior.mu is not None
         return risk_by(CellPrior(records, mu=prior.mu[rows]))
-    assert prior.p is not None and prior.q is not None
+    assert prior.p is not None
+    assert prior.q is not None
     shape = prior.shape[rows] + (f - 1.0)
     return risk_by(CellPrior(records, shape, prior.p[rows], prior.q[rows]))
 

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, hypergeom
 
-from riskcore.audit import cell_trees, known_attacks
-from riskcore.audit.cell_trees import MixedRecords
-from riskcore.audit.known_attacks import (
+from riskcore.auditing import cell_trees, known_attacks
+from riskcore.auditing.cell_trees import MixedRecords
+from riskcore.auditing.known_attacks import (
     alone_in_sample,
     linkability,
     residual_rate,
     singling_out,
     success_rate,
 )
-from riskcore.audit.orthants import count_as_extreme
+from riskcore.auditing.orthants import count_as_extreme
 from tests.thin import examples
 
 LEVELS = [3, 2, 3, 2]

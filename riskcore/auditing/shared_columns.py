@@ -23,7 +23,7 @@ class SharedColumn(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[CodedColumn]) -> SharedColumn:
-        """Code a column of several files; refuse columns that cannot have equal values."""
+        """Code a column of several files; refuse one without equal values."""
         refuse_other_kinds(columns)
         place: dict[object, int] = {}
         new = [

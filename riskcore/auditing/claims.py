@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.result import Assessment
-from riskcore.audit.other_people import OtherPeople, by_holdout, by_model
+from riskcore.auditing.other_people import OtherPeople, by_holdout, by_model
 from riskcore.common import arguments
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells
@@ -152,7 +152,7 @@ def identity_claims(
     none, if known.
     """
     known = original.cells_by_weights or original.cells
-    cells = CellTable.of_complete(known) if known.shared else CellTable.of(known)
+    cells = CellTable.of_margins(known, known.codes, known.records, known.weight_sum)
     alone = np.flatnonzero((released.sample_frequency == 1) & (released.records == 1))
     claims = CellTable.of(released, any_value=True).some(alone)
     claims = replace(claims, matching=None, rows=None)
@@ -173,7 +173,10 @@ def identity_claims(
     others = None
     if holdout is not None:
         n = len(holdout.rows) if holdout.counted is None else holdout.n
-        hits = claims.matches_in(CellTable.of(holdout, any_value=True))
+        there = CellTable.of_margins(
+            holdout, holdout.codes, holdout.records, holdout.weight_sum
+        )
+        hits = claims.matches_in(there)
         others = by_holdout(claims, hits, original.model, cells.n / n, mean_weight)
     elif own is None:
         others = by_model(claims, cells, original.model, mean_weight)
