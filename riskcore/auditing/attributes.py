@@ -37,7 +37,7 @@ class AttributeGuesses:
     ----------
     target : column name
     guessed : int
-        People of the original whose keys are released: about each there is a guess.
+        People of the original whose keys are released, and whose target is known.
     right : float
         Right guesses expected among them; a tie of m values counts 1/m.
     by : {"holdout", "model"}
@@ -137,11 +137,17 @@ def attribute_guesses(
 ) -> AttributeGuesses:
     """Return the guesses from the second of two or three files about the others.
 
-    The files are the original, the release and, if there is one, the holdout.
+    The files are the original, the release and, if there is one, the holdout. Records
+    without the target are left out of all.
     """
+    rows = [np.flatnonzero(one < of_target.levels - 1) for one in of_target.codes]
+    shared = [column.at(rows) for column in shared]
+    of_target = of_target.at(rows)
     cell = number_together(shared)
     both = number_together([*shared, of_target])
-    cells, size = (max(int(x.max()) for x in each) + 1 for each in (cell, both))
+    cells, size = (
+        max(int(x.max(initial=-1)) for x in each) + 1 for each in (cell, both)
+    )
     of_cell = np.zeros(size, np.int64)  # the keys of each combination
     of_cell[both[1]] = cell[1]
     records = np.bincount(both[1], minlength=size)
@@ -154,7 +160,8 @@ def attribute_guesses(
     known = [most[one] > 0 for one in cell]
     right = [math.fsum(chance[one].tolist()) for one in both]
     codes = of_target.codes[0]
-    commonest = np.count_nonzero(codes[known[0]] == np.bincount(codes).argmax())
+    most_common = np.bincount(codes, minlength=1).argmax()
+    commonest = np.count_nonzero(codes[known[0]] == most_common)
     guessed = int(np.count_nonzero(known[0]))
     if len(of_target.codes) == 3:
         there = HOLDOUT, int(np.count_nonzero(known[2])), right[2]
@@ -180,6 +187,8 @@ def _by_model(
     person the target is drawn again, given the keys. ``people`` has the number of
     people of the original with the keys of each combination.
     """
+    if not (chance.any() and people.any()):
+        return 0.0
     levels = tuple(column.levels for column in columns)
     sample = [column.codes[0].astype(np.int64) for column in columns]
     model = LatentClass.fit(sample, levels=levels, overdispersion=False)

@@ -39,6 +39,11 @@ class SharedColumn(NamedTuple):
         )
         return cls(codes, len(place) + 1)
 
+    def at(self, rows: Sequence[NDArray[np.intp]]) -> SharedColumn:
+        """Return some records of each file."""
+        pairs = zip(self.codes, rows, strict=True)
+        return self._replace(codes=tuple(codes[which] for codes, which in pairs))
+
 
 def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
     """Return numbers in bands of equally many records of the first file.
