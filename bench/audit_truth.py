@@ -1,14 +1,12 @@
 """Audit synthetic samples of populations of known truth."""
 
-import sys
 import time
 
 import numpy as np
 
 from bench._cell_kinds import KINDS, missing
 from bench._generators import GENERATORS
-from riskcore.assessment.assess import assess
-from riskcore.audit.audit import audit
+from riskcore.auditing.audit import audit
 
 SIZES = (0.01, 0.05, 0.2)
 NAMES = (

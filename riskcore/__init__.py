@@ -44,6 +44,12 @@ if TYPE_CHECKING:
         estimate_simulated as estimate_simulated,
         estimate_uniques as estimate_uniques,
     )
+    from riskcore.auditing.audit import (  # isort: skip
+        audit as audit,
+    )
+    from riskcore.auditing.result import (  # isort: skip
+        Audit as Audit,
+    )
     from riskcore.comparison.compare import (  # isort: skip
         Comparison as Comparison,
         compare as compare,
@@ -109,6 +115,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Assessment": "riskcore.assessment.result",
+    "Audit": "riskcore.auditing.result",
     "Cells": "riskcore.data.cells",
     "Checked": "riskcore.assessment.check",
     "Comparison": "riskcore.comparison.compare",
@@ -121,6 +128,7 @@ _HOMES = {
     "Trials": "riskcore.protection.trials",
     "WaveAssessment": "riskcore.assessment.waves",
     "assess": "riskcore.assessment.assess",
+    "audit": "riskcore.auditing.audit",
     "check": "riskcore.assessment.check",
     "describe": "riskcore.assessment.describe",
     "diversity": "riskcore.assessment.diversity",

@@ -20,7 +20,7 @@ FLOORS = [
     {"models"},
     {"accuracy", "reproduce"},  # for researchers, as intruder and simulate are
     {"assessment"},
-    {"comparison", "audit"},
+    {"comparison", "auditing"},
     {"protection"},
     {"report"},
     {"cli"},

@@ -55,6 +55,9 @@ _NAMES = {
     "min_population": "population of an area",
     "l": "l-diversity",
     "t": "t-closeness",
+    # Of an audit, see `riskcore.Audit.check`.
+    "max_right_claims": "share of right claims",
+    "max_guess_excess": "right guesses beyond others",
 }
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +95,8 @@ class CellTable:
     >>> other = CellTable.of([[0, 1], [2, 1]], levels=(2, 3))
     >>> other.coded_as(table).matches_in(table), other.same_as(table)
     (array([2, 0]), False)
+    >>> other.known_in(table)
+    array([ True,  True])
     >>> table.some(table.codes[0] == 0).places_in(table)
     array([0, 1])
     >>> other.means_in(table, np.array([3.0, 5.0, 4.0])), table.scaled(2.0).weight_sum
@@ -618,7 +621,8 @@ class CellTable:
         Returns
         -------
         int64 ndarray, shape (K,)
-            A cell with any value of a key matches records that agree in the other keys.
+            A cell with any value of a key, in either table, matches those that agree in
+            the other keys.
 
         Raises
         ------
@@ -626,12 +630,11 @@ class CellTable:
             If the keys differ.
         """
         found = np.zeros(len(self), np.int64)
-        for cells, theirs, mine in self._matching(other):
-            matches = np.zeros(
-                int(max(theirs.max(), mine.max(initial=0))) + 1, np.int64
-            )
-            np.add.at(matches, theirs, other.records)
-            found[cells] = matches[mine]
+        for cells, there, theirs, mine in self._matching(other):
+            size = int(max(theirs.max(initial=0), mine.max(initial=0))) + 1
+            matches = np.zeros(size, np.int64)
+            np.add.at(matches, theirs, other.records[there])
+            found[cells] += matches[mine]
         return found
 
     def means_in(self, other: CellTable, values: Floats) -> Floats:
@@ -653,37 +656,60 @@ class CellTable:
         ValueError
             If the keys differ.
         """
-        found = np.full(len(self), math.nan)
-        for cells, theirs, mine in self._matching(other):
-            size = int(max(theirs.max(), mine.max(initial=0))) + 1
-            matches = np.bincount(theirs, other.records, size)
-            sums = np.bincount(theirs, other.records * values, size)
-            mean = np.divide(
-                sums, matches, out=np.full(size, math.nan), where=matches > 0
-            )
-            found[cells] = mean[mine]
-        return found
+        matches, sums = np.zeros((2, len(self)))
+        for cells, there, theirs, mine in self._matching(other):
+            size = int(max(theirs.max(initial=0), mine.max(initial=0))) + 1
+            records = other.records[there]
+            matches[cells] += np.bincount(theirs, records, size)[mine]
+            sums[cells] += np.bincount(theirs, records * values[there], size)[mine]
+        mean = np.full(len(self), math.nan)
+        return np.divide(sums, matches, out=mean, where=matches > 0)
 
-    def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield cells, and numbers that agree where another table's cells match.
+    def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
+        """Yield cells, cells of another table, and numbers that agree where they match.
 
-        That is the positions of some cells, the number of each cell of the other table,
-        and those of these cells. A cell with any value of a key matches the cells that
-        agree in its other keys.
+        That is the positions of both and their numbers: first those of the other table.
+        Cells match that agree in all keys of which neither has any value.
         """
         columns = self._columns_of(other)
-        for keys, cells in self.patterns():
+        pairs = product(self.patterns(), [*other.patterns()])
+        for (mine_known, cells), (known_there, there) in pairs:
+            keys = [key for key in mine_known if key in known_there]
             if not keys:
-                yield cells, np.zeros(len(other), np.int64), np.zeros_like(cells)
+                yield cells, there, np.zeros_like(there), np.zeros_like(cells)
                 continue
             mine = [columns[key][cells] for key in keys]
             known = np.logical_and.reduce([column >= 0 for column in mine])
             both = [
-                np.concatenate([other.codes[key], column[known]]).astype(np.uint32)
+                np.concatenate([other.codes[key][there], column[known]]).astype(
+                    np.uint32
+                )
                 for key, column in zip(keys, mine, strict=True)
             ]
             cell = count(both, [other.levels[key] for key in keys]).inverse
-            yield cells[known], cell[: len(other)], cell[len(other) :]
+            yield cells[known], there, cell[: len(there)], cell[len(there) :]
+
+    def known_in(self, other: CellTable) -> NDArray[np.bool_]:
+        """Return whether another table has all categories of each cell.
+
+        Parameters
+        ----------
+        other : CellTable
+
+        Returns
+        -------
+        ndarray of bool, shape (K,)
+
+        Raises
+        ------
+        ValueError
+            If the keys differ.
+        """
+        columns = self._columns_of(other)
+        found: NDArray[np.bool_] = np.logical_and.reduce(
+            [column != _UNKNOWN for column in columns]
+        )
+        return found
 
     def places_in(self, other: CellTable) -> Ints:
         """Return the position of each cell in another table.
@@ -748,10 +774,13 @@ class CellTable:
             Positions of the keys, in rising order.
         cells : ndarray of intp
         """
-        known = np.stack([column != ANY for column in self.codes], axis=1)
-        kinds, of = np.unique(known, axis=0, return_inverse=True)
-        for each, kind in enumerate(kinds):
-            yield tuple(np.flatnonzero(kind).tolist()), np.flatnonzero(of == each)
+        if not len(self):
+            return
+        known = [(column != ANY).view(np.uint8) for column in self.codes]
+        kinds = count(known, [2] * len(known))
+        for kind in range(len(kinds.frequency)):
+            keys = [key for key, column in enumerate(kinds.codes) if column[kind]]
+            yield tuple(keys), np.flatnonzero(kinds.inverse == kind)
 
     def __repr__(self) -> str:
         return (

@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.all_pairs import Nearest, nearest_of_all, selected
-from riskcore.audit.cell_trees import Floats, MixedRecords
-from riskcore.audit.common_cells import (
+from riskcore.auditing.all_pairs import Nearest, nearest_of_all, selected
+from riskcore.auditing.cell_trees import Floats, MixedRecords
+from riskcore.auditing.common_cells import (
     CommonCells,
     Ints,
     count_cells,
     count_targets,
 )
-from riskcore.audit.known_attacks import linkability, singling_out
-from riskcore.audit.known_distances import (
+from riskcore.auditing.known_attacks import linkability, singling_out
+from riskcore.auditing.known_distances import (
     closest_record,
     holdout_share,
     overfitting_protection,
     ranges_of,
 )
-from riskcore.audit.known_measures import (
+from riskcore.auditing.known_measures import (
     Figures,
     beta_likeness,
     correct_attribution,
@@ -40,8 +40,8 @@ from riskcore.audit.known_measures import (
     sdmetrics_attribution,
     targeted_attribution,
 )
-from riskcore.audit.known_notes import NOTES, OF_TARGETS
-from riskcore.audit.shared_columns import SharedColumn, number_together
+from riskcore.auditing.known_notes import NOTES, OF_TARGETS
+from riskcore.auditing.shared_columns import SharedColumn, number_together
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable
 

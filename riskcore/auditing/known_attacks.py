@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskcore.audit.all_pairs import (
+from riskcore.auditing.all_pairs import (
     PAIRS,
     count_as_extreme,
     count_at,
     nearest_of_all,
     selected,
 )
-from riskcore.audit.cell_trees import Floats, MixedRecords
-from riskcore.audit.common_cells import Columns, Ints, count_cells
+from riskcore.auditing.cell_trees import Floats, MixedRecords
+from riskcore.auditing.common_cells import Columns, Ints, count_cells
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.unsigned import combine
 

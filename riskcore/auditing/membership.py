@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from riskcore.audit.cell_trees import Floats
+from riskcore.auditing.cell_trees import Floats
 from riskcore.common import arguments
 
 

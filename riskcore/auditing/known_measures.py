@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.all_pairs import Nearest
-from riskcore.audit.common_cells import CommonCells, Ints, Targets
+from riskcore.auditing.all_pairs import Nearest
+from riskcore.auditing.common_cells import CommonCells, Ints, Targets
 from riskcore.core.risk.file_risk import sum_of_products
 
 Figures = dict[str, float]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.audit.all_pairs import nearest_of_all
-from riskcore.audit.common_cells import count_cells, count_targets
-from riskcore.audit.known_measures import (
+from riskcore.auditing.all_pairs import nearest_of_all
+from riskcore.auditing.common_cells import count_cells, count_targets
+from riskcore.auditing.known_measures import (
     beta_likeness,
     correct_attribution,
     delta_presence,

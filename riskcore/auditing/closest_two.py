@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.cell_trees import (
+from riskcore.auditing.cell_trees import (
     LEAF,
     STACK,
     CellTrees,
@@ -24,7 +24,7 @@ from riskcore.audit.cell_trees import (
     MixedRecords,
     ask_in_threads,
 )
-from riskcore.audit.common_cells import Columns, Ints
+from riskcore.auditing.common_cells import Columns, Ints
 from riskcore.core.compiled.jit import kernel, native
 
 _INFINITY = float("inf")

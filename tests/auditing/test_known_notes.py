@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bench import known_measures as bench
-from riskcore.audit.known_notes import NOTES
+from riskcore.auditing.known_notes import NOTES
 
 PAGE = Path(__file__).parents[2] / "notes" / "audit_measures.md"
 

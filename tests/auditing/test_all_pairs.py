@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.audit import all_pairs
-from riskcore.audit.all_pairs import (
+from riskcore.auditing import all_pairs
+from riskcore.auditing.all_pairs import (
     count_as_extreme,
     count_at,
     nearest_of_all,

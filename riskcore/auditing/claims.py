@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.result import Assessment
+from riskcore.auditing.other_people import OtherPeople, by_holdout, by_model
 from riskcore.common import arguments
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells
@@ -37,29 +39,60 @@ class IdentityClaims:
 
     Attributes
     ----------
-    rows : int64 ndarray, shape (C,)
-        The released record of each claim: its keys are unique in the release.
+    rows : int64 ndarray, shape (C,), or None
+        The released record of each claim: its keys are unique in the release. None if
+        an engine holds the records.
     frequency : int64 ndarray, shape (C,)
         f, the records of the original that have its keys; a missing key matches any.
     right : float64 ndarray, shape (C,)
         The probability that the claim is right.
+    others : OtherPeople or None
+        How many claims would be right if the release knew nothing of the people of the
+        original: those about other people. None where records correspond and there is
+        no holdout.
     """
 
-    rows: Integers
+    rows: Integers | None
     frequency: Integers
     right: Floats
-    cells: CellTable  # those of the claims with f > 0
+    others: OtherPeople | None
+    cells: CellTable  # those of the claims
+    found: Integers  # the claims with f > 0
     possible: Mask  # of these, the claims whose own original has the keys
     model: CellModel | None
 
     def __len__(self) -> int:
         """Return the number of claims."""
-        return len(self.rows)
+        return len(self.right)
 
     @property
+    def matched(self) -> int:
+        """Number of claims whose keys somebody in the original has."""
+        return len(self.found)
+
+    @cached_property
     def expected_right(self) -> float:
         """The expected number of right claims."""
         return math.fsum(self.right.tolist())
+
+    @property
+    def excess(self) -> float:
+        """How many more claims are right than about other people; nan if unknown."""
+        there = math.nan if self.others is None else self.others.right
+        return self.expected_right - there
+
+    def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval for `excess`: which claims hit somebody is chance.
+
+        It is wider by the error of the model of other people.
+        """
+        level = arguments.number_in("level", level, "(0, 1)")
+        if self.others is None:
+            return math.nan, math.nan
+        variance = math.fsum((self.right**2).tolist()) + self.others.variance
+        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
+        low, high = self.excess - error, self.excess + error
+        return low - max(self.others.error, 0.0), high - min(self.others.error, 0.0)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for the number of right claims.
@@ -68,17 +101,28 @@ class IdentityClaims:
         model if there is one, and as each F is known by its distribution only.
         """
         level = arguments.number_in("level", level, "(0, 1)")
-        if not len(self.cells):
+        if level not in self._intervals:
+            self._intervals[level] = self._interval(level)
+        return self._intervals[level]
+
+    @cached_property
+    def _intervals(self) -> dict[float, tuple[float, float]]:
+        return {}
+
+    def _interval(self, level: float) -> tuple[float, float]:
+        """Return the interval; the fits that it takes can last some seconds."""
+        if not self.possible.any():
             return 0.0, 0.0
+        cells = self.cells.some(self.found)
         if self.model is not None:
             _, low, high = self.model.interval(
-                self.cells,
+                cells.coded_as(self.model.sample),
                 self._once(risk_by),
                 level,
                 deviation=self._once(deviation_by),
             )
             return low, min(high, float(len(self)))
-        f, F = _frequencies(self.cells)
+        f, F = _frequencies(cells)
         each = posterior.individual_risk_deviation(f, f / F)[self.possible]
         spread = math.sqrt(math.fsum((each * each).tolist()))
         error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
@@ -100,37 +144,58 @@ class IdentityClaims:
 
 
 def identity_claims(
-    original: Assessment, released: Cells, own: Integers | None = None
+    original: Assessment,
+    released: Cells,
+    own: Integers | None = None,
+    holdout: Cells | None = None,
 ) -> IdentityClaims:
     """Return the claims that a released file allows.
 
-    ``released`` is counted with the same keys and the same rule for missing ones.
-    ``own`` is the row of the original of each released record, -1 for none, if known.
+    ``released`` and ``holdout`` are counted with the same keys and the same rule for
+    missing ones. ``own`` is the row of the original of each released record, -1 for
+    none, if known.
     """
     known = original.cells_by_weights or original.cells
-    cells = CellTable.of_complete(known) if known.shared else CellTable.of(known)
+    cells = _table(known)
     alone = np.flatnonzero((released.sample_frequency == 1) & (released.records == 1))
-    place = np.full(len(released), -1)
-    place[alone] = np.arange(len(alone))
-    rows = np.flatnonzero(place[released.inverse] >= 0)
     claims = CellTable.of(released, any_value=True).some(alone)
     claims = replace(claims, matching=None, rows=None)
-    order = place[released.inverse[rows]]
     matches = claims.matches_in(cells)
-    F = matches * claims.means_in(cells, cells.weight_sum / cells.records)
+    mean_weight = math.fsum(cells.weight_sum.tolist()) / cells.n
+    means = np.full(len(claims), mean_weight)
+    if known.weighted:
+        means = claims.means_in(cells, cells.weight_sum / cells.records)
     found = np.flatnonzero(matches)
-    of_claims = claims.some(found).coded_as(cells)
-    of_claims = replace(of_claims, records=matches[found], weight_sum=F[found])
+    weights = np.where(matches > 0, matches * means, mean_weight)
+    claims = replace(claims, records=np.maximum(matches, 1), weight_sum=weights)
+    rows = _rows_of(released, alone)
     possible = np.ones(len(found), bool)
-    if own is not None:
-        row = np.empty(len(claims), np.int64)
-        row[order] = own[rows]
-        possible = _has_keys(of_claims, row[found], known)
-    risk = np.zeros(len(claims))
-    risk[found] = np.where(possible, _risk(of_claims, original.model), 0.0)
+    if own is not None and rows is not None:
+        possible = _has_keys(claims.some(found), own[rows[found]], cells, known)
+    right = np.zeros(len(claims))
+    right[found] = np.where(possible, _risk(claims.some(found), original.model), 0.0)
+    others = None
+    if holdout is not None:
+        others = by_holdout(claims, _table(holdout), cells, original.model)
+    elif own is None:
+        others = by_model(claims, cells, original.model)
     return IdentityClaims(
-        rows, matches[order], risk[order], of_claims, possible, original.model
+        rows, matches, right, others, claims, found, possible, original.model
     )
+
+
+def _table(cells: Cells) -> CellTable:
+    """Return cells with their own records; missing keys match any value."""
+    return CellTable.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
+
+
+def _rows_of(released: Cells, alone: Integers) -> Integers | None:
+    """Return the row of the one record of each cell; None if an engine has them."""
+    if released.counted is not None:
+        return None
+    row = np.empty(len(released), np.int64)
+    row[released.inverse] = np.arange(released.n)
+    return row[alone]
 
 
 def _risk(cells: CellTable, model: CellModel | None) -> Floats:
@@ -148,8 +213,11 @@ def _frequencies(cells: CellTable) -> tuple[Floats, Floats]:
     return f, np.maximum(cells.weight_sum, f)
 
 
-def _has_keys(claims: CellTable, row: Integers, original: Cells) -> Mask:
+def _has_keys(
+    claims: CellTable, row: Integers, cells: CellTable, original: Cells
+) -> Mask:
     """Return whether the own original of each claim has its keys."""
+    claims = claims.coded_as(cells)
     here = row >= 0
     cell = original.inverse[np.maximum(row, 0)]
     same = here.copy()

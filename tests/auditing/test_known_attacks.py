@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from riskcore.audit import known_attacks
-from riskcore.audit.cell_trees import MixedRecords
-from riskcore.audit.known_attacks import (
+from riskcore.auditing import known_attacks
+from riskcore.auditing.cell_trees import MixedRecords
+from riskcore.auditing.known_attacks import (
     alone_in_sample,
     linkability,
     singling_out,

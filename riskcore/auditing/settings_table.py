@@ -8,7 +8,7 @@ from riskcore.assessment.settings_table import (
     MISSING,
     SAMPLING_FRACTION,
 )
-from riskcore.common.settings import MODEL_OR_FILE, NAME, NAMES, Setting
+from riskcore.common.settings import FLAG, MODEL_OR_FILE, NAME, NAMES, Setting
 
 TARGET = Setting(
     default=(),
@@ -16,6 +16,13 @@ TARGET = Setting(
     metavar="COLUMN",
     help="columns that an intruder wants to learn of a person with known keys: guess "
     "them from RELEASED, for the people of ORIGINAL and for others",
+)
+NUMERIC = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="columns of numbers that an intruder knows as well: link released records to "
+    "those of ORIGINAL by keys and numbers together",
 )
 RECORD_BY = Setting(
     kind=NAME,
@@ -32,13 +39,21 @@ POPULATION = Setting(
     "alone (weights); by a model fitted to the keys, latent-class or log-linear; or by "
     "a FILE of the population: its keys and a column population_frequency",
 )
+MEASURES = Setting(
+    default=False,
+    kind=FLAG,
+    help="also compute the measures that others report, such as replicated uniques, "
+    "DiSCO, TCAP, the distance to the closest record and singling out",
+)
 
 
 class AuditSettings(TypedDict, total=False):
     """The settings of `audit`."""
 
     target: Annotated[Iterable[Hashable], TARGET]
+    numeric: Annotated[Iterable[Hashable], NUMERIC]
     record_by: Annotated[Hashable | None, RECORD_BY]
     population: Annotated[Any, POPULATION]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     missing: Annotated[str, MISSING]
+    measures: Annotated[bool, MEASURES]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.audit import common_cells
-from riskcore.audit.common_cells import count_cells, count_targets, locate
+from riskcore.auditing import common_cells
+from riskcore.auditing.common_cells import count_cells, count_targets, locate
 from tests.thin import examples
 
 LEVELS = [3, 2, 4]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bench import known_measures as bench
-from riskcore.audit import all_pairs, measures
-from riskcore.audit.known_notes import NOTES, OF_TARGETS
-from riskcore.audit.measures import known_measures
-from riskcore.audit.shared_columns import SharedColumn
+from riskcore.auditing import all_pairs, measures
+from riskcore.auditing.known_notes import NOTES, OF_TARGETS
+from riskcore.auditing.measures import known_measures
+from riskcore.auditing.shared_columns import SharedColumn
 
 
 def columns(files, names=bench.KEYS):

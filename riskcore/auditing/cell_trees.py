@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.common_cells import Columns, Ints, locate
+from riskcore.auditing.common_cells import Columns, Ints, locate
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.data.kd_tree import build_trees, nodes_of
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.audit import cell_trees
-from riskcore.audit.cell_trees import MixedRecords
-from riskcore.audit.closest_two import two_closest
+from riskcore.auditing import cell_trees
+from riskcore.auditing.cell_trees import MixedRecords
+from riskcore.auditing.closest_two import two_closest
 from tests.thin import examples
 
 

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from riskcore.audit.all_pairs import Nearest
-from riskcore.audit.cell_trees import Floats
+from riskcore.auditing.all_pairs import Nearest
+from riskcore.auditing.cell_trees import Floats
 
 Figures = dict[str, float]
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from riskcore.audit.all_pairs import Nearest
-from riskcore.audit.known_distances import (
+from riskcore.auditing.all_pairs import Nearest
+from riskcore.auditing.known_distances import (
     closest_record,
     holdout_share,
     overfitting_protection,

@@ -1,0 +1,200 @@
+"""Audit a released file of any origin: what it tells of the people of its original."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Unpack
+
+from riskcore.assessment.assess import assess_coded, check_population, check_roles
+from riskcore.assessment.settings_table import BOTH
+from riskcore.auditing.attributes import AttributeGuesses, attribute_guesses
+from riskcore.auditing.claims import IdentityClaims, identity_claims
+from riskcore.auditing.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
+from riskcore.auditing.result import Audit
+from riskcore.auditing.settings_table import AuditSettings
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import complete, takes
+from riskcore.data.cells import cells_of, check_missing, refuse_missing
+from riskcore.data.columns import key_names
+from riskcore.data.files.reading import Reading
+from riskcore.data.source import Source
+
+__all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
+
+
+@takes(AuditSettings)
+def audit(
+    original: Any,
+    released: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    *,
+    holdout: Any = None,
+    reading: Reading | None = None,
+    released_reading: Reading | None = None,
+    progress: Lines | None = None,
+    **settings: Unpack[AuditSettings],
+) -> Audit:
+    """Audit a released file of any origin: synthetic, perturbed, swapped or sampled.
+
+    Parameters
+    ----------
+    original : frame, mapping, path or data on an engine
+        The records of the people who are to be protected, as for `assess`.
+    released : frame, mapping, path or data on an engine
+        The file that leaves, with the same keys in the same categories.
+    keys : iterable of column names
+        What an intruder knows of a person, in all files.
+    weight : column name, optional
+        Sampling weights of the original, as for `assess`.
+    target : iterable of column names
+        Columns that the intruder wants to learn, in all files.
+    numeric : iterable of column names
+        Columns of numbers that the intruder knows as well, in all files.
+    record_by : column name, optional
+        Ids of the records in both files, if each released record stands for one of the
+        original: then only its own original makes a claim right. Leave it out for
+        synthetic data, in which no record stands for another.
+    population : {"auto", "weights", ...}, CellModel or frame
+        As for `assess`, by default "auto"; "both" is refused.
+    sampling_fraction : float, optional
+        As for `assess`.
+    missing : {"wildcard", "argus", "category", "refuse"}
+        As for `assess`, for the keys of all files.
+    measures : bool
+        Whether to compute the measures that others report, too.
+    holdout : frame, mapping, path or data on an engine, optional
+        People of the same population who were not in the original, with the same
+        columns: what is right about them, too, is no leak of the original's people.
+    reading, released_reading : Reading, optional
+        How to read the files, if they are paths; a holdout is read as the original. By
+        default the released file is, too.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, OSError
+        As `assess`; also if a column is text in one file and numbers in another, has
+        two roles, or ids are missing or not distinct; a TypeError, if an engine holds a
+        file and single records are needed, as for targets, numbers and ids.
+
+    Notes
+    -----
+    A claim says of a released record with unique keys that it is the person with these
+    keys. It is right with the probability E[1/F | f] if f > 0 records of the original
+    have the keys, of whom F people of the population cannot be told apart, and wrong if
+    f = 0. The interval is for the sum of 1/F over the claims. Beside it stand the
+    claims that would be right about as many other people: those of the holdout, or
+    those whom a model of the keys draws.
+
+    A guess about a person is the commonest target among the released records with the
+    person's keys; a tie of m counts 1/m. Of numbers with fewer than five records a
+    value, a band is guessed, of ten with equally many people. Without a holdout the
+    comparison is with people of equal keys whose target is drawn from a latent-class
+    model of keys and target: what a model teaches about everybody is no leak.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+    >>> made = {"sex": ["f", "m", "m"], "age": [47, 47, 31]}
+    >>> found = riskcore.audit(data, made, ["sex", "age"], "w")
+    >>> round(found.expected_right_claims, 4), found.claims
+    (0.1577, 3)
+    """
+    say = progress or silent
+    asked = complete(AuditSettings, settings)
+    names = key_names(keys)
+    single = {
+        one: arguments.names(one, asked[one])  # type: ignore[literal-required]
+        for one in ("target", "numeric")
+    }
+    missing, population = asked["missing"], asked["population"]
+    check_missing(missing, 1.0)
+    _check(names, weight, single, asked)
+    sources = {
+        ORIGINAL: Source.of(original, reading),
+        RELEASED: Source.of(released, released_reading or read_like(reading)),
+    }
+    if holdout is not None:
+        sources[HOLDOUT] = Source.of(holdout, read_like(reading))
+    weight = sources[ORIGINAL].weight if weight is None else weight
+    files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
+    coded = files.coded
+    sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
+    found = assess_coded(
+        files.data[ORIGINAL],
+        sampled,
+        names,
+        population,
+        "exact",
+        missing,
+        1.0,
+        progress=say,
+    )
+    say("counting claims")
+    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
+    for what in (RELEASED, HOLDOUT) if missing == "refuse" else ():
+        if what in coded:
+            lacking = [one.missing for one in coded[what].keys(names)]
+            refuse_missing(names, lacking, coded[what].n)
+    cells = {
+        what: cells_of(coded[what], names, missing, 1.0)
+        for what in (RELEASED, HOLDOUT)
+        if what in coded
+    }
+    claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
+    guesses, notes = [], files.unknown_categories()
+    shared = files.shared_keys() if any(single.values()) else []
+    for name in single["target"]:
+        say(f"guessing {name}")
+        column, note = files.target(name)
+        guesses.append(attribute_guesses(name, shared, column))
+        notes += [] if note is None else [note]
+    return Audit(
+        tuple(names),
+        files.n,
+        claims,
+        tuple(guesses),
+        notes=tuple(notes),
+        data=files.data[RELEASED],
+    )
+
+
+def _check(
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    single: dict[str, Any],
+    asked: AuditSettings,
+) -> None:
+    """Refuse columns with two roles, and a population that gives no one answer."""
+    population = asked["population"]
+    if isinstance(population, str) and population == BOTH:
+        raise ValueError(
+            "population='both': an audit gives one answer; give 'auto' to let it "
+            "choose between the weights and the model, or one of the two"
+        )
+    check_population(population, "exact")
+    check_roles(keys, weight, None)
+    taken = dict.fromkeys(keys, "a key")
+    if weight is not None:
+        taken[weight] = "the weight"
+    if asked["record_by"] is not None:
+        taken.setdefault(asked["record_by"], "the record id")
+        if taken[asked["record_by"]] != "the record id":
+            raise ValueError(
+                f"record_by: {asked['record_by']!r} is {taken[asked['record_by']]}, too"
+            )
+    for role, names in single.items():
+        for name in names:
+            if name in taken:
+                raise ValueError(
+                    f"{role}: {name!r} is {taken[name]}, too; give it one role"
+                )
+            taken[name] = f"in {role}"
