@@ -154,6 +154,13 @@ def number(value, digits=6):
     return "" if value is None else f"{value:.{digits}g}"
 
 
+def in_seconds(value):
+    """Return seconds for a table, nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
 def in_words(files, numbers=NUMBERS):
     """Return files with words for codes, as other packages know categories."""
     return {
@@ -272,7 +279,7 @@ def compared(ours, seconds, theirs):
         label = name + " (in %)" * (unit > 1.0)
         value = number(found[at]) if found else _late(told)
         mine = number(unit * ours[measure][name])
-        times = number(seconds[function], 2), number(taken, 2)
+        times = in_seconds(seconds[function]), in_seconds(taken)
         lines.append([package, label, mine, value, *times])
     return lines
 
@@ -298,7 +305,7 @@ def attacked(ours, seconds, of_keys, told, orders=ORDERS):
             value = f"{found[at] / ATTACKS:.3g} ({low:.3g} to {high:.3g})"
         label = f"singling out, {label}: right (of all; of {ATTACKS})"
         mine = number(figures["singling out"][figure])
-        times = number(clock["singling_out"], 2), number(taken, 2)
+        times = in_seconds(clock["singling_out"]), in_seconds(taken)
         lines.append(["Anonymeter", label, mine, value, *times])
     links, taken = told.get("linkability", (None, None))
     value = _late(told)
@@ -307,7 +314,7 @@ def attacked(ours, seconds, of_keys, told, orders=ORDERS):
         value, taken = f"{np.mean(links):.3g} ± {error:.2g}", taken / orders
     label = f"linkability, links (expected; mean of {orders} orders)"
     mine = number(of_keys[0]["linkability"]["links"])
-    times = number(of_keys[1]["linkability"], 2), number(taken, 2)
+    times = in_seconds(of_keys[1]["linkability"]), in_seconds(taken)
     return [*lines, ["Anonymeter", label, mine, value, *times]]
 
 
@@ -327,8 +334,8 @@ def origin_of(theirs):
 def ends(first, again):
     """Return a sentence on the seconds of all measures together."""
     return (
-        f"\n\nAll our measures together: {first:.2g} s in the first call of a process, "
-        f"{again:.2g} s in the second."
+        f"\n\nAll our measures together: {in_seconds(first)} s in the first call of a "
+        f"process, {in_seconds(again)} s in the second."
     )
 
 
@@ -529,8 +536,8 @@ def times():
         ("and holdout, two numbers", 3, NUMBERS),
     ):
         _, seconds = clocked(*files[:n], keys=keys, numbers=numbers)
-        lines.append([label, f"{seconds['whole']:.2g}"])
-    lines += [[name, f"{seconds[part]:.2g}"] for name, part in NAMES]
+        lines.append([label, in_seconds(seconds["whole"])])
+    lines += [[name, in_seconds(seconds[part])] for name, part in NAMES]
     return lines
 
 

@@ -81,26 +81,27 @@ def nearest_of_all(
     return Nearest(first, second, records, right)
 
 
-def count_at(
-    query: Columns,
-    reference: Columns,
-    levels: Sequence[int],
-    half: int,
-    distances: tuple[Floats, Floats],
-) -> Ints:
-    """Return how many references differ from each query in so many keys of each half.
+class Linked(NamedTuple):
+    """For each query the references closest by either half of the keys."""
 
-    ``half`` keys are of the first one; ``distances`` has both numbers of each query.
-    """
+    first: Ints  # how many are closest by the first half, shape (n,)
+    second: Ints
+    both: Ints
+
+
+def link(
+    query: Columns, reference: Columns, levels: Sequence[int], half: int
+) -> Linked:
+    """Return how many references are closest by the first keys and by the rest."""
     n, m = len(query[0]), len(reference[0])
-    found = np.zeros(n, np.int64)
-    near, far = (one.astype(np.uint16) for one in distances)
+    found = Linked(*np.zeros((3, n), np.int64))
     own, known = _in_few_bits(query, reference, levels)
 
     def look(start: int, stop: int) -> None:
-        count_both(
-            start, stop, n, m, half, len(levels), own, known, near, far,
-            np.empty((2, _BLOCK), np.uint16), found,
+        near = np.full((2, stop - start), len(levels) + 1)
+        count_links(
+            start, stop, n, m, half, len(levels), own, known, near,
+            np.empty((2, _BLOCK), np.uint16), *found,
         )  # fmt: skip
 
     in_parts(usual_threads(), look, parts_of(n, _PARTS))
@@ -166,6 +167,15 @@ def count_apart(
             apart[at + i] += known[row + i] != code
 
 
+@kernel
+def smallest(apart: Any, at: int, n: int) -> int:
+    """Return the smallest of n numbers."""
+    least = apart[at]
+    for i in range(1, n):
+        least = min(least, apart[at + i])
+    return least
+
+
 @native(
     "int64, int64, int64, int64, int64, int64, uint16*, uint16*, float64*, float64*, "
     "float64*, uint32*, uint32*, uint16*, float64*, float64*, int64*, int64*"
@@ -198,6 +208,8 @@ def find_nearest(
             least, next_least = first[q], second[q]
             number, hits, value = records[q], right[q], wanted[q]
             limit = min(int(min(next_least, 1e9)), keys)
+            if smallest(apart, 0, high - low) > limit:
+                continue
             for i in range(high - low):
                 if apart[i] > limit:
                     continue
@@ -223,10 +235,10 @@ def find_nearest(
 
 
 @native(
-    "int64, int64, int64, int64, int64, int64, uint16*, uint16*, uint16*, uint16*, "
-    "uint16*, int64*"
+    "int64, int64, int64, int64, int64, int64, uint16*, uint16*, int64*, uint16*, "
+    "int64*, int64*, int64*"
 )
-def count_both(
+def count_links(
     start: int,
     stop: int,
     n: int,
@@ -236,20 +248,39 @@ def count_both(
     own: Any,
     known: Any,
     near: Any,
-    far: Any,
     apart: Any,
-    found: Any,
+    first: Any,
+    second: Any,
+    both: Any,
 ) -> None:
-    """Count the references at both distances of each query."""
+    """Count the references closest by each half, and by both, in blocks.
+
+    A reference closest by both halves so far is no more one if a later one is closer.
+    """
     for low in range(0, m, _BLOCK):
-        high = min(low + _BLOCK, m)
+        size = min(low + _BLOCK, m) - low
         for q in range(start, stop):
-            count_apart(0, half, q, n, own, low, high, m, known, apart, 0)
-            count_apart(half, keys, q, n, own, low, high, m, known, apart, _BLOCK)
-            number = 0
-            for i in range(high - low):
-                number += (apart[i] == near[q]) & (apart[_BLOCK + i] == far[q])
-            found[q] += number
+            count_apart(0, half, q, n, own, low, low + size, m, known, apart, 0)
+            count_apart(half, keys, q, n, own, low, low + size, m, known, apart, _BLOCK)
+            i, j = q - start, q - start + stop - start
+            least, other = smallest(apart, 0, size), smallest(apart, _BLOCK, size)
+            if least < near[i]:
+                near[i] = least
+                first[q] = 0
+                both[q] = 0
+            if other < near[j]:
+                near[j] = other
+                second[q] = 0
+                both[q] = 0
+            here, there, common = 0, 0, 0
+            for k in range(size):
+                a, b = apart[k] == near[i], apart[_BLOCK + k] == near[j]
+                here += a
+                there += b
+                common += a & b
+            first[q] += here
+            second[q] += there
+            both[q] += common
 
 
 @native(

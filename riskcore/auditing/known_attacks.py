@@ -17,8 +17,7 @@ import numpy as np
 from riskcore.auditing.all_pairs import (
     PAIRS,
     count_as_extreme,
-    count_at,
-    nearest_of_all,
+    link,
     selected,
 )
 from riskcore.auditing.cell_trees import Floats, MixedRecords
@@ -221,9 +220,6 @@ def linkability(
     n, known = len(original[0]), [released[key] for key in both]
     rows = selected(n, len(known[0]), len(both))
     asked = [original[key][rows] for key in both]
-    a = len(first)
-    one = nearest_of_all(asked[:a], known[:a], few[:a])
-    two = nearest_of_all(asked[a:], known[a:], few[a:])
-    common = count_at(asked, known, few, a, (one.first, two.first))
-    share = math.fsum((common / one.records / two.records).tolist()) / len(rows)
+    found = link(asked, known, few, len(first))
+    share = math.fsum((found.both / found.first / found.second).tolist()) / len(rows)
     return Links(share * n, share, len(rows))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from riskcore.auditing import all_pairs
 from riskcore.auditing.all_pairs import (
     count_as_extreme,
-    count_at,
+    link,
     nearest_of_all,
     selected,
 )
@@ -59,17 +59,17 @@ def test_the_nearest_are_those_of_all_pairs(query, reference, with_numbers, rand
 
 
 @examples(60)
-@given(rows, rows, st.integers(0, 1), st.integers(0, 2))
-def test_both_distances_are_counted(query, reference, near, far):
+@given(rows, rows)
+def test_the_closest_by_both_halves_are_counted(query, reference):
     (codes, _), (known, _) = columns(query), columns(reference)
-    distances = np.full(len(query), near), np.full(len(query), far)
-    found = count_at(codes, known, LEVELS, 1, distances)
+    found = link(codes, known, LEVELS, 1)
     for i, one in enumerate(query):
-        wanted = sum(
-            (one[0] != r[0]) == near and (one[1] != r[1]) + (one[2] != r[2]) == far
-            for r in reference
-        )
-        assert found[i] == wanted
+        closest = []
+        for keys in ((0,), (1, 2)):
+            apart = [sum(one[k] != r[k] for k in keys) for r in reference]
+            closest.append({j for j, x in enumerate(apart) if x == min(apart)})
+        numbers = [*map(len, closest), len(set.intersection(*closest))]
+        assert [part[i] for part in found] == numbers
 
 
 @examples(60)
@@ -114,8 +114,20 @@ def test_references_in_several_blocks(monkeypatch):
     extreme = np.where(x > 0, x <= y.T, x >= y.T) & (apart == 0)
     counted = count_as_extreme(own, known, [3, 4], (x, y), np.zeros(1), 10**6)
     assert np.array_equal(counted, extreme.sum(axis=1))
-    same = count_at(own, known, [3, 4], 1, (np.zeros(200), np.zeros(200)))
-    assert np.array_equal(same, (apart == 0).sum(axis=1))
+    linked = link(own, known, [3, 4], 1)
+    for part, column in zip(linked, (0, 1), strict=False):
+        same = own[column][:, None] == known[column][None, :]
+        assert np.array_equal(part, same.sum(axis=1))
+    assert np.array_equal(linked.both, (apart == 0).sum(axis=1))
+
+
+def test_a_later_block_has_closer_references():
+    far = [np.zeros(2500, np.uint8), np.zeros(2500, np.uint8)]
+    far[0][-1] = far[1][-2] = 1
+    query = [np.ones(1, np.uint8), np.ones(1, np.uint8)]
+    assert [x.tolist() for x in link(query, far, [2, 2], 1)] == [[1], [1], [0]]
+    far[1][-1] = 1
+    assert [x.tolist() for x in link(query, far, [2, 2], 1)] == [[1], [2], [1]]
 
 
 def test_a_selection_is_the_same_in_every_run():
