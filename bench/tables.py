@@ -160,6 +160,7 @@ SECTIONS = (
     Section(
         "known_measures", "notes/audit_measures.md", "known_measures", measured=True
     ),
+    Section("known_measures", "notes/audit_measures.md", "known_adult", measured=True),
     Section("known_measures", "notes/audit_measures.md", "known_times", measured=True),
     Section("known_measures", "notes/audit_measures.md", "known_examples"),
     Section("mutation", "bench/mutation.md", measured=True),
