@@ -82,13 +82,17 @@ class IdentityClaims:
         return self.expected_right - there
 
     def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for `excess`: which claims hit somebody is chance."""
+        """Return an interval for `excess`: which claims hit somebody is chance.
+
+        It is wider by the error of the model of other people.
+        """
         level = arguments.number_in("level", level, "(0, 1)")
         if self.others is None:
             return math.nan, math.nan
         variance = math.fsum((self.right**2).tolist()) + self.others.variance
         error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
-        return self.excess - error, self.excess + error
+        low, high = self.excess - error, self.excess + error
+        return low - max(self.others.error, 0.0), high - min(self.others.error, 0.0)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for the number of right claims.
@@ -152,7 +156,7 @@ def identity_claims(
     none, if known.
     """
     known = original.cells_by_weights or original.cells
-    cells = CellTable.of_margins(known, known.codes, known.records, known.weight_sum)
+    cells = _table(known)
     alone = np.flatnonzero((released.sample_frequency == 1) & (released.records == 1))
     claims = CellTable.of(released, any_value=True).some(alone)
     claims = replace(claims, matching=None, rows=None)
@@ -172,17 +176,17 @@ def identity_claims(
     right[found] = np.where(possible, _risk(claims.some(found), original.model), 0.0)
     others = None
     if holdout is not None:
-        n = len(holdout.rows) if holdout.counted is None else holdout.n
-        there = CellTable.of_margins(
-            holdout, holdout.codes, holdout.records, holdout.weight_sum
-        )
-        hits = claims.matches_in(there)
-        others = by_holdout(claims, hits, original.model, cells.n / n, mean_weight)
+        others = by_holdout(claims, _table(holdout), cells, original.model)
     elif own is None:
-        others = by_model(claims, cells, original.model, mean_weight)
+        others = by_model(claims, cells, original.model)
     return IdentityClaims(
         rows, matches, right, others, claims, found, possible, original.model
     )
+
+
+def _table(cells: Cells) -> CellTable:
+    """Return cells with their own records; missing keys match any value."""
+    return CellTable.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
 
 
 def _rows_of(released: Cells, alone: Integers) -> Integers | None:

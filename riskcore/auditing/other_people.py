@@ -43,81 +43,112 @@ class OtherPeople:
         Claims whose keys somebody of them has.
     variance : float
         Variance of ``right``, as these people are drawn by chance.
+    error : float
+        By how much the model has ``right`` too small, as halves of the original tell:
+        as many claims about people of one half, from the records of the other, are
+        right beyond those that the model expects. 0 for a holdout.
     """
 
     by: str
     right: float
     matched: float
     variance: float
+    error: float = 0.0
 
 
 def by_holdout(
     claims: CellTable,
-    hits: Integers,
+    holdout: CellTable,
+    cells: CellTable,
     model: CellModel | None,
-    scale: float,
-    mean_weight: float,
 ) -> OtherPeople:
-    """Return what the people of a holdout tell, of whom ``hits`` match each claim.
-
-    ``scale`` is the number of people of the original over that of the holdout.
-    """
+    """Return what the people of a holdout tell; ``cells`` are the original's."""
+    hits = claims.matches_in(holdout)
     found = np.flatnonzero(hits)
+    asked = claims.some(found)
     if isinstance(model, KnownPopulation):
-        right = 1.0 / np.maximum(claims.some(found).matches_in(model.sample), 1)
+        right = 1.0 / np.maximum(asked.matches_in(model.sample), 1)
+    elif model is None:
+        right = _mean_risks(cells, int(hits.max(initial=1)))[hits[found]]
     else:
-        f = hits[found].astype(np.float64)
-        mean = (claims.weight_sum / claims.records)[found]
-        right = individual.individual_risk_from_frequencies(f, np.maximum(f * mean, f))
-        if model is not None:
-            known = claims.some(found).known_in(model.sample)
-            asked = replace(claims.some(found[known]), records=hits[found[known]])
-            asked = replace(asked, weight_sum=asked.records * mean[known])
-            right[known] = risk_by(model.prior(asked))
+        right = np.zeros(len(found))
+        known = asked.known_in(model.sample)
+        each = asked.weight_sum / asked.records
+        asked = replace(asked, records=hits[found], weight_sum=hits[found] * each)
+        right[known] = risk_by(model.prior(asked.some(known)))
+    scale = cells.n / holdout.n
     total = math.fsum(right.tolist())
     squares = math.fsum((right * right).tolist())
-    return OtherPeople(
-        HOLDOUT, scale * total, scale * len(found), scale * scale * squares
-    )
+    matched = scale * len(found)
+    return OtherPeople(HOLDOUT, scale * total, matched, scale * scale * squares)
 
 
 def by_model(
-    claims: CellTable, cells: CellTable, model: CellModel | None, mean_weight: float
+    claims: CellTable, cells: CellTable, model: CellModel | None
 ) -> OtherPeople:
-    """Return what other samples of the population tell, of which a model gives the law.
-
-    ``cells`` are those of the original.
-    """
+    """Return what other samples of the population tell, by a model of the keys."""
     if isinstance(model, KnownPopulation):
-        return _by_population(claims.matches_in(model.sample), mean_weight)
+        return _by_population(claims.matches_in(model.sample), cells)
     law = model or _fitted(cells)
     if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
     asked = claims.some(claims.known_in(law.sample))
-    once = replace(
-        asked,
-        records=np.ones(len(asked), np.int64),
-        weight_sum=asked.weight_sum / asked.records,
-    )
+    each = asked.weight_sum / asked.records
+    once = replace(asked, records=np.ones(len(asked), np.int64), weight_sum=each)
     prior = law.prior(once)
     expected = law.n * law.probability(once)
     shape = np.full(len(once), math.inf)
     if prior.shape is not None:
         shape = prior.shape - 1.0
-    right, squares, matched = [], [], math.fsum(-np.expm1(_log_nobody(expected, shape)))
+    means = None if model is not None else _mean_risks(cells, _MOST)
     chance = np.exp(_log_nobody(expected, shape))
     left = 1.0 - chance
+    matched = math.fsum(left.tolist())
+    right, squares = [], []
     rows = np.arange(len(once))
     for f in range(1, _MOST + 1):
         chance = chance * _step(f, expected[rows], shape[rows])
         each = chance if f < _MOST else left
-        risk = _risk(f, prior, rows, once if model is None else None)
+        risk = _risks(f, prior, rows) if means is None else means[f]
         right.append(math.fsum((each * risk).tolist()))
         squares.append(math.fsum((each * risk * risk).tolist()))
         left = left - chance
         keep = left > _LEAST
         rows, chance, left = rows[keep], chance[keep], left[keep]
-    return OtherPeople(MODEL, math.fsum(right), matched, math.fsum(squares))
+    total = math.fsum(right)
+    error = total * (_beyond_model(law) - 1.0)
+    return OtherPeople(MODEL, total, matched, math.fsum(squares), error)
+
+
+def _beyond_model(law: CellModel) -> float:
+    """Return how many claims between halves of a sample match, over those expected.
+
+    The halves know nothing of each other but what the population has in common, which
+    a model has in part.
+    """
+    records = law.sample.records
+    half = halves_of(records)[0]
+    other = records - half
+    expected = law.n * law.probability() / 2.0
+    prior = law.prior(law.sample.with_records(np.ones_like(records)))
+    shape = np.full(len(records), math.inf)
+    if prior.shape is not None:
+        shape = prior.shape - 1.0
+    somebody = 1.0 - np.exp(_log_nobody(expected, shape))
+    found = wanted = 0.0
+    for released, there in ((half, other), (other, half)):
+        claims = released == 1
+        found += float(np.count_nonzero(there[claims]))
+        wanted += math.fsum(somebody[claims].tolist())
+    return found / wanted if wanted else 1.0
+
+
+def halves_of(records: Integers) -> tuple[Integers, Integers]:
+    """Return the records of each cell in two random halves; the same each time."""
+    cell = np.repeat(np.arange(len(records)), records)
+    chosen = np.random.default_rng(0).permutation(len(cell))[: len(cell) // 2]
+    half = np.bincount(cell[chosen], minlength=len(records))
+    return half, records - half
 
 
 def _fitted(cells: CellTable) -> CellModel | None:
@@ -144,15 +175,9 @@ def _step(f: int, expected: Floats, shape: Floats) -> Floats:
     return np.where(np.isinf(shape), expected / f, dispersed)
 
 
-def _risk(
-    f: int, prior: CellPrior, rows: Integers, by_weights: CellTable | None
-) -> Floats:
-    """Return E[1/F] of cells with f records each."""
+def _risks(f: int, prior: CellPrior, rows: Integers) -> Floats:
+    """Return E[1/F] of cells with f records each, by a model."""
     records = np.full(len(rows), float(f))
-    if by_weights is not None:
-        F = f * np.maximum(by_weights.weight_sum[rows], 1.0)
-        found: Floats = individual.individual_risk_from_frequencies(records, F)
-        return found
     if prior.shape is None:
         assert prior.mu is not None
         return risk_by(CellPrior(records, mu=prior.mu[rows]))
@@ -162,15 +187,35 @@ def _risk(
     return risk_by(CellPrior(records, shape, prior.p[rows], prior.q[rows]))
 
 
-def _by_population(people: Integers, mean_weight: float) -> OtherPeople:
+def _mean_risks(cells: CellTable, most: int) -> Floats:
+    """Return the mean of E[1/F] by weights over cells with f records, f <= most.
+
+    Weights differ, and a mean weight would give too small a risk. Where the original
+    has no cell of f records it must do.
+    """
+    f = np.arange(most + 1.0)
+    mean = math.fsum(cells.weight_sum.tolist()) / cells.n
+    found = np.zeros(most + 1)
+    found[1:] = individual.individual_risk_from_frequencies(
+        f[1:], f[1:] * max(mean, 1.0)
+    )
+    few = cells.records <= most
+    records = cells.records[few]
+    F = np.maximum(cells.weight_sum[few], records)
+    risk = individual.individual_risk_from_frequencies(records.astype(np.float64), F)
+    number = np.bincount(records, minlength=most + 1)
+    sums = np.bincount(records, risk, most + 1)
+    return np.divide(sums, number, out=found, where=number > 0)
+
+
+def _by_population(people: Integers, cells: CellTable) -> OtherPeople:
     """Return what samples of a known population tell, each with the same chance."""
     F = people[people > 0].astype(np.float64)
-    away = 1.0 - 1.0 / max(mean_weight, 1.0)
-    somebody = 1.0 - away**F
-    right = math.fsum((somebody / F).tolist())
+    mean_weight = math.fsum(cells.weight_sum.tolist()) / cells.n
+    somebody = 1.0 - (1.0 - 1.0 / max(mean_weight, 1.0)) ** F
     return OtherPeople(
         MODEL,
-        right,
+        math.fsum((somebody / F).tolist()),
         math.fsum(somebody.tolist()),
         math.fsum((somebody / F / F).tolist()),
     )

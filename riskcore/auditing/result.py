@@ -100,10 +100,10 @@ class Audit(OnASheet):
     def more_than_others(self) -> tuple[str, ...]:
         """What the release tells more often of the original's people than of others.
 
-        "identity", and the names of targets: those whose excess has an interval above
-        0, at 95 %.
+        "claims", and guesses of targets: those whose excess has an interval above 0, at
+        95 %.
         """
-        found = ["identity"] if self.identity.excess_interval()[0] > 0.0 else []
+        found = ["claims"] if self.identity.excess_interval()[0] > 0.0 else []
         of = [one for one in self.attributes if one.excess_interval()[0] > 0.0]
         return (*found, *(f"guesses of {printable(str(one.target))}" for one in of))
 
@@ -113,11 +113,14 @@ class Audit(OnASheet):
         more = self.more_than_others
         compared = self.identity.others or self.attributes
         if more:
-            second = f" More than about other people: {listed(more)}."
+            second = (
+                " The release tells more of the original's people than of others, by "
+                f"{listed(more)}."
+            )
         elif compared and not self.records[2:]:
-            second = " That is no more than about other people, by the model."
+            second = " No more than about other people was found, by the model."
         elif compared:
-            second = " That is no risk beyond the holdout."
+            second = " No risk beyond the holdout was found."
         else:
             second = ""
         return self._answer + second
@@ -292,6 +295,7 @@ class Audit(OnASheet):
             "compared_with": None if there is None else there.by,
             "right_claims_about_others": None if there is None else plain(there.right),
             "claims_excess": plain(identity.excess),
+            "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
             "more_than_others": list(self.more_than_others),
@@ -342,14 +346,19 @@ class Audit(OnASheet):
             ]
         return Part("Claims that a released record is a certain person", facts)
 
-    def text(self) -> str:
+    def text(self, title: str = "Audit") -> str:
         """Return the figures as text, for internal use.
+
+        Parameters
+        ----------
+        title : str
+            The first line.
 
         Returns
         -------
         str
         """
-        return self._sheet().text("audit") + f"\n\n  {self.verdict}"
+        return self._sheet().text(title) + f"\n\n  {self.verdict}"
 
     def __repr__(self) -> str:
         return (

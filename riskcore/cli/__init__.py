@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from riskcore.cli import (
     assess,
+    audit,
     check,
     compare,
     completion,
@@ -224,6 +225,7 @@ def _parser() -> argparse.ArgumentParser:
     protect.add(commands)
     check.add(commands)
     compare.add(commands)
+    audit.add(commands)
     try_out.add(commands)
     error_table.add(commands)
     reproduce.add(commands)

@@ -15,6 +15,7 @@ from riskcore.cli.options import (
     add_report,
     add_roles,
     check_reports,
+    population_of,
     provenance,
     source_of,
 )
@@ -147,7 +148,7 @@ def run(options: argparse.Namespace) -> None:
     source = source_of(options, progress)
     columns = source.names if options.tolerance else ()
     asked = arguments_of(options, AssessSettings, columns=columns)
-    asked["population"] = _population(asked["population"])
+    asked["population"] = population_of(asked["population"])
     refuse_inputs(options, source)
     check_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
@@ -291,11 +292,6 @@ def _not_examined(
         tell(f"warning: the columns without a role were not looked at: {error}")
         return []
     return [one.to_dict() for one in found.columns if one.role is None]
-
-
-def _population(given: str) -> Any:
-    """Return the name of a model, or the path of a population file."""
-    return Path(given) if Path(given).suffix else given
 
 
 def _report(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from riskcore.assessment.settings_table import CheckSettings
+from riskcore.auditing.settings_table import AuditSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -27,6 +29,7 @@ from riskcore.cli.results import (
 )
 from riskcore.cli.settings import add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import fraction
 from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -36,7 +39,8 @@ Check whether a file of survey microdata keeps the rules of a release.
 
 Each rule is checked separately for each set of keys. The result shows the limit, the
 value found, and how many records and cells break the rule. The file is not changed;
-"riskcore protect" makes a file that passes.
+"riskcore protect" makes a file that passes. With --audit, FILE is also compared with
+its original, as by "riskcore audit": for synthetic and perturbed files.
 """
 
 _CHECK_EXAMPLES = """\
@@ -53,6 +57,8 @@ examples:
 
   riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2 \\
       --report check.html --report-public rules.html
+  riskcore check synthetic.csv --audit survey.csv --keys SEX AGE JOB --weight W \\
+      --max-right-claims 5% --target DISEASE --max-guess-excess 2%
 
 --record takes the keys, the goals and the rule for missing keys from the private record
 of the protection, so leave those options out; other rules may be added. A risk may not
@@ -66,6 +72,10 @@ of values of the --area columns, and its population is the sum of its weights. A
 whose area is missing is in no area; the number of such records is shown, and a file in
 which all areas are missing is refused.
 
+With --audit, --weight names the weights of the original; FILE needs weights only for
+rules on its own risk. --max-right-claims is kept if the expected number of right claims
+is at most this share of the claims.
+
 --report holds what is printed, for internal use. --report-public may go with FILE as it
 is released: it lists the rules and whether they are kept, but no value that was found.
 
@@ -75,6 +85,15 @@ riskcore has a defect; 74 if an error occurred after files were written; or 130 
 interrupted.
 """
 
+# Rules that need the weights of the file itself.
+_OF_WEIGHTS = (
+    "max_risk",
+    "max_rate",
+    "max_household_risk",
+    "max_household_rate",
+    "min_population",
+)
+
 
 def add(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser, and return its subparser."""
@@ -82,7 +101,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "check",
         usage="riskcore check FILE (--record JSON | --keys COLUMN [COLUMN ...] "
         "(--k K | --max-risk RISK | --max-rate RATE | --min-population N | --l L | "
-        "--t T)) [options]",
+        "--t T | --audit ORIGINAL)) [options]",
         help="check a file against the rules of a release",
         description=_CHECK,
         epilog=_CHECK_EXAMPLES,
@@ -102,6 +121,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_roles(parser)
     rules = parser.add_argument_group("rules")
     add_settings(rules, CheckSettings)
+    _add_audit(parser)
     add_sheet_report(parser)
     parser.add_argument(
         "--report-public",
@@ -116,6 +136,39 @@ def add(commands: Any) -> argparse.ArgumentParser:
     # Nothing stands for an option that was not given, which a record may state.
     parser.set_defaults(**dict.fromkeys(_options()))
     return parser
+
+
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    """Add the rules of an audit."""
+    group = parser.add_argument_group("rules beside the original")
+    group.add_argument(
+        "--audit",
+        type=Path,
+        metavar="ORIGINAL",
+        help="the records of the people to protect, of which FILE was made: audit FILE",
+    )
+    group.add_argument(
+        "--max-right-claims",
+        type=fraction,
+        metavar="SHARE",
+        help="with --audit: largest share allowed of the claims that a record is a "
+        "certain person to be right",
+    )
+    add_settings(group, AuditSettings, "target")
+    group.add_argument(
+        "--max-guess-excess",
+        type=fraction,
+        metavar="SHARE",
+        help="with --audit and --target: by how much the share of right guesses may be "
+        "larger for the people of ORIGINAL than for others, such as 0.02 or 2%%",
+    )
+    group.add_argument(
+        "--holdout",
+        type=Path,
+        metavar="FILE",
+        help="with --audit: people who were not in ORIGINAL; by default others are "
+        "drawn from a model",
+    )
 
 
 def _options() -> dict[str, str]:
@@ -136,18 +189,24 @@ def run(options: argparse.Namespace) -> int:
     ]
     if options.keys is None and options.of_record is None:
         raise ValueError("give --keys, or --record with the record of a protection")
+    _check_audit(options)
     rules = arguments_of(options, CheckSettings, given) if given else {}
     source = source_of(options, progress, _reading(options))
     check_files(options, source, {"--report-public": options.report_public})
-    found = check(
-        source,
-        options.keys,
-        options.weight,
-        options.household,
-        record=options.of_record,
-        progress=progress,
-        **rules,
-    )
+    found = None
+    if rules or options.of_record is not None or options.audit is None:
+        weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)
+        found = check(
+            source,
+            options.keys,
+            options.weight if weighed else None,
+            options.household,
+            record=options.of_record,
+            progress=progress,
+            **rules,
+        )
+    if options.audit is not None:
+        found = _with_audit(found, source, options, progress)
     files = {
         options.report: lambda: report_text(options, found),
         options.report_public: lambda: _rules_page(found, options.report_title),
@@ -162,6 +221,55 @@ def run(options: argparse.Namespace) -> int:
         print(found.text())
         print_files({"report for publication": public, "report": options.report})
     return 0 if found.passed else 1
+
+
+def _check_audit(options: argparse.Namespace) -> None:
+    """Refuse options of an audit without it, and an audit without rules."""
+    limits = ("max_right_claims", "max_guess_excess")
+    if options.audit is None:
+        for name in (*limits, "target", "holdout"):
+            if getattr(options, name):
+                raise ValueError(f"{words_of(name)} needs --audit with the original")
+        return
+    if options.keys is None:
+        raise ValueError("--audit needs --keys")
+    if all(getattr(options, name) is None for name in limits):
+        raise ValueError("--audit needs --max-right-claims or --max-guess-excess")
+    if bool(options.target) != (options.max_guess_excess is not None):
+        raise ValueError("--target and --max-guess-excess belong together: give both")
+
+
+def words_of(name: str) -> str:
+    """Return an option as it is typed."""
+    return "--" + name.replace("_", "-")
+
+
+def _with_audit(
+    found: Any, source: Any, options: argparse.Namespace, progress: Progress
+) -> Any:
+    """Return the rules with those of the audit, for each set of keys."""
+    from riskcore.auditing.audit import audit
+    from riskcore.auditing.files import read_like
+    from riskcore.data.source import Source
+
+    how = reading(options)
+    rules = [] if found is None else [*found.rules]
+    for keys in options.keys:
+        one = audit(
+            Source.of(options.audit, read_like(how)),
+            source,
+            keys,
+            options.weight,
+            holdout=options.holdout and Source.of(options.holdout, read_like(how)),
+            target=options.target,
+            progress=progress,
+        ).check(
+            max_right_claims=options.max_right_claims,
+            max_guess_excess=options.max_guess_excess,
+        )
+        rules += one.rules
+        found = one if found is None else found
+    return replace(found, rules=tuple(rules))
 
 
 def _reading(options: argparse.Namespace) -> Any:

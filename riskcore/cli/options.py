@@ -191,6 +191,11 @@ def check_reports(options: argparse.Namespace) -> None:
         raise ValueError("--report-title needs --report or --report-public")
 
 
+def population_of(given: str) -> Any:
+    """Return the name of a model, or the path of a population file."""
+    return Path(given) if Path(given).suffix else given
+
+
 def reading(options: argparse.Namespace) -> Reading:
     """Return how to read the file."""
     from riskcore.data.files.reading import Reading

@@ -18,6 +18,9 @@ READ = frozenset(
     {
         "file",
         "safe",
+        "released",
+        "holdout",
+        "audit",
         "metadata",
         "population",
         "recode",
@@ -50,10 +53,12 @@ def sources_of(
     found = [] if source is None else [source]
     if source is None and getattr(options, "file", None) is not None:
         found.append(Source.of(options.file, reading(options)))
-    if getattr(options, "safe", None) is not None:
-        # The safe file is read with the metadata beside it.
-        how = replace(reading(options), metadata=None, sheet=None)
-        found.append(Source.of(options.safe, how))
+    for other in ("safe", "released", "holdout", "audit"):
+        path = getattr(options, other, None)
+        if path is not None:
+            # Another file is read with the metadata beside it.
+            how = replace(reading(options), metadata=None, sheet=None)
+            found.append(Source.of(path, how))
     register = getattr(options, "population", None)
     if isinstance(register, str) and Path(register).suffix:
         found.append(Source.of(register))

@@ -9,6 +9,7 @@ import numpy as np
 
 from riskcore.assessment.diversity import Diversity, SensitiveVariable
 from riskcore.assessment.suda import SpecialUniques
+from riskcore.auditing.result import Audit
 from riskcore.common.words import shortened
 from riskcore.report.page_charts import column_plot, share_rows
 
@@ -45,6 +46,43 @@ def _(found: SpecialUniques) -> list[PartChart | None]:
         "its keys, so the shares may add up to more."
     )
     return [None, PartChart(caption, share_rows(names, shares, caption))]
+
+
+@part_charts.register
+def _(found: Audit) -> list[PartChart | None]:
+    charts: list[PartChart | None] = [_of_claims(found)]
+    if found.attributes:
+        charts.append(_of_guesses(found))
+    return charts
+
+
+def _of_claims(found: Audit) -> PartChart | None:
+    """Return the chart of the shares of claims that are right."""
+    if not found.claims:
+        return None
+    identity = found.identity
+    rows = {
+        "with the keys of somebody": identity.matched,
+        "expected to be right": identity.expected_right,
+    }
+    others = identity.others
+    if others is not None and not np.isnan(others.right):
+        rows["right about other people"] = others.right
+    caption = "Shares of the claims, 0 to 100 %."
+    shares = [min(max(each / found.claims, 0.0), 1.0) for each in rows.values()]
+    return PartChart(caption, share_rows([*rows], shares, caption))
+
+
+def _of_guesses(found: Audit) -> PartChart:
+    """Return the chart of the shares of right guesses."""
+    rows = {}
+    for one in found.attributes:
+        name = shortened(one.target, _LONGEST)
+        rows[f"{name}, people of the original"] = one.share
+        rows[f"{name}, other people"] = one.share_there
+    caption = "Shares of right guesses, 0 to 100 %."
+    shares = np.nan_to_num([*rows.values()]).tolist()
+    return PartChart(caption, share_rows([*rows], shares, caption))
 
 
 def _by_values(one: SensitiveVariable) -> PartChart:

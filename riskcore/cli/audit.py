@@ -1,0 +1,195 @@
+"""``riskcore audit``: what a released file tells of the people of its original."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from riskcore.auditing.settings_table import AuditSettings
+from riskcore.cli.options import (
+    add_file,
+    add_keys,
+    add_quiet,
+    add_reading,
+    add_weight,
+    population_of,
+    provenance,
+    reading,
+    source_of,
+)
+from riskcore.cli.paths import inputs
+from riskcore.cli.results import (
+    add_sheet_report,
+    check_files,
+    print_files,
+    print_json,
+    write_files,
+)
+from riskcore.cli.settings import add_settings, arguments_of
+from riskcore.cli.terminal import Progress
+from riskcore.cli.words import whole
+from riskcore.common.version import __version__
+
+_AUDIT = """\
+Audit a file that leaves, of any origin: what does it tell of the people of ORIGINAL?
+
+RELEASED may be synthetic, where no record stands for another; perturbed or swapped,
+where each record stands for one of ORIGINAL (--record-by names the ids); or a sample.
+An intruder who knows the --keys of a person finds a single record with them in
+RELEASED and claims that it is the person's. A claim is right with the probability
+E[1/F | f], as other people of the population may have the same keys. The intruder also
+guesses each --target of a person from the records with the person's keys, and links
+records by keys and --numeric together. What is right about other people, too, is no
+leak: about those of --holdout, who were not in ORIGINAL, or, without it, about people
+whom a model of the columns draws.
+"""
+
+_AUDIT_EXAMPLES = """\
+examples:
+  riskcore audit survey.csv synthetic.csv --keys REGION SEX AGE JOB --weight WEIGHT
+  riskcore audit train.csv synthetic.csv --keys SEX AGE JOB --target INCOME DISEASE \\
+      --holdout test.csv --sampling-fraction 1% --report audit.html
+  riskcore audit survey.csv swapped.csv --keys REGION SEX AGE --numeric INCOME \\
+      --record-by ID --weight WEIGHT --output claims.csv
+  riskcore audit survey.csv synthetic.csv --keys REGION SEX AGE --target JOB \\
+      --measures --json
+
+--holdout are people of the same population, best drawn at random before RELEASED was
+made, with the same columns. All files are read by the same options.
+
+--output writes RELEASED with two more columns: original_frequency, how many records of
+ORIGINAL have the keys of a claim, and right_claim_probability. Keep it, --report and
+what is printed to yourself. --report-public may go with RELEASED: it gives the answer
+in rounded figures and no record. "riskcore check --audit" is the gate for a pipeline.
+
+The exit status is 0; 2 if a file is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
+"""
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its subparser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "audit",
+        usage="riskcore audit ORIGINAL RELEASED --keys COLUMN [COLUMN ...] [options]",
+        help="what a synthetic, perturbed or sampled file tells of its original",
+        description=_AUDIT,
+        epilog=_AUDIT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    add_file(parser, "ORIGINAL", "the records of the people to protect")
+    parser.add_argument(
+        "released", metavar="RELEASED", type=Path, help="the file that leaves"
+    )
+    add_keys(parser)
+    add_weight(parser)
+    parser.add_argument(
+        "--holdout",
+        type=Path,
+        metavar="FILE",
+        help="people of the same population who were not in ORIGINAL, with the same "
+        "columns: what is right about them, too, is no leak",
+    )
+    add_settings(parser, AuditSettings)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write RELEASED and the probability that a claim about each record is "
+        "right to a .csv, .csv.gz, .tsv, .parquet, .feather or .arrow file",
+    )
+    add_sheet_report(parser)
+    parser.add_argument(
+        "--report-top",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="list the N claims that are most probably right in --report (default "
+        "none)",
+    )
+    parser.add_argument(
+        "--report-public",
+        type=Path,
+        metavar="HTML",
+        help="report for publication: the answer in rounded figures, and no record",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_reading(parser)
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from riskcore.auditing.audit import audit
+    from riskcore.auditing.files import read_like
+    from riskcore.auditing.result import RECORD_COLUMNS
+    from riskcore.data.cells import refuse_taken
+    from riskcore.data.files import formats
+    from riskcore.data.source import Source
+
+    if options.report_top and options.report is None:
+        raise ValueError("--report-top needs --report")
+    if options.output is not None:
+        formats.check_writable(options.output, overwrite=options.overwrite)
+    asked = arguments_of(options, AuditSettings)
+    asked["population"] = population_of(asked["population"])
+    progress = Progress(quiet=options.quiet)
+    original = source_of(options, progress)
+    how = read_like(reading(options))
+    released, holdout = (
+        None if path is None else Source.of(path, how)
+        for path in (options.released, options.holdout)
+    )
+    assert released is not None
+    others = {"--output": options.output, "--report-public": options.report_public}
+    check_files(options, original, others)
+    if options.output is not None:
+        refuse_taken(released.names, RECORD_COLUMNS)
+        released = released.with_all_columns()
+    found = audit(
+        original,
+        released,
+        options.keys,
+        options.weight,
+        holdout=holdout,
+        progress=progress,
+        **asked,
+    )
+    progress("writing the answer")
+    public = options.report_public
+    files = {
+        options.output: lambda: found.released_records,
+        options.report: lambda: _page(found, options),
+        public: lambda: _public_page(found, options.report_title),
+    }
+    write_files(options, inputs(options, original), files, public=[public])
+    progress.done()
+    if options.json:
+        names = {"original": str(options.file), "released": str(options.released)}
+        print_json({**names, **found.to_dict()})
+        return
+    print(found.text(f"riskcore {__version__}: {options.file}, {options.released}"))
+    written = {"claims of each record": options.output, "report": options.report}
+    print_files({**written, "report for publication": public})
+
+
+def _page(found: Any, options: argparse.Namespace) -> str:
+    """Return the report for internal use."""
+    from riskcore.report.audit_page import audit_page
+
+    return audit_page(
+        found,
+        title=options.report_title or f"{options.released.name}: audit",
+        top=options.report_top,
+        provenance=provenance(options),
+    )
+
+
+def _public_page(found: Any, title: str | None) -> str:
+    """Return the report for publication."""
+    from riskcore.report.audit_page import public_audit_page
+
+    return public_audit_page(found, title=title or "Audit of the released file")

@@ -1,0 +1,116 @@
+"""The pages of an audit: for internal use, and for publication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from riskcore.auditing.attributes import AttributeGuesses
+from riskcore.auditing.result import Audit
+from riskcore.common.sheet import Part, Sheet
+from riskcore.common.words import counted, listed, on_one_line, printable
+from riskcore.report.provenance import Provenance
+from riskcore.report.sheet_charts import part_charts
+from riskcore.report.sheet_page import sheet_page
+from riskcore.report.templating import need_jinja, render
+
+# Shares of right claims that a public page gives: the next of them above.
+_CLASSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+_FEWEST = 100  # guesses of which a public page gives the share of right ones
+
+
+def audit_page(
+    found: Audit, *, title: str, top: int = 0, provenance: Provenance | None = None
+) -> str:
+    """Return an audit as HTML, for internal use; with the ``top`` riskiest claims."""
+    sheet = found._sheet()
+    parts = [*sheet.parts, *_riskiest(found, top)]
+    return sheet_page(
+        replace(sheet, parts=parts),
+        title=title,
+        charts=part_charts(found),
+        provenance=provenance,
+    )
+
+
+def _riskiest(found: Audit, top: int) -> Iterator[Part]:
+    """Yield a table of the claims that are most probably right."""
+    rows = found.riskiest(top)
+    if not rows:
+        return
+    head = [*(printable(str(name)) for name in found.keys), "record", "in the original"]
+    table = [[*head, "probably right"]]
+    for row in rows:
+        *keys, record, frequency, right = row.values()
+        record = "-" if record is None else f"{record:,}"
+        shown = [on_one_line(value) for value in keys]
+        table.append([*shown, record, f"{frequency:,}", f"{right:.4g}"])
+    sides = "<" * len(found.keys) + ">"
+    yield Part("Claims that are most probably right", rows=table, sides=sides)
+
+
+def public_audit_page(found: Audit, *, title: str) -> str:
+    """Return an audit as HTML for publication: the answer in rounded figures.
+
+    Numbers of records of the original, exact expectations and records are left out.
+    """
+    need_jinja()
+    facts = [
+        ("released", counted(found.records[1], "record")),
+        ("known of a person", " x ".join(printable(str(one)) for one in found.keys)),
+    ]
+    rows = [["what an intruder may do", "of the original's people", "beside others"]]
+    rows.append(["claim that a record is a person", _right(found), _beside(found)])
+    for one in found.attributes:
+        name = printable(str(one.target))
+        more = f"guesses of {name}" in found.more_than_others
+        rows.append(
+            [f"guess {name}", _percent(one), "more often" if more else "as often"]
+        )
+    verdict = _right(found, sentence=True)
+    part = Part("What the file tells of the people behind it", rows=rows)
+    return render(
+        "sheet.html",
+        title=title,
+        verdict=verdict,
+        sheet=Sheet("Audit", facts, [part], verdict),
+        charts=(),
+        facts=[],
+        command="",
+        public=True,
+        says="in rounded figures what the file tells of the people behind it",
+    )
+
+
+def _right(found: Audit, *, sentence: bool = False) -> str:
+    """Return the share of right claims, rounded up to a class."""
+    share = found.expected_right_claims / found.claims if found.claims else 0.0
+    most = next(one for one in _CLASSES if share <= one * (1.0 + 1e-12))
+    if not sentence:
+        return f"at most {100 * most:.3g} % right"
+    more = found.more_than_others
+    than = ""
+    if more:
+        than = (
+            f" The file tells more of these people than of others, by {listed(more)}."
+        )
+    if not found.claims:
+        return f"No released record is unique by the keys.{than}"
+    return (
+        "Of 100 claims that a released record is a certain person, at most "
+        f"{100 * most:.3g} are expected to be right.{than}"
+    )
+
+
+def _beside(found: Audit) -> str:
+    """Return whether more claims are right than about other people, in words."""
+    if found.identity.others is None:
+        return "not compared"
+    return "more often" if "claims" in found.more_than_others else "as often"
+
+
+def _percent(one: AttributeGuesses) -> str:
+    """Return the share of right guesses in whole percents, if there are many."""
+    if one.guessed < _FEWEST:
+        return f"fewer than {_FEWEST} guesses"
+    return f"{round(100 * one.share)} % right"
