@@ -90,7 +90,9 @@ def study(name, size, replicate, known=frozenset()):
     for which, generator in GENERATORS.items():
         if which in known or (which in NEEDED and peers.lacking(NEEDED[which])):
             continue
-        own = np.random.default_rng([4, *which.encode(), *rng.bit_generator.seed_seq.entropy])
+        own = np.random.default_rng(
+            [4, *which.encode(), *rng.bit_generator.seed_seq.entropy]
+        )
         try:
             made = generator(original, own)
         except TimeoutError as error:
@@ -99,7 +101,7 @@ def study(name, size, replicate, known=frozenset()):
         row = {"kind": name, "size": size, "replicate": replicate, "generator": which}
         row |= of_claims(original, weights, made, holdout, levels, people, seen, own)
         shared = [
-            SharedColumn(tuple(one.astype(np.uint32) for one in three), size)
+            SharedColumn(tuple(one.astype(np.uint32) for one in three), size + 1)
             for *three, size in zip(original, made, holdout, levels, strict=True)
         ]
         found.append(row | of_guesses(shared) | of_copies(shared, which))
@@ -222,14 +224,17 @@ def run(replicates):
             if set(GENERATORS) - known.get(one, set())
         ]
         for done, one in enumerate(as_completed(left), 1):
-            rows.writerows([{k: short(v) for k, v in row.items()} for row in one.result()])
+            rows.writerows(map(shortened, one.result()))
             lines.flush()
             print(f"{done} of {len(left)}", file=sys.stderr)
 
 
-def short(value):
-    """Return a value for the CSV: numbers to five digits."""
-    return f"{value:.5g}" if isinstance(value, float) else value
+def shortened(row):
+    """Return a row for the CSV: numbers to five digits."""
+    return {
+        name: f"{value:.5g}" if isinstance(value, float) else value
+        for name, value in row.items()
+    }
 
 
 # --- tables -------------------------------------------------------------------------

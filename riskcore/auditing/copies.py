@@ -128,9 +128,7 @@ class CopiedBeside:
             return _top(lambda d: unknown._slopes(share, d)[1], 0.0, most)
 
         share = _top(lambda c: unknown._slopes(c, there(c))[0], 0.0, 1.0 - _TINY)
-        return cls(
-            share, ratio * there(share), ratio, (pairs[0], pairs[1]), records
-        )
+        return cls(share, ratio * there(share), ratio, (pairs[0], pairs[1]), records)
 
     @property
     def excess(self) -> float:

@@ -101,7 +101,7 @@ def test_shares_at_the_ends():
     nobody = CopiedShare.of(np.zeros(100))
     assert nobody.share == 0.0
     # (1 - c)^100 = exp(-1.96^2/2)
-    wanted = 1.0 - math.exp(-1.959964**2 / 200)
+    wanted = 1.0 - math.exp(-(1.959964**2) / 200)
     assert nobody.interval() == (0.0, pytest.approx(wanted, rel=1e-6))
     everybody = CopiedShare.of(np.full(100, 9.0))
     assert everybody.share == 1.0
@@ -187,8 +187,9 @@ def test_a_holdout_corrects_a_poor_model(part):
         place = rng.choice(20**4, 3000, replace=False)[people]
         rows = rng.permutation(len(people))[:3000]
         original, released, others = np.split(place[rows], 3)
-        others = others[: round(part * 1000)]
-        files = (np.unravel_index(one, (20,) * 4) for one in (original, released, others))
+        files = (
+            np.unravel_index(one, (20,) * 4) for one in (original, released, others)
+        )
         found = copies(shared(*files))
         assert found.interval()[0] > 0.05
         low, high = found.excess_interval()
