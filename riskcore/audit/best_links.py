@@ -58,17 +58,19 @@ class Weights(NamedTuple):
 
         in_parts(usual_threads(), ask, parts_of(n, -(-n // _TOGETHER)))
         whole = (query >= 0) @ weight[:, 0].astype(np.float64)
-        return Best(most - whole, ties, of_own - whole)
+        score, mine = (one.astype(np.float64) - whole for one in (most, of_own))
+        return Best(score, ties, mine)
 
 
 class Distances(NamedTuple):
     """Scores by distance, negative: the larger, the nearer.
 
-    The distance is 1 for each key that differs, and the gap of each number, over the
-    columns that the record has.
+    The distance is 1 for each key that differs, and the gap of each number times its
+    scale, over the columns that the record has.
     """
 
     keys: int  # how many columns of codes count
+    scale: Floats  # of each number, 0 if it does not count
     most: float  # the largest distance in a number
     missing: float  # the distance in a column that the person has not
 
@@ -77,7 +79,7 @@ class Distances(NamedTuple):
     ) -> Best:
         """Return the nearest people for some records, as `Weights.best` does."""
         (people, value), end = records.people, records.end
-        keys, most, missing = self
+        keys, scale, most, missing = self
         codes = _rows_of(records.released.codes[:keys], rows)
         asked = _rows_of(records.released.values, rows)
         n, d, runs = len(rows), len(value), len(end) - 1
@@ -87,7 +89,7 @@ class Distances(NamedTuple):
         def ask(start: int, stop: int) -> None:
             link_by_distance(
                 start, stop, keys, d, runs, end, codes, asked, own, alone, people,
-                value, most, missing, np.empty(BLOCK), score, ties, of_own,
+                value, scale, most, missing, np.empty(BLOCK), score, ties, of_own,
             )  # fmt: skip
 
         in_parts(usual_threads(), ask, parts_of(n, -(-n // _TOGETHER)))

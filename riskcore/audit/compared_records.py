@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,17 @@ class Side(NamedTuple):
     """The columns of one side of a comparison."""
 
     codes: Codes  # of keys, then ranks of numbers, -1 for missing, shape (J, n)
-    values: Floats  # the numbers over a unit, nan for missing, shape (d, n)
+    values: Floats  # the numbers, nan for missing, shape (d, n)
 
     @property
     def n(self) -> int:
         """Number of records."""
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
 
     def at(self, rows: Integers) -> Side:
         """Return some of the records."""
-        return Side(*(np.take(one, rows, axis=1) for one in self))
+        codes = np.take(self.codes, rows, axis=1)
+        return Side(codes, np.take(self.values, rows, axis=1))
 
 
 class Compared(NamedTuple):
@@ -54,23 +55,17 @@ class Compared(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        keys: Sequence[SharedColumn],
-        numbers: Sequence[tuple[Floats, ...]],
-        units: Sequence[float],
+        cls, keys: Sequence[SharedColumn], numbers: Sequence[tuple[Floats, ...]]
     ) -> Compared:
-        """Return the columns of files in the order original, released, holdout.
-
-        Numbers are divided by their units; the unit infinity stands for no distance.
-        """
+        """Return the columns of files in the order original, released, holdout."""
         codes = [_codes(one) for one in keys]
         near = [0] * len(keys)
         values = []
-        for files, unit in zip(numbers, units, strict=True):
-            *ranks, gap = _ranks(files)
-            codes.append(tuple(ranks))
+        for files in numbers:
+            ranks, gap = _ranks(files)
+            codes.append(ranks)
             near.append(gap)
-            values.append(_sides([one / unit for one in files]))
+            values.append(_sides(files))
         n, m, *h = map(len, keys[0].codes if keys else numbers[0])
         people, released = (
             Side(table(codes, side, size, np.int32), table(values, side, size, float))
@@ -98,18 +93,20 @@ def _runs(original: int, holdout: int) -> Integers:
     )
 
 
-def _sides(files: Sequence[NDArray]) -> tuple[NDArray, NDArray]:
+def _sides(files: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the values of people, of original and holdout, and of released records."""
     original, released, *holdout = files
     return np.concatenate([original, *holdout]), released
 
 
-def table(columns: Sequence[tuple], side: int, n: int, dtype: type) -> NDArray:
+def table(
+    columns: Sequence[tuple[NDArray[Any], ...]], side: int, n: int, dtype: type
+) -> NDArray[Any]:
     """Return one side of columns, one below the other, also without columns."""
-    table = np.empty((len(columns), n), dtype)
+    found: NDArray[Any] = np.empty((len(columns), n), dtype)
     for j, column in enumerate(columns):
-        table[j] = column[side]
-    return table
+        found[j] = column[side]
+    return found
 
 
 def _codes(column: SharedColumn) -> tuple[Codes, Codes]:
@@ -120,7 +117,7 @@ def _codes(column: SharedColumn) -> tuple[Codes, Codes]:
     return people, released
 
 
-def _ranks(files: tuple[Floats, ...]) -> tuple[Codes, Codes, int]:
+def _ranks(files: tuple[Floats, ...]) -> tuple[tuple[Codes, Codes], int]:
     """Return the ranks of people and released records, and the gap of near ones."""
     everything = np.concatenate(files)
     there = np.flatnonzero(~np.isnan(everything))
@@ -131,7 +128,7 @@ def _ranks(files: tuple[Floats, ...]) -> tuple[Codes, Codes, int]:
     rank = np.full(len(everything), MISSING, np.int32)
     rank[there] = (2 * upto - count)[which]
     sizes = np.cumsum([len(one) for one in files])[:-1]
-    return *_sides(np.split(rank, sizes)), int(2.0 * NEAR * len(there))
+    return _sides(np.split(rank, sizes)), int(2.0 * NEAR * len(there))
 
 
 def strangers_agree(records: Compared) -> Floats:

@@ -134,7 +134,8 @@ def membership(
             raise ValueError(f"the {what} has no records: there is no distance")
     most = max(pairs // (2 * released.n), 1)
     asked = [one.at(selected(one.n, most)) for one in (original, holdout)]
-    found = Membership.of(*(_closest(one, released) for one in asked))
+    scale = np.array([_scale(files) for files in numbers])
+    found = Membership.of(*(_closest(one, released, scale) for one in asked))
     return replace(found, files=(original.n, holdout.n))
 
 
@@ -150,7 +151,7 @@ def _sides(
         lacking = [np.isnan(one) for one in files]
         if any(one.any() for one in lacking):
             codes.append(tuple(one.astype(np.int32) for one in lacking))
-        values.append([one / _range(files) for one in files])
+        values.append(files)
     sizes = [len(one) for one in (keys[0].codes if keys else numbers[0])]
     return [
         Side(table(codes, file, n, np.int32), table(values, file, n, np.float64))
@@ -158,23 +159,21 @@ def _sides(
     ]
 
 
-def _range(files: Sequence[Floats]) -> float:
-    """Return the range of a number over all files, infinity if it does not vary."""
+def _scale(files: Sequence[Floats]) -> float:
+    """Return 1 over the range of a number in all files, 0 if it does not vary."""
     there = [one[~np.isnan(one)] for one in files]
     high = max(float(one.max(initial=-math.inf)) for one in there)
     low = min(float(one.min(initial=math.inf)) for one in there)
-    return high - low if high > low else math.inf
+    return 1.0 / (high - low) if high > low else 0.0
 
 
-def _closest(people: Side, released: Side) -> Floats:
+def _closest(people: Side, released: Side, scale: Floats) -> Floats:
     """Return the distance of people to the closest released record."""
     rows, nobody = np.arange(people.n), np.full(people.n, -1)
-    gaps = np.zeros(len(people.codes), np.int32)
-    alone = Compared(
-        released, rows, people, gaps, released.n, np.array([0, released.n])
-    )
-    way = Distances(len(people.codes), _CAPPED, 0.0)
-    distance: Floats = -way.best(alone, rows, nobody, nobody).score
+    gaps, end = np.zeros(len(people.codes), np.int32), np.array([0, released.n])
+    compared = Compared(released, rows, people, gaps, released.n, end)
+    way = Distances(len(people.codes), scale, _CAPPED, 0.0)
+    distance: Floats = -way.best(compared, rows, nobody, nobody).score
     return distance
 
 

@@ -56,8 +56,8 @@ def _counted(
         found = []
         for q in range(start, stop):
             count_patterns(
-                q, columns, original, records.people.n, query, people, near, factor, code,
-                bits, known, pairs, example, slots, number,
+                q, columns, original, records.people.n, query, people, near, factor,
+                code, bits, known, pairs, example, slots, number,
             )  # fmt: skip
             used = np.sort(slots[: number[0]])
             found.append((known[used], pairs[used], example[used]))
