@@ -67,22 +67,30 @@ class Fitted:
     converged: bool
     cycles: int
 
-    def weights(self) -> NDArray[np.int32]:
-        """Return log2 m/u of each level, in units of 1/UNIT; 0 where u is 0."""
-        weight = np.zeros(self.strangers.shape, np.int32)
-        for at in zip(*np.nonzero(self.strangers), strict=True):
-            m = max(float(self.linked[at]), 2.0**-MOST_BITS)
-            bits = math.log2(m / float(self.strangers[at]))
-            weight[at] = round(UNIT * min(max(bits, -MOST_BITS), MOST_BITS))
-        return weight
+
+def weights_of(strangers: Floats, linked: Floats) -> NDArray[np.int32]:
+    """Return log2 m/u of each level, in units of 1/UNIT; 0 where u is 0."""
+    weight = np.zeros(strangers.shape, np.int32)
+    for at in zip(*np.nonzero(strangers), strict=True):
+        m = max(float(linked[at]), 2.0**-MOST_BITS)
+        bits = math.log2(m / float(strangers[at]))
+        weight[at] = round(UNIT * min(max(bits, -MOST_BITS), MOST_BITS))
+    return weight
+
+
+def linked_at_first(strangers: Floats) -> Floats:
+    """Return m as the fit begins: what is not equal is near or different alike."""
+    rest = (1.0 - EQUAL) / 2.0
+    begin = np.where(strangers > 0.0, np.array([EQUAL, rest, rest]), 0.0)
+    total = begin.sum(axis=1, keepdims=True)
+    found: Floats = np.divide(begin, total, out=begin, where=total > 0.0)
+    return found
 
 
 def fit(patterns: Patterns, strangers: Floats) -> Fitted:
     """Fit m and the share of records with an original by EM (Jaro 1989), given u."""
     possible = strangers > 0.0
-    begin = np.where(possible, _at_first(), 0.0)
-    total = begin.sum(axis=1, keepdims=True)
-    begin = np.divide(begin, total, out=begin, where=total > 0.0)
+    begin = linked_at_first(strangers)
     linked, share, change = begin, 0.5, math.inf
     cycle = 0
     while change > TOLERANCE and cycle < CYCLES:
@@ -101,12 +109,6 @@ def fit(patterns: Patterns, strangers: Floats) -> Fitted:
     return Fitted(strangers, linked, share, float(best.mean()), settled, cycle)
 
 
-def _at_first() -> Floats:
-    """Return m as the fit begins: what is not equal is near or different alike."""
-    rest = (1.0 - EQUAL) / 2.0
-    return np.array([EQUAL, rest, rest])
-
-
 def _chances(
     patterns: Patterns, strangers: Floats, linked: Floats, share: float
 ) -> tuple[Floats, Floats]:
@@ -120,8 +122,9 @@ def _chances(
     n = patterns.candidates
     total = np.bincount(patterns.record, each * patterns.pairs, patterns.records) / n
     scale = share / n / (1.0 - share + share * total)
-    begin = np.searchsorted(patterns.record, np.arange(patterns.records))
-    best = np.maximum.reduceat(each, begin) * scale
+    best = np.zeros(patterns.records)
+    np.maximum.at(best, patterns.record, each)
+    best *= scale
     return each * patterns.pairs * scale[patterns.record], best
 
 

@@ -27,7 +27,7 @@ from riskcore.audit.compared_records import (
     selected,
     strangers_agree,
 )
-from riskcore.audit.fellegi_sunter import fit
+from riskcore.audit.fellegi_sunter import fit, weights_of
 from riskcore.audit.patterns import patterns_of
 from riskcore.audit.shared_columns import SharedColumn
 from riskcore.audit.strangers import right_beyond
@@ -237,9 +237,10 @@ def link(
     most = max(pairs // records.people.n // (2 if compares else 1), 1)
     attacked = selected(records.released.n, most)
     strangers = strangers_agree(records)
-    fitted = fit(patterns_of(records, attacked), strangers)
+    fitted = fit(patterns_of(records, attacked, strangers), strangers)
+    weights = weights_of(strangers, fitted.linked)
     scale = np.array([standard_scale(files[0]) for files in numbers])
-    ways = Distances(len(keys), scale, math.inf, _HALF), Weights(fitted.weights())
+    ways = Distances(len(keys), scale, math.inf, _HALF), Weights(weights)
     by_distance, by_weight = (_linked(one, records, attacked, own) for one in ways)
     agreements = zip(names, strangers.tolist(), fitted.linked.tolist(), strict=True)
     by_weight = replace(

@@ -194,8 +194,8 @@ def add_levels(
 
 
 @native(
-    "int64, int64, int64, int64, int32*, int32*, int32*, uint64*, uint64*, int64, "
-    "uint64*, int64*, int64*, int64*, int64*"
+    "int64, int64, int64, int64, int32*, int32*, int32*, uint64*, int32*, int64, "
+    "uint64*, int32*, int64, uint64*, int64*, int64*, int64*, int64*"
 )
 def count_patterns(
     q: int,
@@ -206,7 +206,10 @@ def count_patterns(
     reference: Any,
     near: Any,
     factor: Any,
+    weight: Any,
+    least: int,
     code: Any,
+    score: Any,
     bits: int,
     known: Any,
     records: Any,
@@ -216,6 +219,7 @@ def count_patterns(
 ) -> None:
     """Count the patterns of agreement of a query with the original.
 
+    Patterns whose sum of weights is below ``least`` are left out.
     ``records`` must be 0 in all 2^bits slots of the table; ``slots`` gets those used.
     """
     used = 0
@@ -226,12 +230,16 @@ def count_patterns(
         size = min(BLOCK, original - begin)
         for i in range(size):
             code[i] = 0
+            score[i] = 0
         for j in range(columns):
             x = query[q * columns + j]
             if x >= 0:
                 at = j * everybody + begin
                 add_levels(code, size, at, reference, x, near[j], factor[j])
+                add_weights(score, size, at, reference, x, near[j], weight, j)
         for i in range(size):
+            if score[i] < least:
+                continue
             slot = (code[i] * golden) >> np.uint64(64 - bits)
             while records[slot] > 0 and known[slot] != code[i]:
                 slot = (slot + one) & last

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.audit.compared_records import Compared, Integers, selected
-from riskcore.audit.fellegi_sunter import Patterns
-from riskcore.audit.pair_kernels import BLOCK, MISSING, count_patterns
+from riskcore.audit.compared_records import Compared, Floats, Integers, selected
+from riskcore.audit.fellegi_sunter import Patterns, linked_at_first, weights_of
+from riskcore.audit.pair_kernels import BLOCK, LEAST, MISSING, count_patterns
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 
 PAIRS = 10**8  # whose patterns are counted
 RECORDS = 500  # whose patterns are kept
+MANY = 50_000  # patterns: those of strangers are left out, see `_counted`
 ROWS = 4_000_000  # of patterns by record, at most about
 # Of a record: the code of each pattern, its pairs, and one of its people.
 Counted = tuple[NDArray[np.uint64], Integers, Integers]
-_TOGETHER = 20  # records after which the number of patterns is looked at
+_TOGETHER = 20  # records after which the number of patterns is looked at, or fewer
 
 
-def patterns_of(records: Compared, attacked: Integers) -> Patterns:
-    """Return the patterns of attacked records, of a selection if they are many."""
+def patterns_of(records: Compared, attacked: Integers, strangers: Floats) -> Patterns:
+    """Return the patterns of attacked records, of a selection if they are many.
+
+    If more than MANY patterns are possible, those are left out that are likelier for
+    strangers by the weights with which the fit begins: they have next to no chance.
+    ``strangers``: how often each level occurs among these, shape (J, 3).
+    """
     number = min(max(PAIRS // records.original, 1), RECORDS)
     chosen = attacked[selected(len(attacked), number)]
     query = np.ascontiguousarray(records.released.codes[:, chosen].T)
     factor = scattered(np.arange(len(records.near), dtype=np.uint64)) | np.uint64(1)
     found: list[Counted] = []
-    rows = 0
+    rows, together = 0, min(max(ROWS // records.original, 2), _TOGETHER)
     while len(found) < len(chosen) and rows < ROWS:
-        part = query[len(found) : len(found) + _TOGETHER]
-        found += _counted(records, part, factor)
+        part = query[len(found) : len(found) + together]
+        found += _counted(records, part, factor, strangers)
         rows += sum(len(code) for code, _, _ in found[-len(part) :])
     sizes = [len(code) for code, _, _ in found]
     record = np.repeat(np.arange(len(found)), sizes)
@@ -40,15 +48,21 @@ def patterns_of(records: Compared, attacked: Integers) -> Patterns:
 
 
 def _counted(
-    records: Compared, query: NDArray[np.int32], factor: NDArray[np.uint64]
+    records: Compared,
+    query: NDArray[np.int32],
+    factor: NDArray[np.uint64],
+    strangers: Floats,
 ) -> list[Counted]:
     """Return the code of each pattern, its pairs and one of its people, by query."""
     n, columns = query.shape
-    bits = max((2 * _most_patterns(records)).bit_length(), 1)
+    most = _most_patterns(records, strangers)
+    bits = (2 * min(most, records.original)).bit_length()
+    weight = weights_of(strangers, linked_at_first(strangers))
+    least = 0 if most > MANY else LEAST
     people, near, original = records.people.codes, records.near, records.original
 
     def ask(start: int, stop: int) -> list[Counted]:
-        code = np.empty(BLOCK, np.uint64)
+        code, score = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int32)
         known = np.empty(1 << bits, np.uint64)
         pairs = np.zeros(1 << bits, np.int64)
         example, slots = np.empty((2, 1 << bits), np.int64)
@@ -57,7 +71,7 @@ def _counted(
         for q in range(start, stop):
             count_patterns(
                 q, columns, original, records.people.n, query, people, near, factor,
-                code, bits, known, pairs, example, slots, number,
+                weight, least, code, score, bits, known, pairs, example, slots, number,
             )  # fmt: skip
             used = np.sort(slots[: number[0]])
             found.append((known[used], pairs[used], example[used]))
@@ -68,14 +82,12 @@ def _counted(
     return [one for part in parts for one in part]
 
 
-def _most_patterns(records: Compared) -> int:
-    """Return a number of patterns that no record exceeds."""
-    most = 1
-    for gap in records.near.tolist():
-        most *= 4 if gap else 3
-        if most >= records.original:
-            return records.original
-    return most
+def _most_patterns(records: Compared, strangers: Floats) -> int:
+    """Return how many patterns are possible, by the levels of each column."""
+    lacking = [bool((one == MISSING).any()) for one in records.people.codes]
+    levels = np.count_nonzero(strangers, axis=1).tolist()
+    pairs = zip(levels, lacking, strict=True)
+    return math.prod(max(seen, 1) + lacks for seen, lacks in pairs)
 
 
 def _levels(

@@ -432,9 +432,26 @@ def test_few_patterns_are_kept_if_they_are_too_many(monkeypatch):
     files = perturbed(np.random.default_rng(7), n=600)
     shared, numbers = columns(files, 3)
     records = Compared.of(shared, numbers)
-    found = patterns.patterns_of(records, np.arange(600))
-    assert found.records == 20
-    assert np.bincount(found.record, found.pairs).tolist() == [600.0] * 20
+    found = patterns.patterns_of(
+        records, np.arange(600), compared_records.strangers_agree(records)
+    )
+    rows = np.bincount(found.record)
+    assert rows.sum() >= 100 > rows[:-2].sum()  # two records at a time
+    assert np.bincount(found.record, found.pairs).tolist() == [600.0] * found.records
+
+
+def test_patterns_of_strangers_may_be_left_out(monkeypatch):
+    rng = np.random.default_rng(9)
+    original = rng.integers(0, 4, (300, 9)).tolist()
+    released = [[x if rng.random() < 0.85 else 3 for x in row] for row in original]
+    shared, _ = columns([original, released], 9)
+    whole = link(shared, [], range(9), np.arange(300))[1]
+    monkeypatch.setattr(patterns, "MANY", 100)
+    some = link(shared, [], range(9), np.arange(300))[1]
+    assert some.right == pytest.approx(whole.right, rel=0.01)
+    for a, b in zip(some.columns, whole.columns, strict=True):
+        assert a.linked == pytest.approx(b.linked, abs=0.03)
+        assert a.linked != b.linked
 
 
 def test_values_that_only_the_release_lacks_are_filled():
