@@ -5,14 +5,13 @@ the largest score T0; a record that has an original is linked to it if its score
 larger than T0. So T is the larger of W and T0, and the law of W follows from the two
 that are seen: P(W <= t) = P(T <= t) / P(T0 <= t), if W and T0 are independent.
 
-Strangers are the other records of the release. Other people of the original are nearer
-to each other than released records are to them, if values were swapped or noise was
-added: then too many links pass for those to strangers. W and T0 are not quite
-independent either, as records in dense places have more similar strangers. Both make
-the estimate too low rather than too high. It is 0, but for chance, if records are drawn
-from margins or a model: nobody is linked better to the original than to the release.
-It is not 0 for a generator that repeats records of the original, as trees with small
-leaves do; these links are to people whom the release resembles more than others.
+Strangers are the other records of the release. People of the original are no good
+strangers: they are nearer to each other than released records are to them, if values
+were swapped or noise was added. W and T0 are not quite independent, as records in dense
+places have more similar strangers. This makes the estimate too low rather than too
+high. It is about 0 if records are drawn from margins or a model: they are as near to
+each other as to the original. It is larger for a generator that repeats records of the
+original, as trees with small leaves do.
 """
 
 from __future__ import annotations
@@ -61,7 +60,8 @@ def _share(score: Floats, of_strangers: Floats, ties: Integers) -> float:
     beyond = np.searchsorted(np.sort(score), t[-1], side="right")
     lower = np.append(seen, beyond) / len(score)
     under = np.append(below, 1.0)
-    # Below the least T0 nothing is known of W: as at the next score.
-    reached = 1.0 - lower[1:] / under[1:]
+    # Below the least T0 nothing is known of W: as at the next score. A share below 0
+    # stays, or errors would not cancel, down to -1: then it is of few strangers.
+    reached = np.maximum(1.0 - lower[1:] / under[1:], -1.0)
     reached = np.concatenate([reached[:1], reached])
     return math.fsum((np.diff(right, prepend=0.0) * reached).tolist())
