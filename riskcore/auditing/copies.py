@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -120,15 +120,17 @@ class CopiedBeside:
     @classmethod
     def of(cls, scores: tuple[Floats, Floats], ratio: float) -> CopiedBeside:
         """Return the most likely shares for the scores of records."""
-        pairs, records = np.unique(np.stack(scores), axis=1, return_counts=True)
-        unknown = cls(math.nan, math.nan, ratio, (pairs[0], pairs[1]), records)
+        pairs, records = np.unique(scores[0] + 1j * scores[1], return_counts=True)
+        unknown = cls(
+            math.nan, math.nan, ratio, (pairs.real.copy(), pairs.imag.copy()), records
+        )
 
         def there(share: float) -> float:
             most = max(1.0 - share - _TINY, 0.0)
             return _top(lambda d: unknown._slopes(share, d)[1], 0.0, most)
 
         share = _top(lambda c: unknown._slopes(c, there(c))[0], 0.0, 1.0 - _TINY)
-        return cls(share, ratio * there(share), ratio, (pairs[0], pairs[1]), records)
+        return replace(unknown, share=share, share_there=ratio * there(share))
 
     @property
     def excess(self) -> float:
