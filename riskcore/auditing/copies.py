@@ -329,10 +329,11 @@ def _law(
     row[released] = np.arange(len(released))
     asked = np.flatnonzero((row >= 0) & (others > 0))
     codes = tuple(column.codes[1][row[asked]].astype(np.int64) for column in columns)
-    once = np.ones(len(asked))
+    once = np.ones(len(asked), np.int64)
     levels, names = model.sample.levels, model.sample.keys
+    table = CellTable(codes, levels, once, once.astype(np.float64), names)
     law = np.full(len(row), math.nan)
-    law[asked] = model.probability(CellTable(codes, levels, once, once, names))
+    law[asked] = model.probability(table)
     return law
 
 
