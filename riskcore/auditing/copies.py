@@ -299,14 +299,15 @@ def copies(columns: Sequence[SharedColumn]) -> Copies:
     that many have.
     """
     original, released, *holdout = number_together(columns)
+    if not len(released):
+        return _unknown(0, "there are no released records")
     model = LatentClass.fit(
         [column.codes[1].astype(np.int64) for column in columns],
         levels=tuple(column.levels for column in columns),
         overdispersion=False,
     )
     if not model.converged:
-        unknown = np.full(len(released), math.nan)
-        return Copies(unknown, CopiedShare.of(unknown), reason=model.reason)
+        return _unknown(len(released), model.reason)
     size = max(int(one.max(initial=-1)) for one in (original, released, *holdout)) + 1
     found = [np.bincount(one, minlength=size) for one in (original, *holdout)]
     law = _law(model, columns, released, np.sum(found, axis=0))
@@ -316,6 +317,12 @@ def copies(columns: Sequence[SharedColumn]) -> Copies:
         return Copies(scores[0], alone)
     ratio = len(original) / len(holdout[0])
     return Copies(scores[0], alone, CopiedBeside.of((scores[0], scores[1]), ratio))
+
+
+def _unknown(records: int, reason: str) -> Copies:
+    """Return the result for records without an estimate."""
+    score = np.full(records, math.nan)
+    return Copies(score, CopiedShare.of(score), reason=reason)
 
 
 def _law(

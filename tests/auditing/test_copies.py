@@ -241,6 +241,23 @@ def test_without_an_estimate_it_says_why():
     assert "unknown: all records are in one cell" in str(found._parts()[0].lines())
 
 
+def test_files_of_few_records():
+    some, nobody = [np.array([0, 1, 1]), np.array([0, 1, 0])], [np.zeros(0, int)] * 2
+    empty = copies(shared(some, nobody))
+    assert empty.reason == "there are no released records"
+    assert len(empty.score) == len(empty.probability) == 0
+    assert math.isnan(empty.share)
+    assert math.isnan(empty.excess)
+    unsampled = copies(shared(nobody, some))
+    assert unsampled.share == 0.0
+    assert unsampled.score.tolist() == [0.0, 0.0, 0.0]
+    alone = copies(shared(some, some, nobody))
+    assert alone.share == 1.0
+    assert math.isnan(alone.share_there)
+    stranger = copies(shared(some, [np.array([2, 3]), np.array([2, 3])], some))
+    assert stranger.share == stranger.share_there == 0.0
+
+
 def test_figures_in_words():
     rng = np.random.default_rng(5)
     law = law_of_classes(rng)
