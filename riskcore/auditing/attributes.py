@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.auditing.shared_columns import SharedColumn, number_together
+from riskcore.common import arguments
 from riskcore.common.words import printable
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass
@@ -75,13 +76,20 @@ class AttributeGuesses:
         return self.share - self.share_there
 
     def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for `excess`: both shares are of independent people."""
-        z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-        a, b = _variance(self.share, self.guessed), 0.0
-        if self.by == HOLDOUT:
-            b = _variance(self.share_there, self.guessed_there)
-        error = z * math.sqrt(a + b)
-        return self.excess - error, self.excess + error
+        """Return an interval for `excess`: both shares are of independent people.
+
+        With a holdout by Agresti and Caffo (2000), otherwise by Agresti and Coull
+        (1998): few guesses, all of them right by luck, are no leak.
+        """
+        level = arguments.number_in("level", level, "(0, 1)")
+        two = self.by == HOLDOUT
+        here, variance = _careful(self.right, self.guessed, 1.0 if two else 2.0)
+        there = self.share_there
+        if two:
+            there, more = _careful(self.right_there, self.guessed_there, 1.0)
+            variance += more
+        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
+        return here - there - error, here - there + error
 
     def row(self) -> list[str]:
         """Return the figures as a row of a table."""
@@ -122,12 +130,13 @@ def _plain(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _variance(share: float, n: int) -> float:
-    """Return the variance of a share of n; Agresti and Coull's where it is 0 or 1."""
+def _careful(right: float, n: int, more: float) -> tuple[float, float]:
+    """Return a share with some right and some wrong guesses added, and its variance."""
     if not n:
-        return math.nan
-    careful = (share * n + 2.0) / (n + 4.0)
-    return careful * (1.0 - careful) / (n + 4.0)
+        return math.nan, math.nan
+    n_careful = n + 2.0 * more
+    share = (right + more) / n_careful
+    return share, share * (1.0 - share) / n_careful
 
 
 def attribute_guesses(

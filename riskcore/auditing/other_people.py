@@ -83,7 +83,8 @@ def by_model(
 ) -> OtherPeople:
     """Return what other samples of the population tell, by a model of the keys."""
     if isinstance(model, KnownPopulation):
-        return _by_population(claims.matches_in(model.sample), cells)
+        share = cells.n / model.n
+        return _by_population(claims.matches_in(model.sample), share)
     law = model or _fitted(cells)
     if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
@@ -170,11 +171,10 @@ def _mean_risks(cells: CellTable, most: int) -> Floats:
     return np.divide(sums, number, out=found, where=number > 0)
 
 
-def _by_population(people: Integers, cells: CellTable) -> OtherPeople:
-    """Return what samples of a known population tell, each with the same chance."""
+def _by_population(people: Integers, share: float) -> OtherPeople:
+    """Return what samples of this share of a known population tell."""
     F = people[people > 0].astype(np.float64)
-    mean_weight = math.fsum(cells.weight_sum.tolist()) / cells.n
-    somebody = 1.0 - (1.0 - 1.0 / max(mean_weight, 1.0)) ** F
+    somebody = 1.0 - (1.0 - min(share, 1.0)) ** F
     return OtherPeople(
         MODEL,
         math.fsum((somebody / F).tolist()),
