@@ -120,9 +120,9 @@ class Audit(OnASheet):
                 f"{listed(more)}."
             )
         elif compared and not self.records[2:]:
-            second = " That is no more than about other people, by the model."
+            second = " No more than about other people was found, by the model."
         elif compared:
-            second = " That is no risk beyond the holdout."
+            second = " No risk beyond the holdout was found."
         else:
             second = ""
         return self._answer + second
