@@ -157,11 +157,10 @@ def _mean_risks(cells: CellTable, most: int) -> Floats:
     has no cell of f records it must do.
     """
     f = np.arange(most + 1.0)
-    mean = math.fsum(cells.weight_sum.tolist()) / cells.n
+    mean = max(math.fsum(cells.weight_sum.tolist()) / cells.n, 1.0)
     found = np.zeros(most + 1)
-    found[1:] = individual.individual_risk_from_frequencies(
-        f[1:], f[1:] * max(mean, 1.0)
-    )
+    people = np.minimum(f[1:], np.finfo(np.float64).max / mean) * mean
+    found[1:] = individual.individual_risk_from_frequencies(f[1:], people)
     few = cells.records <= most
     records = cells.records[few]
     F = np.maximum(cells.weight_sum[few], records)
