@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.result import Assessment
-from riskcore.auditing.other_people import OtherPeople, by_holdout, by_model
+from riskcore.auditing.other_people import HOLDOUT, OtherPeople, by_holdout, by_model
 from riskcore.common import arguments
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells
@@ -82,13 +82,19 @@ class IdentityClaims:
         return self.expected_right - there
 
     def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for `excess`: which claims hit somebody is chance."""
+        """Return an interval for `excess`: which claims hit somebody is chance.
+
+        Which people a holdout has is chance, too; what a model expects is not, but the
+        interval is wider by the error of the model.
+        """
         level = arguments.number_in("level", level, "(0, 1)")
         if self.others is None:
             return math.nan, math.nan
-        variance = math.fsum((self.right**2).tolist()) + self.others.variance
+        here, there = math.fsum((self.right**2).tolist()), self.others.variance
+        variance = here + there if self.others.by == HOLDOUT else max(here, there)
         error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
-        return self.excess - error, self.excess + error
+        low, high = self.excess - error, self.excess + error
+        return low - max(self.others.error, 0.0), high - min(self.others.error, 0.0)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for the number of right claims.

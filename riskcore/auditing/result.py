@@ -297,6 +297,7 @@ class Audit(OnASheet):
             "compared_with": None if there is None else there.by,
             "right_claims_about_others": None if there is None else plain(there.right),
             "claims_excess": plain(identity.excess),
+            "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
             "more_than_others": list(self.more_than_others),
