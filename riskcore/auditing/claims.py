@@ -229,5 +229,5 @@ def _has_keys(
         found = theirs[cell].astype(np.int64)
         if original.missing in WILDCARDS and labels[-1] is None:
             found[found == len(labels) - 1] = -1
-        same &= (codes == found) | (codes < 0)
+        same &= (codes == found) | (codes < 0) | (found < 0)
     return same

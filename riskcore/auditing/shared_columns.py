@@ -110,6 +110,8 @@ def _kind(value: object) -> str:
 def number_together(columns: Sequence[SharedColumn]) -> list[NDArray[np.int64]]:
     """Return, for each file, the number of each record's combination of values."""
     sizes = [len(one) for one in columns[0].codes]
+    if not any(sizes):
+        return [np.zeros(0, np.int64) for _ in sizes]
     found = count(
         [np.concatenate(column.codes) for column in columns],
         [column.levels for column in columns],

@@ -69,6 +69,8 @@ def test_a_negative_binomial_law_against_sums_over_the_population():
     table = sample(3, n=120, spread=0.5)
     model = LogLinear.fit(table)
     claims = every_cell(table)
+    # Without cells that can have so many records that they are not told apart.
+    claims = claims.some(model.probability(claims) * table.n < 4.0)
     prior = model.prior(claims)
     shape = prior.shape - prior.records
     assert 1e-3 < shape.min() < 20.0
@@ -347,7 +349,7 @@ def drawn_files(seed, how, copies=False):
 
 
 @pytest.mark.parametrize(
-    ("how", "files"), [("model", 120), ("holdout", 200), ("register", 200)]
+    ("how", "files"), [("model", 80), ("holdout", 200), ("register", 200)]
 )
 def test_intervals_over_many_files(how, files):
     inside, scores = 0, []
