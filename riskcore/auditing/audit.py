@@ -117,6 +117,8 @@ def audit(
     }
     missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
+    if asked["record_by"] is not None:
+        arguments.column_name("record_by", asked["record_by"])
     _check(names, weight, single, asked)
     sources = {
         ORIGINAL: Source.of(original, reading),

@@ -420,6 +420,8 @@ def test_categories_that_the_original_lacks_are_told():
         ({"target": ["t", "t"]}, ValueError, "is in target, too"),
         ({"target": ["t"], "numeric": ["t"]}, ValueError, "is in target, too"),
         ({"target": ["no"]}, KeyError, "no"),
+        ({"record_by": {}}, TypeError, "record_by: give the name of a column"),
+        ({"target": [{}]}, TypeError, "target: give the name of a column"),
         ({"record_by": "a"}, ValueError, "record_by: 'a' is a key, too"),
         ({"record_by": "w", "weight": "w"}, ValueError, "is the weight, too"),
         ({"record_by": "t", "target": ["t"]}, ValueError, "is the record id, too"),
