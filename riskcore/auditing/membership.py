@@ -1,4 +1,4 @@
-"""Membership: were the people near to a released record in the original?
+"""Membership: whether the people near to a released record were in the original.
 
 The intruder has the values of a person and asks whether the person was in the original:
 yes, the nearer the closest released record is. A holdout of people who were not in it

@@ -56,9 +56,7 @@ def test_by_a_count_with_a_holdout_of_another_size(seed):
     rng = np.random.default_rng(seed)
     sizes = 30, 17, 11
     original, released, holdout = (drawn(rng, n) for n in sizes)
-    (found,) = audit(
-        original, released, KEYS, target=["t"], holdout=holdout
-    ).attributes
+    (found,) = audit(original, released, KEYS, target=["t"], holdout=holdout).attributes
     guesses = chances(rows(released))
     guessed, right = counted(rows(original), guesses)
     there, right_there = counted(rows(holdout), guesses)

@@ -16,6 +16,7 @@ from riskcore.report.audit_page import audit_page, public_audit_page
 from tests.report.reading import Reader
 
 KEYS = ["region", "sex", "age"]
+THREE = "original", "released", "holdout"
 N = 240
 
 
@@ -182,7 +183,10 @@ def shown(found, json_only=False):
     """See that all views of a result can be made."""
     figures = json.dumps(found.to_dict(), allow_nan=False)
     text = found.text()
-    for page in (audit_page(found, title="T", top=5), public_audit_page(found, title="T")):
+    for page in (
+        audit_page(found, title="T", top=5),
+        public_audit_page(found, title="T"),
+    ):
         Reader(page)
     assert "nan" not in figures.lower().replace("unknown", "")
     assert "nan" not in text
@@ -277,7 +281,7 @@ def test_no_claim_is_said_in_words():
 
 @pytest.mark.parametrize("which", ["original", "released", "holdout"])
 def test_a_file_without_records_is_refused(which):
-    files = dict.fromkeys(("original", "released", "holdout"), {"a": [1, 2]})
+    files = {name: {"a": [1, 2]} for name in THREE}
     files[which] = {"a": np.array([], int)}
     with pytest.raises(ValueError, match="hold no records"):
         audit(**files, keys=["a"])
@@ -305,7 +309,7 @@ def test_missing_keys_of_each_file_are_refused_before_any_work(
         pytest.fail("it was assessed")
 
     monkeypatch.setattr("riskcore.auditing.audit.assess_coded", work)
-    files = dict.fromkeys(("original", "released", "holdout"), {"a": [1, 2, 3]})
+    files = {name: {"a": [1, 2, 3]} for name in THREE}
     files[which] = {"a": [1, None, 3]}
     if lazy:
         files = {name: polars.DataFrame(one).lazy() for name, one in files.items()}
@@ -378,15 +382,13 @@ UNEQUAL = {
 @pytest.mark.parametrize("role", ["key", "target", "holdout"])
 @pytest.mark.parametrize("kind", UNEQUAL)
 def test_kinds_that_are_never_equal_are_refused(kind, role):
-    mine, theirs = UNEQUAL[kind]
+    mine, theirs = ({"x": values, "k": [1, 2]} for values in UNEQUAL[kind])
+    files = {"original": mine, "released": theirs}
+    options = {"target": ["x"]} if role == "target" else {}
+    if role == "holdout":
+        files = {**files, "released": mine, "holdout": theirs}
     with pytest.raises(TypeError, match=r"column 'x': .* in one file and .* in anothe"):
-        if role == "key":
-            audit({"x": mine}, {"x": theirs}, ["x"])
-        elif role == "target":
-            audit({"k": [1, 2], "x": mine}, {"k": [1, 2], "x": theirs}, ["k"],
-                  target=["x"])  # fmt: skip
-        else:
-            audit({"x": mine}, {"x": mine}, ["x"], holdout={"x": theirs})
+        audit(**files, keys=["k" if role == "target" else "x"], **options)
 
 
 def test_categories_that_the_original_lacks_are_told():
@@ -447,7 +449,7 @@ def test_refusals(options, error, message):
 @pytest.mark.parametrize("held", ["original", "released", "holdout"])
 def test_single_records_on_an_engine_are_refused(held):
     frame = polars.DataFrame({"a": [1, 2], "t": [1, 2]})
-    files = dict.fromkeys(("original", "released", "holdout"), frame)
+    files = dict.fromkeys(THREE, frame)
     files[held] = frame.lazy()
     for role in ("target", "numeric"):
         with pytest.raises(TypeError, match=f"{role}: single records are needed"):
@@ -485,9 +487,7 @@ def test_a_population_that_lacks_cells_is_refused():
 def test_the_risk_of_the_whole_file_is_that_of_assess():
     rng = np.random.default_rng(0)
     data = {name: rng.integers(0, 30, 100) for name in "ab"}
-    rate = audit(
-        data, data, ["a", "b"], sampling_fraction=0.1, population="weights"
-    )
+    rate = audit(data, data, ["a", "b"], sampling_fraction=0.1, population="weights")
     assessed = assess(data, ["a", "b"], sampling_fraction=0.1)
     alone = [*zip(data["a"], data["b"], strict=True)]
     unique = [alone.count(one) == 1 for one in alone]

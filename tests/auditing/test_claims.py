@@ -130,7 +130,9 @@ def test_the_own_original_by_search(seed, missing):
     made = swapped(rng, original)
     made = {name: values[:30].tolist() for name, values in made.items()}
     made["id"][3] = "stranger"
-    original["id"][int(np.flatnonzero(np.array(original["id"]) == made["id"][5])[0])] = "x"
+    original["id"][
+        int(np.flatnonzero(np.array(original["id"]) == made["id"][5])[0])
+    ] = "x"
     found = audit(
         original, made, KEYS, "w", record_by="id", population="weights", missing=missing
     )
@@ -203,7 +205,9 @@ def test_ids_are_equal_across_types():
     floats = {"a": [1, 2], "id": np.array([2.0, 1.0])}
     found = audit({"a": [1, 2], "id": [1, 2]}, floats, ["a"], record_by="id")
     assert found.identity.right.tolist() == [0.0, 0.0]
-    days = [np.array(["2020-01-02", "2020-01-03"], kind) for kind in ("M8[s]", "M8[ns]")]
+    days = [
+        np.array(["2020-01-02", "2020-01-03"], kind) for kind in ("M8[s]", "M8[ns]")
+    ]
     found = audit(
         {"a": [1, 2], "id": days[0]}, {"a": [1, 2], "id": days[1]}, ["a"],
         record_by="id",

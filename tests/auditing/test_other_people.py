@@ -157,9 +157,10 @@ def test_cells_of_many_records_are_not_left_out():
 def test_by_weights_the_mean_risk_of_cells_with_as_many_records():
     rng = np.random.default_rng(6)
     n = 120
-    data = {name: rng.integers(0, k, n) for name, k in zip("abc", LEVELS, strict=True)}
+    sizes = dict(zip("abc", LEVELS, strict=True))
+    data = {name: rng.integers(0, k, n) for name, k in sizes.items()}
     weight = rng.uniform(2.0, 40.0, n)
-    made = {name: rng.integers(0, k + 1, 70) for name, k in zip("abc", LEVELS, strict=True)}  # fmt: skip
+    made = {name: rng.integers(0, k + 1, 70) for name, k in sizes.items()}
     found = audit({**data, "w": weight}, made, [*"abc"], "w", population="weights")
     cells = CellTable.of({**data, "w": weight}, [*"abc"], weight="w")
     law = LatentClass.fit(cells, overdispersion=False)

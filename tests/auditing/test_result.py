@@ -14,7 +14,11 @@ from riskcore import audit
 from riskcore.assessment.check import Checked
 from riskcore.auditing.result import shown
 
-DATA = {"sex": ["f", "m", "f", "m"], "age": [31, 47, 31, 50], "w": [10.0, 20.0, 15.0, 4]}
+DATA = {
+    "sex": ["f", "m", "f", "m"],
+    "age": [31, 47, 31, 50],
+    "w": [10.0, 20.0, 15.0, 4],
+}
 MADE = {"sex": ["f", "m", "m", "m", "m"], "age": [31, 47, 50, 60, 60]}
 
 
@@ -116,15 +120,20 @@ def test_nothing_can_be_set_and_nothing_is_a_view(found):
 def test_the_verdict_tells_what_is_more_than_about_others():
     rng = np.random.default_rng(1)
     n = 300
-    data = {name: rng.integers(0, 40, n) for name in "ab"} | {"t": rng.choice([*"xyz"], n)}
-    other = {name: rng.integers(0, 40, n) for name in "ab"} | {"t": rng.choice([*"xyz"], n)}
-    fresh = {name: rng.integers(0, 40, n) for name in "ab"} | {"t": rng.choice([*"xyz"], n)}
+    data, other, fresh = (
+        {
+            "a": rng.integers(0, 40, n),
+            "b": rng.integers(0, 40, n),
+            "t": rng.choice([*"xyz"], n),
+        }
+        for _ in range(3)
+    )
     options = {"sampling_fraction": 0.5, "target": ["t"], "population": "weights"}
     copied = audit(data, data, ["a", "b"], holdout=other, **options)
     assert copied.more_than_others == ("claims", "guesses of t")
     assert copied.verdict.endswith(
-        " The release tells more of the original's people than of others, by claims and "
-        "guesses of t."
+        " The release tells more of the original's people than of others, by claims "
+        "and guesses of t."
     )
     new = audit(data, fresh, ["a", "b"], holdout=other, **options)
     assert new.more_than_others == ()

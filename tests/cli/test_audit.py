@@ -134,7 +134,9 @@ def test_the_output_is_the_release_with_two_columns(run, ending):
     assert status == 0
     assert f"The claims of each record is in claims.{ending}." in out
     found = audit("survey.csv", "made.csv", ["REGION", "SEX", "AGE"], "W")
-    records = {name: found.released_records[name].to_pylist() for name in RECORD_COLUMNS}
+    records = {
+        name: found.released_records[name].to_pylist() for name in RECORD_COLUMNS
+    }
     path = Path(f"claims.{ending}")
     if ending == "parquet":
         table = pyarrow.parquet.read_table(path).to_pydict()
@@ -154,7 +156,9 @@ def test_the_output_is_the_release_with_two_columns(run, ending):
 
 
 def test_pages(run):
-    line = f"{WEIGHTED} --target JOB --report a.html --report-top 3 --report-public p.html"
+    line = (
+        f"{WEIGHTED} --target JOB --report a.html --report-top 3 --report-public p.html"
+    )
     status, out, _ = run(f"{line} --report-title 'Our <audit>'")
     assert status == 0
     assert "The report is in a.html." in out
@@ -196,7 +200,9 @@ def test_who_can_read_what_is_written(run):
     assert modes["p.html"] & 0o004 or modes["p.html"] == 0o600
 
 
-@pytest.mark.parametrize("name", ["survey.csv", "made.csv", "others.csv", "register.csv"])
+@pytest.mark.parametrize(
+    "name", ["survey.csv", "made.csv", "others.csv", "register.csv"]
+)
 @pytest.mark.parametrize("option", ["--output", "--report", "--report-public"])
 @pytest.mark.parametrize("link", [None, os.symlink, os.link], ids=["", "sym", "hard"])
 def test_an_input_is_never_written_over(refused, option, name, link):
@@ -377,8 +383,8 @@ def test_the_gate_opens_at_the_share_that_was_found(run, more):
 
 def test_the_gate_as_json_and_pages(figures):
     line = (
-        f"{CHECK} --weight W --max-right-claims 100% --target JOB --max-guess-excess 0.5"
-        " --k 2 --report c.html --report-public p.html"
+        f"{CHECK} --weight W --max-right-claims 100% --target JOB --max-guess-excess "
+        "0.5 --k 2 --report c.html --report-public p.html"
     )
     found = found_by(weight="W", target=["JOB"])
     figures = figures(line, status=1)  # a rule of the file alone is broken

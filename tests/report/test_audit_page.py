@@ -1,4 +1,4 @@
-"""The pages of an audit: all figures for the office, none of a record for the public."""
+"""The pages of an audit: exact for the office, rounded for the public."""
 
 import re
 
@@ -47,7 +47,11 @@ def test_the_internal_page_has_the_answer_and_its_parts(found):
     said = text_of(page)
     assert found.verdict in said
     assert "For internal use" in said
-    for part in ("Claims that a released record", "Guesses of a target", "most probably"):
+    for part in (
+        "Claims that a released record",
+        "Guesses of a target",
+        "most probably",
+    ):
         assert part in said
     for row in found.riskiest(3):
         assert f"{row['right_claim_probability']:.3g}" in said
@@ -66,8 +70,12 @@ def test_charts_show_the_shares(found):
         for chart in (claims, guesses)
     ]
     shares = [identity.matched, identity.expected_right, identity.others.right]
-    assert widths[0] == pytest.approx([100 * x / found.claims for x in shares], abs=6e-4)
-    assert widths[1] == pytest.approx([100 * one.share, 100 * one.share_there], abs=6e-4)
+    assert widths[0] == pytest.approx(
+        [100 * x / found.claims for x in shares], abs=6e-4
+    )
+    assert widths[1] == pytest.approx(
+        [100 * one.share, 100 * one.share_there], abs=6e-4
+    )
 
 
 def test_charts_without_figures():
@@ -76,7 +84,10 @@ def test_charts_without_figures():
     same = {"a": [1] * 9, "t": ["x"] * 9}
     claims, guesses = part_charts(audit(same, same, ["a"], target=["t"]))
     assert claims is None
-    assert re.findall(r'<rect width="([\d.]+)%"', guesses.drawing) == ["100.000", "0.000"]
+    assert re.findall(r'<rect width="([\d.]+)%"', guesses.drawing) == [
+        "100.000",
+        "0.000",
+    ]
     own = audit({"a": [1], "i": [1]}, {"a": [1], "i": [1]}, ["a"], record_by="i")
     assert part_charts(own)[0].drawing.count("<rect width") == 2
     # More right about others than claims: a share has its place on the scale.
@@ -149,7 +160,9 @@ def test_few_guesses_have_no_public_share():
 def test_the_public_page_says_what_is_more_than_beside_others(found):
     said = text_of(public_audit_page(found, title="T"))
     more = found.more_than_others
-    assert ("guesses of illness" in more) == ("more often" in said.split("guess ill")[1])
+    assert ("guesses of illness" in more) == (
+        "more often" in said.split("guess ill")[1]
+    )
     claims = said.split("claim that a record is a person")[1].split("guess")[0]
     assert ("claims" in more) == ("more often" in claims)
     own = audit({"a": [1], "i": [1]}, {"a": [1], "i": [1]}, ["a"], record_by="i")

@@ -195,9 +195,7 @@ PLACES = {
     "values in claims": lambda text: audit_page(audited(text), title="T", top=18),
     "audit by a model": lambda text: audit_page(audited(text, False), title="T"),
     "public audit": lambda text: public_audit_page(audited(text), title="T"),
-    "title of a public audit": lambda text: public_audit_page(
-        audited("a"), title=text
-    ),
+    "title of a public audit": lambda text: public_audit_page(audited("a"), title=text),
     "rules of an audit": lambda text: public_rules_page(
         audited(text).check(max_right_claims=0.5, max_guess_excess=0.5), title="T"
     ),
