@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.columns import CodedColumn
+from riskcore.data.columns import CodedColumn, comparable
 from riskcore.data.count import count
 
 Codes = NDArray[np.uint32]
@@ -46,9 +46,9 @@ class SharedColumn(NamedTuple):
 
 
 def values_of(column: CodedColumn) -> list[Any]:
-    """Return the values of a column; times of all units are equal if they are."""
+    """Return the values of a column, to be found by those of another file."""
     labels = column.labels
-    return [*labels] if labels.dtype.kind in "mM" else labels.tolist()
+    return [*map(comparable, labels)] if labels.dtype.kind in "mMO" else labels.tolist()
 
 
 def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:

@@ -172,7 +172,7 @@ def run(options: argparse.Namespace) -> None:
         print_json({**names, **found.to_dict()})
         return
     print(found.text(f"riskcore {__version__}: {options.file}, {options.released}"))
-    written = {"claims of each record": options.output, "report": options.report}
+    written = {"table of claims": options.output, "report": options.report}
     print_files({**written, "report for publication": public})
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
-from riskcore.data.columns import plain_value
+from riskcore.data.columns import comparable
 from riskcore.data.count import count
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.wildcard import WILDCARDS
@@ -760,8 +760,8 @@ class CellTable:
             if mine is theirs or np.array_equal(mine, theirs):
                 columns.append(codes)
                 continue
-            place = {plain_value(value): code for code, value in enumerate(theirs)}
-            values = [place.get(plain_value(value), _UNKNOWN) for value in mine]
+            place = {comparable(value): code for code, value in enumerate(theirs)}
+            values = [place.get(comparable(value), _UNKNOWN) for value in mine]
             columns.append(np.array([*values, ANY])[codes])
         return tuple(columns)
 

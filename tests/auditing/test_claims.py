@@ -73,6 +73,17 @@ def test_a_released_record_with_a_new_id_is_nobodys():
     made = {"a": [1, 2], "id": [8, 9]}
     found = audit(original, made, ["a"], "w", record_by="id", population="weights")
     assert found.identity.right.tolist() == [0.0, 0.0]
+    # Also with the keys of any record of the original, be it the first or the last.
+    made = {"a": [1, 2], "id": [9, 10]}
+    found = audit(original, made, ["a"], "w", record_by="id", population="weights")
+    assert found.identity.right.tolist() == [0.0, 0.0]
+
+
+def test_no_more_claims_than_there_are_can_be_right():
+    data = {"a": [*range(50)], "b": [*range(50)], "w": [4.0] * 50}
+    found = audit(data, data, ["a", "b"], "w", population="latent-class")
+    low, high = found.expected_right_claims_interval()
+    assert low < found.expected_right_claims < high == 50.0
 
 
 def test_without_weights_the_original_is_the_population():

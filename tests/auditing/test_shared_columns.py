@@ -54,7 +54,9 @@ def test_times_of_all_units(unit):
     ).codes
     assert (first, second) == (again, other)
     (column,) = coded(np.array(days, f"M8[{unit}]"))
-    assert values_of(column) == [np.datetime64(day) for day in days]
+    assert values_of(column) == values_of(coded(np.array(days, "M8[D]"))[0])
+    (objects,) = coded(np.array(days, object))
+    assert values_of(objects) == values_of(column)
     spans = np.array([1, 2], "m8[h]"), np.array([1, 2], "m8[h]").astype(f"m8[{unit}]")
     shared = SharedColumn.of(coded(*spans))
     assert np.array_equal(*shared.codes)

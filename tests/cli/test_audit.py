@@ -132,7 +132,7 @@ FILES = {"csv": pandas.read_csv, "parquet": pandas.read_parquet}
 def test_the_output_is_the_release_with_two_columns(run, ending):
     status, out, _ = run(f"{WEIGHTED} --output claims.{ending}")
     assert status == 0
-    assert f"The claims of each record is in claims.{ending}." in out
+    assert f"The table of claims is in claims.{ending}." in out
     found = audit("survey.csv", "made.csv", ["REGION", "SEX", "AGE"], "W")
     records = {
         name: found.released_records[name].to_pylist() for name in RECORD_COLUMNS
