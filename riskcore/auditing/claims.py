@@ -27,6 +27,7 @@ from riskcore.data.cells import Cells
 from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
+from riskcore.models.known_population import KnownPopulation
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -116,9 +117,11 @@ class IdentityClaims:
         if not self.possible.any():
             return 0.0, 0.0
         cells = self.cells.some(self.found)
+        if isinstance(self.model, KnownPopulation):
+            return self.expected_right, self.expected_right
         if self.model is not None:
             _, low, high = self.model.interval(
-                cells.coded_as(self.model.sample),
+                cells.coded_as(self.model.sample, any_value=True),
                 self._once(risk_by),
                 level,
                 deviation=self._once(deviation_by),
@@ -201,9 +204,15 @@ def _rows_of(released: Cells, alone: Integers) -> Integers | None:
 
 
 def _risk(cells: CellTable, model: CellModel | None) -> Floats:
-    """Return E[1/F] of cells."""
+    """Return E[1/F] of cells that somebody in the original has.
+
+    If only records with missing keys match a new category, it is any value to a model.
+    """
+    if isinstance(model, KnownPopulation):
+        people = cells.matches_in(model.sample)
+        return np.divide(1.0, people, out=np.zeros(len(cells)), where=people > 0)
     if model is not None:
-        return risk_by(model.prior(cells))
+        return risk_by(model.prior(cells.coded_as(model.sample, any_value=True)))
     f, F = _frequencies(cells)
     found: Floats = individual.individual_risk_from_frequencies(f, F)
     return found
@@ -219,7 +228,7 @@ def _has_keys(
     claims: CellTable, row: Integers, cells: CellTable, original: Cells
 ) -> Mask:
     """Return whether the own original of each claim has its keys."""
-    claims = claims.coded_as(cells)
+    claims = claims.coded_as(cells, any_value=True)
     here = row >= 0
     cell = original.inverse[np.maximum(row, 0)]
     same = here.copy()

@@ -563,13 +563,16 @@ class CellTable:
             return None
         return Matching(near.windows, near.records[mask], near.weight_sum[mask])
 
-    def coded_as(self, other: CellTable) -> CellTable:
+    def coded_as(self, other: CellTable, *, any_value: bool = False) -> CellTable:
         """Return the cells with the codes of another table's categories.
 
         Parameters
         ----------
         other : CellTable
             The sample of a model.
+        any_value : bool
+            Whether a category that does not occur in the other table becomes any value;
+            otherwise it is refused.
 
         Returns
         -------
@@ -581,6 +584,8 @@ class CellTable:
             If the keys differ, or a category does not occur in the other table.
         """
         columns = self._columns_of(other)
+        if any_value:
+            columns = tuple(np.maximum(column, ANY) for column in columns)
         for key, column in zip(self.keys, columns, strict=True):
             bad = int(np.count_nonzero(column == _UNKNOWN))
             if bad:

@@ -117,7 +117,8 @@ def test_engines_give_the_same_claims(files, population):
         frames[0] = frames[0].with_columns(w=polars.lit(9.0))
     first, second, third = frames
     options = {"target": [], "population": population}
-    expected = audited(frames, **options)
+    in_memory = audited(frames, **options)
+    expected = {**in_memory.to_dict(), "copies": None}
     held = [
         [frame.lazy() for frame in frames],
         [duckdb.sql("from first"), duckdb.sql("from second"), duckdb.sql("from third")],
@@ -127,11 +128,11 @@ def test_engines_give_the_same_claims(files, population):
     for kind in held:
         found = audited(kind, **options)
         # The order of additions is the engine's own.
-        close(found.to_dict(), expected.to_dict(), 1e-9)
+        close({**found.to_dict(), "copies": None}, expected, 1e-9)
         right = np.sort(found.identity.right)
-        assert right == pytest.approx(np.sort(expected.identity.right), rel=1e-9)
+        assert right == pytest.approx(np.sort(in_memory.identity.right), rel=1e-9)
         if found.identity.rows is None:
-            with pytest.raises(TypeError, match="an engine holds the released"):
+            with pytest.raises(TypeError, match="an engine holds the records"):
                 found.released_records  # noqa: B018
             assert {one["record"] for one in found.riskiest()} == {None}
 
@@ -267,7 +268,7 @@ def test_without_an_estimate_nothing_is_compared():
     assert not found.check(max_guess_excess=1.0).passed  # unknown does not pass
     page = public_audit_page(found, title="T")
     assert "as often" not in page
-    assert page.count("not compared") == 2
+    assert page.count("not compared") == 3  # claims, guesses, copies
 
 
 def test_no_claim_is_said_in_words():

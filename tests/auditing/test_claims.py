@@ -79,6 +79,40 @@ def test_a_released_record_with_a_new_id_is_nobodys():
     assert found.identity.right.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("population", ["weights", "latent-class", "log-linear"])
+@pytest.mark.parametrize("options", [{}, {"record_by": "id"}, {"holdout": {}}])
+def test_a_new_category_that_a_missing_key_matches(population, options):
+    """To a model it is any value, as the missing key of the record that matches it."""
+    rng = np.random.default_rng(3)
+    data = {"a": [*rng.integers(0, 4, 60).tolist(), 4], "b": [*rng.integers(0, 3, 60)],
+            "w": [20.0] * 61, "id": [*range(61)]}  # fmt: skip
+    data["b"] = [*map(int, data["b"]), None]
+    made = {"a": [4, 9, 1], "b": [7, 7, 1], "id": [60, 5, 6]}
+    if "holdout" in options:
+        options = {"holdout": {"a": [4, 1], "b": [7, 1]}}
+    found = audit(data, made, ["a", "b"], "w", population=population, **options)
+    frequency = dict(
+        zip(found.identity.rows.tolist(), found.identity.frequency, strict=True)
+    )
+    right = dict(zip(found.identity.rows.tolist(), found.identity.right, strict=True))
+    assert (frequency[0], frequency[1], right[1]) == (1, 0, 0.0)
+    own = riskcore.assess(data, ["a", "b"], "w", population=population)
+    assert right[0] == pytest.approx(own.individual_risk[-1], rel=1e-12)
+    low, high = found.expected_right_claims_interval()
+    assert low <= found.expected_right_claims <= high
+
+
+def test_in_a_known_population_nobody_has_a_new_combination():
+    data = {"a": [1, 2, 2], "b": [1, 2, None]}
+    register = {"a": [1, 2, 2], "b": [1, 2, 1], "population_frequency": [3, 4, 5]}
+    made = {"a": [1, 2, 2, 2], "b": [1, 2, 1, 9]}
+    found = audit(data, made, ["a", "b"], population=register)
+    right = dict(zip(found.identity.rows.tolist(), found.identity.right, strict=True))
+    assert right == {0: 1 / 3, 1: 1 / 4, 2: 1 / 5, 3: 0.0}
+    total = found.expected_right_claims
+    assert found.expected_right_claims_interval() == (total, total)
+
+
 def test_no_more_claims_than_there_are_can_be_right():
     data = {"a": [*range(50)], "b": [*range(50)], "w": [4.0] * 50}
     found = audit(data, data, ["a", "b"], "w", population="latent-class")

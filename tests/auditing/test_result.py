@@ -12,7 +12,7 @@ import pytest
 import riskcore
 from riskcore import audit
 from riskcore.assessment.check import Checked
-from riskcore.auditing.result import shown
+from riskcore.auditing.result import RECORD_COLUMNS, shown
 
 DATA = {
     "sex": ["f", "m", "f", "m"],
@@ -53,8 +53,7 @@ def test_released_records_keep_type_and_order(frame):
     assert type(records) is type(made)
     names = list(records if frame is dict else getattr(records, "column_names", None)
                  or records.columns)  # fmt: skip
-    assert names == ["sex", "age", "note", "original_frequency",
-                     "right_claim_probability"]  # fmt: skip
+    assert names == ["sex", "age", "note", *RECORD_COLUMNS]
     columns = {name: np.asarray(records[name]).tolist() for name in names}
     assert columns["note"] == [*"vwxyz"]
     assert columns["original_frequency"] == [2, 1, 1, 0, 0]
@@ -63,7 +62,7 @@ def test_released_records_keep_type_and_order(frame):
     )
 
 
-@pytest.mark.parametrize("name", ["original_frequency", "Right_Claim_Probability"])
+@pytest.mark.parametrize("name", [RECORD_COLUMNS[0], RECORD_COLUMNS[1].upper()])
 def test_released_records_have_no_such_columns_yet(name):
     found = audit(DATA, {**MADE, name: [0] * 5}, ["sex", "age"], "w")
     with pytest.raises(ValueError, match=name):
@@ -130,10 +129,10 @@ def test_the_verdict_tells_what_is_more_than_about_others():
     )
     options = {"sampling_fraction": 0.5, "target": ["t"], "population": "weights"}
     copied = audit(data, data, ["a", "b"], holdout=other, **options)
-    assert copied.more_than_others == ("claims", "guesses of t")
+    assert copied.more_than_others == ("claims", "guesses of t", "copies")
     assert copied.verdict.endswith(
-        " The release tells more of the original's people than of others, by claims "
-        "and guesses of t."
+        " The release tells more of the original's people than of others, by claims, "
+        "guesses of t and copies."
     )
     new = audit(data, fresh, ["a", "b"], holdout=other, **options)
     assert new.more_than_others == ()
