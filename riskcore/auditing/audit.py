@@ -121,6 +121,8 @@ def audit(
     }
     missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
+    if asked["record_by"] is not None:
+        arguments.column_name("record_by", asked["record_by"])
     _check(names, weight, single, asked)
     sources = {
         ORIGINAL: Source.of(original, reading),
@@ -131,6 +133,9 @@ def audit(
     weight = sources[ORIGINAL].weight if weight is None else weight
     files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
     coded = files.coded
+    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
+    for one in coded.values() if missing == "refuse" else ():
+        refuse_missing(names, [key.missing for key in one.keys(names)], one.n)
     sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
     found = assess_coded(
         files.data[ORIGINAL],
@@ -143,11 +148,6 @@ def audit(
         progress=say,
     )
     say("counting claims")
-    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
-    for what in (RELEASED, HOLDOUT) if missing == "refuse" else ():
-        if what in coded:
-            lacking = [one.missing for one in coded[what].keys(names)]
-            refuse_missing(names, lacking, coded[what].n)
     cells = {
         what: cells_of(coded[what], names, missing, 1.0)
         for what in (RELEASED, HOLDOUT)

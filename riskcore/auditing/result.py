@@ -126,7 +126,9 @@ class Audit(OnASheet):
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         more = self.more_than_others
-        compared = self.identity.others or self.attributes
+        compared = any(
+            not math.isnan(one.excess) for one in (self.identity, *self.attributes)
+        )
         if more:
             second = (
                 " The release tells more of the original's people than of others, by "
