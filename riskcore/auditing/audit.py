@@ -94,9 +94,10 @@ def audit(
     those whom a model of the keys draws.
 
     A guess about a person is the commonest target among the released records with the
-    person's keys; a tie of m counts 1/m. Without a holdout the comparison is with
-    people of equal keys whose target is drawn from a latent-class model of keys and
-    target: what a model teaches about everybody is no leak.
+    person's keys; a tie of m counts 1/m. Of numbers with fewer than five records a
+    value, a band is guessed, of ten with equally many people. Without a holdout the
+    comparison is with people of equal keys whose target is drawn from a latent-class
+    model of keys and target: what a model teaches about everybody is no leak.
 
     Examples
     --------
@@ -149,17 +150,19 @@ def audit(
         if what in coded
     }
     claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
-    guesses = []
+    guesses, notes = [], files.unknown_categories()
     shared = files.shared_keys() if any(single.values()) else []
     for name in single["target"]:
         say(f"guessing {name}")
-        guesses.append(attribute_guesses(name, shared, files.shared(name)))
+        column, note = files.target(name)
+        guesses.append(attribute_guesses(name, shared, column))
+        notes += [] if note is None else [note]
     return Audit(
         tuple(names),
         files.n,
         claims,
         tuple(guesses),
-        notes=tuple(files.unknown_categories()),
+        notes=tuple(notes),
         data=files.data[RELEASED],
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.auditing.shared_columns import SharedColumn, refuse_other_kinds
+from riskcore.auditing.shared_columns import SharedColumn, in_bands, refuse_other_kinds
 from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
@@ -53,8 +53,8 @@ class AuditFiles:
             source.check(name for name in needed if name is not None)
             data[what], _ = source.read(needed, own_weight, single["numeric"])
             engine = engine_of(data[what])
-            for role, names in single.items():
-                if engine is not None and names:
+            for role, names in {**single, "record_by": [record_by]}.items():
+                if engine is not None and any(name is not None for name in names):
                     raise engine.refuse_single(role)
             coded[what] = CodedRecords.of(data[what], keys, own_weight)
             named[what] = str(source.path or f"the {what} file")
@@ -78,10 +78,17 @@ class AuditFiles:
         files = [one.keys(self.keys) for one in self.coded.values()]
         return [SharedColumn.of(columns) for columns in zip(*files, strict=True)]
 
-    def shared(self, name: Hashable) -> SharedColumn:
-        """Return a column of the records of all files, coded alike."""
-        return SharedColumn.of(
-            [code_column(Records.of(one), name) for one in self.data.values()]
+    def target(self, name: Hashable) -> tuple[SharedColumn, str | None]:
+        """Return a target coded alike, and what was done to guess it, in words."""
+        columns = [code_column(Records.of(one), name) for one in self.data.values()]
+        refuse_other_kinds(columns)
+        bands = in_bands(columns)
+        if bands is None:
+            return SharedColumn.of(columns), None
+        values, n = len(columns[0].labels), len(columns[0].codes)
+        return SharedColumn.of(bands), (
+            f"{name} has {values:,} different numbers in {n:,} records: what is "
+            f"guessed is one of {len(bands[0].labels)} bands of equally many people"
         )
 
     def numbers(self, name: Hashable) -> tuple[Floats, ...]:

@@ -43,12 +43,17 @@ class OtherPeople:
         Claims whose keys somebody of them has.
     variance : float
         Variance of ``right``, as these people are drawn by chance.
+    error : float
+        By how much the model has ``right`` too small, as halves of the original tell:
+        as many claims about people of one half, from the records of the other, are
+        right beyond those that the model expects. 0 for a holdout.
     """
 
     by: str
     right: float
     matched: float
     variance: float
+    error: float = 0.0
 
 
 def by_holdout(
@@ -110,7 +115,40 @@ def by_model(
         left = left - chance
         keep = left > _LEAST
         rows, chance, left = rows[keep], chance[keep], left[keep]
-    return OtherPeople(MODEL, math.fsum(right), matched, math.fsum(squares))
+    total = math.fsum(right)
+    error = total * (_beyond_model(law) - 1.0)
+    return OtherPeople(MODEL, total, matched, math.fsum(squares), error)
+
+
+def _beyond_model(law: CellModel) -> float:
+    """Return how many claims between halves of a sample match, over those expected.
+
+    The halves know nothing of each other but what the population has in common, which
+    a model has in part.
+    """
+    records = law.sample.records
+    half = halves_of(records)[0]
+    other = records - half
+    expected = law.n * law.probability() / 2.0
+    prior = law.prior(law.sample.with_records(np.ones_like(records)))
+    shape = np.full(len(records), math.inf)
+    if prior.shape is not None:
+        shape = prior.shape - 1.0
+    somebody = 1.0 - np.exp(_log_nobody(expected, shape))
+    found = wanted = 0.0
+    for released, there in ((half, other), (other, half)):
+        claims = released == 1
+        found += float(np.count_nonzero(there[claims]))
+        wanted += math.fsum(somebody[claims].tolist())
+    return found / wanted if wanted else 1.0
+
+
+def halves_of(records: Integers) -> tuple[Integers, Integers]:
+    """Return the records of each cell in two random halves; the same each time."""
+    cell = np.repeat(np.arange(len(records)), records)
+    chosen = np.random.default_rng(0).permutation(len(cell))[: len(cell) // 2]
+    half = np.bincount(cell[chosen], minlength=len(records))
+    return half, records - half
 
 
 def _fitted(cells: CellTable) -> CellModel | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from riskcore.data.columns import CodedColumn
 from riskcore.data.count import count
 
 Codes = NDArray[np.uint32]
+BANDS = 10
+_FEW = 5  # numbers with fewer records a value than this are guessed in bands
 
 
 class SharedColumn(NamedTuple):
@@ -35,6 +38,44 @@ class SharedColumn(NamedTuple):
             for column, each in zip(columns, new, strict=True)
         )
         return cls(codes, len(place) + 1)
+
+    def at(self, rows: Sequence[NDArray[np.intp]]) -> SharedColumn:
+        """Return some records of each file."""
+        pairs = zip(self.codes, rows, strict=True)
+        return self._replace(codes=tuple(codes[which] for codes, which in pairs))
+
+
+def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
+    """Return numbers in bands of equally many records of the first file.
+
+    None unless the values are numbers, most of them of few records: an exact income is
+    hardly ever guessed, and need not be.
+    """
+    numbers = [_numbers(column.labels) for column in columns]
+    first = columns[0]
+    known = first.codes < len(first.labels)
+    few = _FEW * len(first.labels) > np.count_nonzero(known)
+    if not few or any(one is None for one in numbers):
+        return None
+    values = np.asarray(numbers[0])[first.codes[known]]
+    shares = np.arange(1, BANDS) / BANDS
+    edges = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    labels = np.arange(len(edges) + 1)
+    found = []
+    for column, one in zip(columns, numbers, strict=True):
+        band = np.append(np.searchsorted(edges, np.asarray(one)), len(labels))
+        codes = band.astype(np.uint32)[column.codes]
+        found.append(replace(column, codes=codes, labels=labels))
+    return found
+
+
+def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return values as finite numbers, None if they are not."""
+    try:
+        found = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+    return found if np.isfinite(found).all() else None
 
 
 def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:

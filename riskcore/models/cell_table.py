@@ -774,6 +774,8 @@ class CellTable:
             Positions of the keys, in rising order.
         cells : ndarray of intp
         """
+        if not len(self):
+            return
         known = [(column != ANY).view(np.uint8) for column in self.codes]
         kinds = count(known, [2] * len(known))
         for kind in range(len(kinds.frequency)):
