@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.auditing.other_people import halves_of
+from riskcore.auditing.other_people import parts_of_records
 from riskcore.auditing.shared_columns import SharedColumn, number_together
 from riskcore.common.words import printable
 from riskcore.models.cell_table import ANY, CellTable
@@ -52,7 +52,7 @@ class AttributeGuesses:
         Right guesses about the original's people by the commonest value of all.
     model_error : float
         By how much the model has the share of right guesses about others too small, as
-        guesses between halves of the original tell; 0 for a holdout.
+        guesses between parts of the original tell; 0 for a holdout.
     """
 
     target: Hashable
@@ -162,9 +162,9 @@ def attribute_guesses(
         by, (guessed_there, right_there) = HOLDOUT, pairs.guessed(chance, holdout[0])
     else:
         by, guessed_there = MODEL, guessed
-        share = _shares(columns, pairs, original + released > 0)
+        share = _shares(columns, pairs, original, chance > 0.0)
         right_there = pairs.expected(chance, original, share)
-        error = _beyond_model(pairs, original, share)
+        error = _beyond_model(columns, pairs, original)
     known = chance > 0.0
     known = np.bincount(pairs.cell, known, pairs.cells)[pairs.cell] > 0
     values = np.bincount(pairs.value[known], original[known], 1)
@@ -221,41 +221,51 @@ class _Pairs(NamedTuple):
         return math.fsum((share * chance * same_keys).tolist())
 
 
-def _shares(columns: Sequence[SharedColumn], pairs: _Pairs, asked: Mask) -> Floats:
+def _shares(
+    columns: Sequence[SharedColumn], pairs: _Pairs, people: Integers, asked: Mask
+) -> Floats:
     """Return the share of pairs among the people with their keys, by a model.
 
-    The model is fitted to keys and target of the original; nan without an estimate.
+    The model is fitted to keys and target of some people; nan without an estimate.
     """
     share = np.zeros(len(pairs.cell))
-    if not pairs.records[0].any():
+    if not people.any():
         return share
     levels = tuple(column.levels for column in columns)
-    sample = [column.codes[0].astype(np.int64) for column in columns]
-    model = LatentClass.fit(sample, levels=levels, overdispersion=False)
+    found = np.flatnonzero(people)
+    codes = [np.concatenate(one.codes).astype(np.int64)[pairs.rows] for one in columns]
+    model = LatentClass.fit(
+        [one[found] for one in codes],
+        levels=levels,
+        frequency=people[found],
+        overdispersion=False,
+    )
     if not model.converged:
         return np.full(len(share), math.nan)
-    rows = pairs.rows[asked]
-    codes = [np.concatenate(one.codes)[rows].astype(np.int64) for one in columns]
-    once = np.ones(len(rows))
-    guesses = CellTable(tuple(codes), levels, once, once, model.sample.keys)
-    keys = replace(guesses, codes=(*codes[:-1], np.full(len(rows), ANY)))
-    whole = model.probability(keys)
+    once = np.ones(np.count_nonzero(asked))
+    guesses = [one[asked] for one in codes]
+    of_pairs = CellTable(tuple(guesses), levels, once, once, model.sample.keys)
+    of_keys = replace(of_pairs, codes=(*guesses[:-1], np.full(len(once), ANY)))
+    whole = model.probability(of_keys)
     share[asked] = np.divide(  # nobody has keys without a probability
-        model.probability(guesses), whole, out=np.zeros(len(rows)), where=whole > 0.0
+        model.probability(of_pairs), whole, out=np.zeros(len(once)), where=whole > 0.0
     )
     return share
 
 
-def _beyond_model(pairs: _Pairs, original: Integers, share: Floats) -> float:
-    """Return how much more often guesses between halves are right than by the model.
+def _beyond_model(
+    columns: Sequence[SharedColumn], pairs: _Pairs, original: Integers
+) -> float:
+    """Return how much more often guesses between parts are right than by the model.
 
-    The halves of the original know nothing of each other but what the population has
-    in common, which a model has in part.
+    The parts of the original know nothing of each other but what the population has in
+    common, which a model of the others has in part.
     """
-    halves = halves_of(original)
     n, more = 0, 0.0
-    for released, people in (halves, halves[::-1]):
+    for released in parts_of_records(original):
+        people = original - released
         chance = pairs.chances(released)
+        share = _shares(columns, pairs, people, chance > 0.0)
         guessed, right = pairs.guessed(chance, people)
         n += guessed
         more += right - pairs.expected(chance, people, share)
