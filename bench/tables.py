@@ -160,8 +160,20 @@ SECTIONS = (
     Section(
         "known_measures", "notes/audit_measures.md", "known_measures", measured=True
     ),
+    Section("known_measures", "notes/audit_measures.md", "known_adult", measured=True),
     Section("known_measures", "notes/audit_measures.md", "known_times", measured=True),
     Section("known_measures", "notes/audit_measures.md", "known_examples"),
+    # It has rows of files and packages that are not part of the project.
+    *(
+        Section("audit_truth", "notes/audit_truth.md", name, measured=True)
+        for name in (
+            "truth_goals",
+            "truth_claims",
+            "truth_leaks",
+            "truth_claims_by_kind",
+            "truth_leaks_by_kind",
+        )
+    ),
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),
     Section("prove", "notes/proof_of_rounding.md", "proof_lemmas"),

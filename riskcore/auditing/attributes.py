@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from riskcore.auditing.other_people import parts_of_records
 from riskcore.auditing.shared_columns import SharedColumn, number_together
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import printable
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass
@@ -261,12 +262,15 @@ def _beyond_model(
     The parts of the original know nothing of each other but what the population has in
     common, which a model of the others has in part.
     """
-    n, more = 0, 0.0
-    for released in parts_of_records(original):
+
+    def compare(released: Integers) -> tuple[int, float]:
         people = original - released
         chance = pairs.chances(released)
         share = _shares(columns, pairs, people, chance > 0.0)
         guessed, right = pairs.guessed(chance, people)
-        n += guessed
-        more += right - pairs.expected(chance, people, share)
-    return more / n if n else 0.0
+        return guessed, right - pairs.expected(chance, people, share)
+
+    parts = [(part,) for part in parts_of_records(original)]
+    found = in_threads(usual_threads(), compare, parts)
+    n = sum(guessed for guessed, _ in found)
+    return math.fsum(more for _, more in found) / n if n else 0.0

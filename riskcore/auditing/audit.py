@@ -9,9 +9,12 @@ from riskcore.assessment.assess import assess_coded, check_population, check_rol
 from riskcore.assessment.settings_table import BOTH
 from riskcore.auditing.attributes import AttributeGuesses, attribute_guesses
 from riskcore.auditing.claims import IdentityClaims, identity_claims
+from riskcore.auditing.copies import copies
 from riskcore.auditing.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
+from riskcore.auditing.measures import known_measures
 from riskcore.auditing.result import Audit
 from riskcore.auditing.settings_table import AuditSettings
+from riskcore.auditing.shared_columns import SharedColumn
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
@@ -19,6 +22,7 @@ from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.models.known_population import KnownPopulation
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 
@@ -150,18 +154,36 @@ def audit(
         if what in coded
     }
     claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
-    guesses, notes = [], files.unknown_categories()
-    shared = files.shared_keys() if any(single.values()) else []
+    notes = files.unknown_categories()
+    if files.on_engine:
+        return Audit(tuple(names), files.n, claims, notes=tuple(notes))
+    known = files.shared_keys()
+    targets: dict[Hashable, SharedColumn] = {}
     for name in single["target"]:
-        say(f"guessing {name}")
-        column, note = files.target(name)
-        guesses.append(attribute_guesses(name, shared, column))
+        targets[name], note = files.target(name)
         notes += [] if note is None else [note]
+    guesses = []
+    for name, column in targets.items():
+        say(f"guessing {name}")
+        guesses.append(attribute_guesses(name, known, column))
+    say("looking for copies")
+    found_copies = copies([*known, *targets.values()])
+    numbers = [files.numbers(name) for name in single["numeric"]]
+    measures = None
+    if asked["measures"]:
+        say("computing the measures of others")
+        of_people, people = known, None
+        if isinstance(found.model, KnownPopulation):
+            of_people = files.shared_keys(found.model.sample)
+            people = found.model.sample.records
+        measures = known_measures(of_people, targets, numbers, people)
     return Audit(
         tuple(names),
         files.n,
         claims,
         tuple(guesses),
+        copies=found_copies,
+        measures=measures,
         notes=tuple(notes),
         data=files.data[RELEASED],
     )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.population import risk_by
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.core.risk import individual
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
@@ -162,22 +163,30 @@ def _between_parts(law: CellModel, means: Floats | None) -> tuple[Floats, float]
     The parts of the sample know nothing of each other but what the population has in
     common, which a model of the others has in part.
     """
+    parts = [(law, part, means) for part in parts_of_records(law.sample.records)]
+    found = in_threads(usual_threads(), _of_part, parts)
+    return np.concatenate([hits for hits, _ in found]), math.fsum(
+        wanted for _, wanted in found
+    )
+
+
+def _of_part(
+    law: CellModel, claimed: Integers, means: Floats | None
+) -> tuple[Floats, float]:
+    """Return the same for the claims of one part about the people of the others."""
     table, cls = law.sample, type(law)
-    hits, wanted = [np.zeros(0)], 0.0
-    for claimed in parts_of_records(table.records):
-        there = table.records - claimed
-        known = _with_records(table, there).some(there > 0)
-        known = known.scaled(table.n / known.n)
-        fitted = cls.fit(known, overdispersion=False)  # type: ignore[attr-defined]
-        if not fitted.converged:
-            continue
-        model = replace(fitted, overdispersion=law.overdispersion)
-        alone = np.flatnonzero(claimed == 1)
-        alone = alone[_occur(table.some(alone), known)]
-        claims = table.some(alone).scaled(table.n / known.n)
-        hits.append(_risks_of_hits(model, claims, there[alone], means))
-        wanted += _expected(model, claims, means)[0]
-    return np.concatenate(hits), wanted
+    there = table.records - claimed
+    known = _with_records(table, there).some(there > 0)
+    known = known.scaled(table.n / known.n)
+    fitted = cls.fit(known, overdispersion=False)  # type: ignore[attr-defined]
+    if not fitted.converged:
+        return np.zeros(0), 0.0
+    model = replace(fitted, overdispersion=law.overdispersion)
+    alone = np.flatnonzero(claimed == 1)
+    alone = alone[_occur(table.some(alone), known)]
+    claims = table.some(alone).scaled(table.n / known.n)
+    hits = _risks_of_hits(model, claims, there[alone], means)
+    return hits, _expected(model, claims, means)[0]
 
 
 def _occur(cells: CellTable, known: CellTable) -> NDArray[np.bool_]:

@@ -12,6 +12,8 @@ import numpy as np
 from riskcore.assessment.check import Checked, Rule
 from riskcore.auditing.attributes import AttributeGuesses
 from riskcore.auditing.claims import IdentityClaims
+from riskcore.auditing.copies import Copies
+from riskcore.auditing.measures import Measures
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
@@ -20,7 +22,11 @@ from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
 # Columns that `Audit.released_records` adds to the released records.
-RECORD_COLUMNS = ("original_frequency", "right_claim_probability")
+RECORD_COLUMNS = (
+    "original_frequency",
+    "right_claim_probability",
+    "copy_probability",
+)
 _OTHERS = {"holdout": "people of the holdout", "model": "people by the model"}
 
 
@@ -38,6 +44,11 @@ class Audit(OnASheet):
         The claims that a released record is a person, one for each that is unique.
     attributes : tuple of AttributeGuesses
         For each target, the guesses about the people of the original and about others.
+    copies : Copies or None
+        Which released records look like copies of records of the original; None if an
+        engine holds a file.
+    measures : Measures or None
+        The measures that others report, if they were asked for.
     notes : tuple of str
         What was noticed in the files, in words.
 
@@ -55,6 +66,8 @@ class Audit(OnASheet):
     records: tuple[int, ...]
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
+    copies: Copies | None = None
+    measures: Measures | None = None
     notes: tuple[str, ...] = ()
     data: Any = field(default=None, repr=False)  # the released records
 
@@ -100,12 +113,14 @@ class Audit(OnASheet):
     def more_than_others(self) -> tuple[str, ...]:
         """What the release tells more often of the original's people than of others.
 
-        "claims", and guesses of targets: those whose excess has an interval above 0, at
-        95 %.
+        "claims", guesses of targets, and, beside a holdout, "copies": those whose
+        excess has an interval above 0, at 95 %.
         """
         found = ["claims"] if self.identity.excess_interval()[0] > 0.0 else []
         of = [one for one in self.attributes if one.excess_interval()[0] > 0.0]
-        return (*found, *(f"guesses of {printable(str(one.target))}" for one in of))
+        found += [f"guesses of {printable(str(one.target))}" for one in of]
+        copied = self.copies is not None and self.copies.excess_interval()[0] > 0.0
+        return (*found, "copies") if copied else tuple(found)
 
     @property
     def verdict(self) -> str:
@@ -198,11 +213,12 @@ class Audit(OnASheet):
 
     @property
     def released_records(self) -> Any:
-        """The released records with two columns added, same type and order.
+        """The released records with three columns added, same type and order.
 
         ``original_frequency``: how many records of the original have the keys, 0 also
         where the record is not unique in the release; ``right_claim_probability``: the
-        probability that the claim about the record is right.
+        probability that the claim about the record is right; ``copy_probability``: that
+        the record is a copy of one of the original, by `copies`.
 
         Raises
         ------
@@ -212,17 +228,15 @@ class Audit(OnASheet):
             If they already have a column of one of these names, ignoring case.
         """
         claims = self.identity
-        if claims.rows is None:
+        if claims.rows is None or self.copies is None:
             raise TypeError(
-                "released_records: an engine holds the released records; collect them "
-                "first"
+                "released_records: an engine holds the records; collect them first"
             )
         frequency = np.zeros(self.records[1], np.int64)
         right = np.zeros(self.records[1])
         frequency[claims.rows], right[claims.rows] = claims.frequency, claims.right
-        return with_results(
-            self.data, dict(zip(RECORD_COLUMNS, (frequency, right), strict=True))
-        )
+        columns = frequency, right, self.copies.probability
+        return with_results(self.data, dict(zip(RECORD_COLUMNS, columns, strict=True)))
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the claims that are most probably right, for internal use.
@@ -298,6 +312,8 @@ class Audit(OnASheet):
             "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
+            "copies": None if self.copies is None else self.copies.to_dict(),
+            "measures": None if self.measures is None else self.measures.to_dict(),
             "more_than_others": list(self.more_than_others),
             "notes": list(self.notes),
         }
@@ -320,6 +336,9 @@ class Audit(OnASheet):
             yield Part(
                 f"Guesses of a target by the keys, beside {by}", rows=rows, sides="<>"
             )
+        for found in (self.copies, self.measures):
+            if found is not None:
+                yield from found._parts()
 
     def _identity_part(self) -> Part:
         identity = self.identity

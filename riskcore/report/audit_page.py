@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -67,6 +68,12 @@ def public_audit_page(found: Audit, *, title: str) -> str:
         rows.append(
             [f"guess {name}", _percent(one), "more often" if more else "as often"]
         )
+    if found.copies is not None:
+        share = found.copies.share
+        known = "unknown" if math.isnan(share) else f"at most {_class(share)} %"
+        beside = "not compared" if math.isnan(found.copies.excess) else "as many"
+        beside = "more" if "copies" in found.more_than_others else beside
+        rows.append(["find records that look like copies", known, beside])
     verdict = _right(found, sentence=True)
     part = Part("What the file tells of the people behind it", rows=rows)
     return render(
@@ -85,9 +92,9 @@ def public_audit_page(found: Audit, *, title: str) -> str:
 def _right(found: Audit, *, sentence: bool = False) -> str:
     """Return the share of right claims, rounded up to a class."""
     share = found.expected_right_claims / found.claims if found.claims else 0.0
-    most = next(one for one in _CLASSES if share <= one * (1.0 + 1e-12))
+    most = _class(share)
     if not sentence:
-        return f"at most {100 * most:.3g} % right"
+        return f"at most {most} % right"
     more = found.more_than_others
     than = ""
     if more:
@@ -98,8 +105,14 @@ def _right(found: Audit, *, sentence: bool = False) -> str:
         return f"No released record is unique by the keys.{than}"
     return (
         "Of 100 claims that a released record is a certain person, at most "
-        f"{100 * most:.3g} are expected to be right.{than}"
+        f"{most} are expected to be right.{than}"
     )
+
+
+def _class(share: float) -> str:
+    """Return the next class above a share, in per cent."""
+    most = next(one for one in _CLASSES if share <= one * (1.0 + 1e-12))
+    return f"{100 * most:.3g}"
 
 
 def _beside(found: Audit) -> str:
