@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from riskcore.auditing.cell_trees import MixedRecords
 from riskcore.auditing.closest_two import two_closest
 from riskcore.auditing.membership import Membership, membership
-from tests.audit.test_linkage import columns, perturbed
+from tests.auditing.test_linkage import columns, perturbed
 from tests.thin import examples
 
 
