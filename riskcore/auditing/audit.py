@@ -130,10 +130,7 @@ def audit(
     say = progress or silent
     asked = complete(AuditSettings, settings)
     names = key_names(keys)
-    single = {
-        one: arguments.names(one, asked[one])  # type: ignore[literal-required]
-        for one in ("target", "numeric")
-    }
+    single = {one: arguments.names(one, asked[one]) for one in ("target", "numeric")}
     missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
     if asked["record_by"] is not None:

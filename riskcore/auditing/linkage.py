@@ -180,7 +180,7 @@ class Linkage:
     def _parts(self) -> list[Part]:
         """Return the figures as facts, a table of the agreements, and sentences."""
         low, high = self.interval()
-        what = "right links" if self.known else "right links, estimated"
+        what = "right links" if self.known else "right, if records stand for people"
         facts = [
             ("attacked", f"{self.attacked:,} of {counted(self.released, 'record')}"),
             (what, f"{_few(self.right)} ({_few(low)} to {_few(high)})"),
@@ -198,14 +198,21 @@ class Linkage:
         for name, u, m in self.columns:
             row = [printable(str(name)), *map(_percent, (m[0], m[1], u[0], u[1]))]
             rows.append(row)
-        said = "The fit did not settle: links by these weights are no measure of risk."
+        said = []
+        if not self.converged:
+            said.append("The fit did not settle: these links are no measure of risk.")
+        if not self.known and not self.people[1]:
+            said.append(
+                "A cautious estimate: a tenth to a third too low if many values were "
+                "swapped."
+            )
         return [
             Part(
                 f"Linkage by {self.way}",
                 facts,
                 rows if self.columns else (),
                 "<>",
-                () if self.converged else (said,),
+                said,
             )
         ]
 
