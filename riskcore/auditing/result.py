@@ -126,9 +126,8 @@ class Audit(OnASheet):
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         more = self.more_than_others
-        compared = any(
-            not math.isnan(one.excess) for one in (self.identity, *self.attributes)
-        )
+        excess = [self.identity.excess, *(one.excess for one in self.attributes)]
+        compared = not all(map(math.isnan, excess))
         if more:
             second = (
                 " The release tells more of the original's people than of others, by "
