@@ -168,7 +168,7 @@ def count_apart(
 
 
 @kernel
-def smallest(apart: Any, at: int, n: int) -> int:
+def smallest(apart: Any, at: int, n: int) -> Any:
     """Return the smallest of n numbers."""
     least = apart[at]
     for i in range(1, n):
