@@ -359,7 +359,7 @@ def drawn_files(seed, how, copies=False):
 
 
 @pytest.mark.parametrize(
-    ("how", "files"), [("model", 12), ("holdout", 200), ("register", 200)]
+    ("how", "files"), [("model", 20), ("holdout", 200), ("register", 200)]
 )
 def test_intervals_over_many_files(how, files, monkeypatch):
     monkeypatch.setattr("riskcore.auditing.audit.copies", lambda _: None)
