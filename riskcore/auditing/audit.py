@@ -135,7 +135,6 @@ def audit(
     check_missing(missing, 1.0)
     if asked["record_by"] is not None:
         arguments.column_name("record_by", asked["record_by"])
-    _check(names, weight, single, asked)
     sources = {
         ORIGINAL: Source.of(original, reading),
         RELEASED: Source.of(released, released_reading or read_like(reading)),
@@ -143,6 +142,7 @@ def audit(
     if holdout is not None:
         sources[HOLDOUT] = Source.of(holdout, read_like(reading))
     weight = sources[ORIGINAL].weight if weight is None else weight
+    _check(names, weight, single, asked)
     files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
     coded = files.coded
     own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
@@ -174,6 +174,7 @@ def audit(
             targets[name], note = files.target(name)
             notes += [] if note is None else [note]
         numbers = {name: files.numbers(name) for name in single["numeric"]}
+        notes += files.repeated_numbers(numbers)
         more = _of_records(files, targets, numbers, own, say)
         more["data"] = files.data[RELEASED]
         if asked["measures"]:

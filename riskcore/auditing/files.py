@@ -26,6 +26,7 @@ from riskcore.models.cell_table import CellTable
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+_REPEATED = 0.5  # of the released numbers that single people of the original have
 ORIGINAL, RELEASED, HOLDOUT = "original", "released", "holdout"
 
 
@@ -154,8 +155,27 @@ class AuditFiles:
                 records = rows.sum() if sizes is None else sizes.records[rows].sum()
                 lines.append(
                     f"{int(records):,} of {self.coded[RELEASED].n:,} released records "
-                    f"have a category of {name} that no record of the original has: "
-                    "they are nobody's"
+                    f"have a category of {name} that no record of the original has"
+                )
+        return lines
+
+    def repeated_numbers(
+        self, numbers: Mapping[Hashable, tuple[Floats, ...]]
+    ) -> list[str]:
+        """Return which numbers are released as single people of the original have them.
+
+        Such a value alone tells that its owner was in the original, whatever record it
+        stands in.
+        """
+        lines = []
+        for name, (original, released, *_) in numbers.items():
+            values, people = np.unique(original, return_counts=True)
+            theirs = released[np.isin(released, values[people == 1])]
+            if len(theirs) > _REPEATED * len(released):
+                lines.append(
+                    f"{len(theirs):,} of {len(released):,} released values of {name} "
+                    "are exactly those of one person of the original: round them, or "
+                    "draw new ones"
                 )
         return lines
 

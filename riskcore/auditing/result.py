@@ -23,6 +23,7 @@ from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
+_SEEN = 0.52  # area: margins learned from a file are nearer to it, and nobody's secret
 Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
 RECORD_COLUMNS = (
@@ -135,7 +136,7 @@ class Audit(OnASheet):
         for linked in self.linkage:
             compared += [("linkage", linked.interval, linked.chance)] * linked.converged
         if self.membership is not None:
-            compared.append(("membership", self.membership.interval, 0.5))
+            compared.append(("membership", self.membership.interval, _SEEN))
         if self.copies is not None and not math.isnan(self.copies.excess):
             compared.append(("copies", self.copies.excess_interval, 0.0))
         level = 1.0 - (1.0 - LEVEL) / len(compared)
@@ -222,7 +223,7 @@ class Audit(OnASheet):
                 raise ValueError("max_guess_excess needs targets: give target")
             most = arguments.number_in("max_guess_excess", max_guess_excess, "[0, 1]")
             for one in self.attributes:
-                found = one.excess
+                found = one.excess if one.guessed else 0.0
                 rules.append(self._rule("max_guess_excess", one.target, most, found))
         return Checked(self.records[1], tuple(rules))
 
