@@ -452,7 +452,8 @@ def goals(rows):
 
 def publish(rows):
     """Write the tables into the page."""
-    head = f"{origin('numpy', 'numba')}; {len(rows):,} releases.\n\n"
+    about = origin("numpy", "numba").replace(" --tables", "")
+    head = f"{about}; {len(rows):,} releases.\n\n"
     for name, header, lines, texts in (
         ("truth_goals", ["goal", "found", ""], goals(rows), 3),
         ("truth_claims", IN_ALL, of_claims_in_all(rows), 2),
