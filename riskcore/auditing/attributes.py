@@ -252,7 +252,9 @@ def _shares(
         return np.full(len(share), math.nan)
     once = np.ones(np.count_nonzero(asked), np.int64)
     guesses = [one[asked] for one in codes]
-    of_pairs = CellTable(tuple(guesses), levels, once, once * 1.0, model.sample.keys)
+    of_pairs = CellTable(
+        tuple(guesses), levels, once, np.ones(len(once)), model.sample.keys
+    )
     of_keys = replace(of_pairs, codes=(*guesses[:-1], np.full(len(once), ANY)))
     whole = model.probability(of_keys)
     share[asked] = np.divide(  # nobody has keys without a probability
