@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.auditing.cell_trees import Floats
 from riskcore.auditing.common_cells import Columns, Ints
+from riskcore.auditing.mixed_records import Floats
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native

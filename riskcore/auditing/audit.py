@@ -11,7 +11,9 @@ from riskcore.auditing.attributes import AttributeGuesses, attribute_guesses
 from riskcore.auditing.claims import IdentityClaims, identity_claims
 from riskcore.auditing.copies import copies
 from riskcore.auditing.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
+from riskcore.auditing.linkage import Linkage, link
 from riskcore.auditing.measures import known_measures
+from riskcore.auditing.membership import membership
 from riskcore.auditing.result import Audit
 from riskcore.auditing.settings_table import AuditSettings
 from riskcore.auditing.shared_columns import SharedColumn
@@ -103,6 +105,10 @@ def audit(
     comparison is with people of equal keys whose target is drawn from a latent-class
     model of keys and target: what a model teaches about everybody is no leak.
 
+    With numbers, each released record is linked to the person of the original, or of
+    the holdout, that fits best by keys and numbers together. With a holdout, the
+    distance to the closest released record tells whether somebody was in the original.
+
     Examples
     --------
     >>> import riskcore
@@ -121,6 +127,8 @@ def audit(
     }
     missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
+    if asked["record_by"] is not None:
+        arguments.column_name("record_by", asked["record_by"])
     _check(names, weight, single, asked)
     sources = {
         ORIGINAL: Source.of(original, reading),
@@ -131,6 +139,9 @@ def audit(
     weight = sources[ORIGINAL].weight if weight is None else weight
     files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
     coded = files.coded
+    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
+    for one in coded.values() if missing == "refuse" else ():
+        refuse_missing(names, [key.missing for key in one.keys(names)], one.n)
     sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
     found = assess_coded(
         files.data[ORIGINAL],
@@ -143,11 +154,6 @@ def audit(
         progress=say,
     )
     say("counting claims")
-    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
-    for what in (RELEASED, HOLDOUT) if missing == "refuse" else ():
-        if what in coded:
-            lacking = [one.missing for one in coded[what].keys(names)]
-            refuse_missing(names, lacking, coded[what].n)
     cells = {
         what: cells_of(coded[what], names, missing, 1.0)
         for what in (RELEASED, HOLDOUT)
@@ -169,6 +175,14 @@ def audit(
     say("looking for copies")
     found_copies = copies([*known, *targets.values()])
     numbers = [files.numbers(name) for name in single["numeric"]]
+    linked: tuple[Linkage, ...] = ()
+    if numbers:
+        say("linking records by keys and numbers")
+        linked = link(known, numbers, [*names, *single["numeric"]], own)
+    member = None
+    if holdout is not None:
+        say("looking for the closest records")
+        member = membership(known, numbers)
     measures = None
     if asked["measures"]:
         say("computing the measures of others")
@@ -182,6 +196,8 @@ def audit(
         files.n,
         claims,
         tuple(guesses),
+        linkage=linked,
+        membership=member,
         copies=found_copies,
         measures=measures,
         notes=tuple(notes),

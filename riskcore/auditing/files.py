@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.auditing.shared_columns import SharedColumn, in_bands, refuse_other_kinds
+from riskcore.auditing.shared_columns import (
+    SharedColumn,
+    in_bands,
+    refuse_other_kinds,
+    values_of,
+)
 from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
@@ -118,8 +123,8 @@ class AuditFiles:
         row = np.empty(len(original.labels) + 1, np.int64)
         row[original.codes] = np.arange(len(original.codes))
         row[-1] = -1
-        place = {label: i for i, label in enumerate(original.labels.tolist())}
-        of = np.array([place.get(one, -1) for one in released.labels.tolist()])
+        place = {label: i for i, label in enumerate(values_of(original))}
+        of = np.array([place.get(one, -1) for one in values_of(released)])
         found: Integers = row[of[released.codes]]
         return found
 
@@ -141,8 +146,8 @@ class AuditFiles:
             mine, theirs = (
                 self.coded[what].columns[name] for what in (RELEASED, ORIGINAL)
             )
-            there = set(theirs.labels.tolist())
-            new = np.array([one not in there for one in mine.labels.tolist()] + [False])
+            there = set(values_of(theirs))
+            new = np.array([one not in there for one in values_of(mine)] + [False])
             if new.any():
                 rows = new[np.minimum(mine.codes, len(mine.labels))]
                 sizes = self.coded[RELEASED].counted

@@ -146,6 +146,11 @@ class Linkage:
         """Return the right links if so many links go to the original."""
         return _right_in_pool(to_original, self.attacked, self.people)
 
+    @property
+    def more_than_chance(self) -> bool:
+        """Whether the interval of right links lies above those by chance."""
+        return self.converged and self.interval()[0] > self.chance
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON; no single record is in them."""
         low, high = self.interval()

@@ -113,7 +113,7 @@ def membership(
     """Return how well the closest released record tells the original from a holdout.
 
     The files of each column are the original, the release and the holdout. A distance
-    is that of Gower (1971), as in `closest_two`: 1 for each key that differs, and the
+    is that of Gower (1971): 1 for each key that differs, and the
     gap of each number over the range of all files. Missing is a value of its own, at
     distance 1 from any other. At most about ``pairs`` are compared, for as many people
     of either file.

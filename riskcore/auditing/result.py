@@ -13,7 +13,9 @@ from riskcore.assessment.check import Checked, Rule
 from riskcore.auditing.attributes import AttributeGuesses
 from riskcore.auditing.claims import IdentityClaims
 from riskcore.auditing.copies import Copies
+from riskcore.auditing.linkage import Linkage
 from riskcore.auditing.measures import Measures
+from riskcore.auditing.membership import Membership
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
@@ -44,6 +46,10 @@ class Audit(OnASheet):
         The claims that a released record is a person, one for each that is unique.
     attributes : tuple of AttributeGuesses
         For each target, the guesses about the people of the original and about others.
+    linkage : tuple of Linkage
+        With numbers, the links by distance and by the weights of Fellegi and Sunter.
+    membership : Membership or None
+        With a holdout, whether distances tell who was in the original.
     copies : Copies or None
         Which released records look like copies of records of the original; None if an
         engine holds a file.
@@ -66,6 +72,8 @@ class Audit(OnASheet):
     records: tuple[int, ...]
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
+    linkage: tuple[Linkage, ...] = ()
+    membership: Membership | None = None
     copies: Copies | None = None
     measures: Measures | None = None
     notes: tuple[str, ...] = ()
@@ -113,20 +121,26 @@ class Audit(OnASheet):
     def more_than_others(self) -> tuple[str, ...]:
         """What the release tells more often of the original's people than of others.
 
-        "claims", guesses of targets, and, beside a holdout, "copies": those whose
-        excess has an interval above 0, at 95 %.
+        "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
+        "copies": those whose 95 % interval lies above what it would be for others.
         """
         found = ["claims"] if self.identity.excess_interval()[0] > 0.0 else []
         of = [one for one in self.attributes if one.excess_interval()[0] > 0.0]
         found += [f"guesses of {printable(str(one.target))}" for one in of]
-        copied = self.copies is not None and self.copies.excess_interval()[0] > 0.0
-        return (*found, "copies") if copied else tuple(found)
+        found += ["linkage"] * any(one.more_than_chance for one in self.linkage)
+        if self.membership is not None and self.membership.interval()[0] > 0.5:
+            found.append("membership")
+        if self.copies is not None and self.copies.excess_interval()[0] > 0.0:
+            found.append("copies")
+        return tuple(found)
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         more = self.more_than_others
-        compared = self.identity.others or self.attributes
+        compared = any(
+            not math.isnan(one.excess) for one in (self.identity, *self.attributes)
+        )
         if more:
             second = (
                 " The release tells more of the original's people than of others, by "
@@ -312,6 +326,10 @@ class Audit(OnASheet):
             "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
+            "linkage": [one.to_dict() for one in self.linkage],
+            "membership": None
+            if self.membership is None
+            else self.membership.to_dict(),
             "copies": None if self.copies is None else self.copies.to_dict(),
             "measures": None if self.measures is None else self.measures.to_dict(),
             "more_than_others": list(self.more_than_others),
@@ -336,7 +354,7 @@ class Audit(OnASheet):
             yield Part(
                 f"Guesses of a target by the keys, beside {by}", rows=rows, sides="<>"
             )
-        for found in (self.copies, self.measures):
+        for found in (*self.linkage, self.membership, self.copies, self.measures):
             if found is not None:
                 yield from found._parts()
 

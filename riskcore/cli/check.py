@@ -194,7 +194,8 @@ def run(options: argparse.Namespace) -> int:
     source = source_of(options, progress, _reading(options))
     check_files(options, source, {"--report-public": options.report_public})
     found = None
-    if rules or options.of_record is not None or options.audit is None:
+    of_file = rules.keys() - {"missing"}  # which holds for the audit, too
+    if of_file or options.of_record is not None or options.audit is None:
         weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)
         found = check(
             source,
@@ -253,6 +254,7 @@ def _with_audit(
     from riskcore.data.source import Source
 
     how = reading(options)
+    asked = {"missing": options.missing} if options.missing is not None else {}
     rules = [] if found is None else [*found.rules]
     for keys in options.keys:
         one = audit(
@@ -263,6 +265,7 @@ def _with_audit(
             holdout=options.holdout and Source.of(options.holdout, read_like(how)),
             target=options.target,
             progress=progress,
+            **asked,
         ).check(
             max_right_claims=options.max_right_claims,
             max_guess_excess=options.max_guess_excess,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from riskcore.auditing.attributes import AttributeGuesses
+from riskcore.auditing.claims import IdentityClaims
 from riskcore.auditing.result import Audit
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, listed, on_one_line, printable
@@ -61,13 +62,11 @@ def public_audit_page(found: Audit, *, title: str) -> str:
         ("known of a person", " x ".join(printable(str(one)) for one in found.keys)),
     ]
     rows = [["what an intruder may do", "of the original's people", "beside others"]]
-    rows.append(["claim that a record is a person", _right(found), _beside(found)])
+    claims = "claim that a record is a person"
+    rows.append([claims, _right(found), _beside(found.identity)])
     for one in found.attributes:
         name = printable(str(one.target))
-        more = f"guesses of {name}" in found.more_than_others
-        rows.append(
-            [f"guess {name}", _percent(one), "more often" if more else "as often"]
-        )
+        rows.append([f"guess {name}", _percent(one), _beside(one)])
     if found.copies is not None:
         share = found.copies.share
         known = "unknown" if math.isnan(share) else f"at most {_class(share)} %"
@@ -115,11 +114,12 @@ def _class(share: float) -> str:
     return f"{100 * most:.3g}"
 
 
-def _beside(found: Audit) -> str:
-    """Return whether more claims are right than about other people, in words."""
-    if found.identity.others is None:
+def _beside(found: IdentityClaims | AttributeGuesses) -> str:
+    """Return whether more is right than about other people, in words."""
+    low, _ = found.excess_interval()
+    if math.isnan(low):
         return "not compared"
-    return "more often" if "claims" in found.more_than_others else "as often"
+    return "more often" if low > 0.0 else "as often"
 
 
 def _percent(one: AttributeGuesses) -> str:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.auditing.cell_trees import MixedRecords
-from riskcore.auditing.closest_two import two_closest
+from riskcore.auditing.all_pairs import nearest_of_all
 from riskcore.auditing.membership import Membership, membership
-from tests.audit.test_linkage import columns, perturbed
+from tests.auditing.test_linkage import columns, perturbed
 from tests.thin import examples
 
 
@@ -70,17 +69,16 @@ def test_small_files_by_all_pairs(drawn):
     assert found.error == pytest.approx(error, rel=1e-12, nan_ok=True)
 
 
-def test_distances_are_those_of_the_closest_two():
+def test_distances_are_those_of_all_pairs():
     files = perturbed(np.random.default_rng(1), n=700, missing=0.0, others=500)
     shared, numbers = columns(files, 3)
     whole = np.concatenate(numbers[0])
-    mixed = [
-        MixedRecords([c.codes[i] for c in shared], numbers[0][i][:, None])
-        for i in range(3)
-    ]
     levels = [c.levels for c in shared]
+    codes = [[c.codes[i] for c in shared] for i in range(3)]
+    y = [one[:, None] for one in numbers[0]]
+    scale = np.array([1 / np.ptp(whole)])
     nearest = [
-        two_closest(mixed[i], mixed[1], levels, np.array([np.ptp(whole)])).first
+        nearest_of_all(codes[i], codes[1], levels, (y[i], y[1]), scale).first
         for i in (0, 2)
     ]
     found = membership(shared, numbers)
