@@ -250,9 +250,11 @@ def _shares(
     )
     if not model.converged:
         return np.full(len(share), math.nan)
-    once = np.ones(np.count_nonzero(asked))
+    once = np.ones(np.count_nonzero(asked), np.int64)
     guesses = [one[asked] for one in codes]
-    of_pairs = CellTable(tuple(guesses), levels, once, once, model.sample.keys)
+    of_pairs = CellTable(
+        tuple(guesses), levels, once, np.ones(len(once)), model.sample.keys
+    )
     of_keys = replace(of_pairs, codes=(*guesses[:-1], np.full(len(once), ANY)))
     whole = model.probability(of_keys)
     share[asked] = np.divide(  # nobody has keys without a probability

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
@@ -10,9 +10,17 @@ from riskcore.assessment.settings_table import BOTH
 from riskcore.auditing.attributes import AttributeGuesses, attribute_guesses
 from riskcore.auditing.claims import IdentityClaims, identity_claims
 from riskcore.auditing.copies import copies
-from riskcore.auditing.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
-from riskcore.auditing.linkage import Linkage, link
-from riskcore.auditing.measures import known_measures
+from riskcore.auditing.files import (
+    HOLDOUT,
+    ORIGINAL,
+    RELEASED,
+    AuditFiles,
+    Floats,
+    Integers,
+    read_like,
+)
+from riskcore.auditing.linkage import link
+from riskcore.auditing.measures import Measures, known_measures
 from riskcore.auditing.membership import membership
 from riskcore.auditing.result import Audit
 from riskcore.auditing.settings_table import AuditSettings
@@ -24,6 +32,7 @@ from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.models.cell_model import CellModel
 from riskcore.models.known_population import KnownPopulation
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
@@ -121,10 +130,7 @@ def audit(
     say = progress or silent
     asked = complete(AuditSettings, settings)
     names = key_names(keys)
-    single = {
-        one: arguments.names(one, asked[one])  # type: ignore[literal-required]
-        for one in ("target", "numeric")
-    }
+    single = {one: arguments.names(one, asked[one]) for one in ("target", "numeric")}
     missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
     if asked["record_by"] is not None:
@@ -161,48 +167,58 @@ def audit(
     }
     claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
     notes = files.unknown_categories()
-    if files.on_engine:
-        return Audit(tuple(names), files.n, claims, notes=tuple(notes))
-    known = files.shared_keys()
-    targets: dict[Hashable, SharedColumn] = {}
-    for name in single["target"]:
-        targets[name], note = files.target(name)
-        notes += [] if note is None else [note]
+    more: dict[str, Any] = {}
+    if not files.on_engine:
+        targets = {}
+        for name in single["target"]:
+            targets[name], note = files.target(name)
+            notes += [] if note is None else [note]
+        numbers = {name: files.numbers(name) for name in single["numeric"]}
+        more = _of_records(files, targets, numbers, own, say)
+        more["data"] = files.data[RELEASED]
+        if asked["measures"]:
+            say("computing the measures of others")
+            more["measures"] = _measures(files, targets, numbers, found.model)
+    return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
+
+
+def _of_records(
+    files: AuditFiles,
+    targets: Mapping[Hashable, SharedColumn],
+    numbers: Mapping[Hashable, tuple[Floats, ...]],
+    own: Integers | None,
+    say: Lines,
+) -> dict[str, Any]:
+    """Return what needs single records: guesses, links, closest records and copies."""
+    keys, found = files.shared_keys(), dict[str, Any]()
     guesses = []
     for name, column in targets.items():
         say(f"guessing {name}")
-        guesses.append(attribute_guesses(name, known, column))
-    say("looking for copies")
-    found_copies = copies([*known, *targets.values()])
-    numbers = [files.numbers(name) for name in single["numeric"]]
-    linked: tuple[Linkage, ...] = ()
-    if numbers:
+        guesses.append(attribute_guesses(name, keys, column))
+    found["attributes"] = tuple(guesses)
+    values = [*numbers.values()]
+    if values:
         say("linking records by keys and numbers")
-        linked = link(known, numbers, [*names, *single["numeric"]], own)
-    member = None
-    if holdout is not None:
+        found["linkage"] = link(keys, values, [*files.keys, *numbers], own)
+    if HOLDOUT in files.coded:
         say("looking for the closest records")
-        member = membership(known, numbers)
-    measures = None
-    if asked["measures"]:
-        say("computing the measures of others")
-        of_people, people = known, None
-        if isinstance(found.model, KnownPopulation):
-            of_people = files.shared_keys(found.model.sample)
-            people = found.model.sample.records
-        measures = known_measures(of_people, targets, numbers, people)
-    return Audit(
-        tuple(names),
-        files.n,
-        claims,
-        tuple(guesses),
-        linkage=linked,
-        membership=member,
-        copies=found_copies,
-        measures=measures,
-        notes=tuple(notes),
-        data=files.data[RELEASED],
-    )
+        found["membership"] = membership(keys, values)
+    say("looking for copies")
+    found["copies"] = copies([*keys, *targets.values()])
+    return found
+
+
+def _measures(
+    files: AuditFiles,
+    targets: Mapping[Hashable, SharedColumn],
+    numbers: Mapping[Hashable, tuple[Floats, ...]],
+    model: CellModel | None,
+) -> Measures:
+    """Return the measures of others, with the people of a population if it is known."""
+    known = model.sample if isinstance(model, KnownPopulation) else None
+    people = None if known is None else known.records
+    keys = files.shared_keys(known)
+    return known_measures(keys, targets, [*numbers.values()], people)
 
 
 def _check(

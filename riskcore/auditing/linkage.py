@@ -146,11 +146,6 @@ class Linkage:
         """Return the right links if so many links go to the original."""
         return _right_in_pool(to_original, self.attacked, self.people)
 
-    @property
-    def more_than_chance(self) -> bool:
-        """Whether the interval of right links lies above those by chance."""
-        return self.converged and self.interval()[0] > self.chance
-
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON; no single record is in them."""
         low, high = self.interval()
@@ -180,7 +175,7 @@ class Linkage:
     def _parts(self) -> list[Part]:
         """Return the figures as facts, a table of the agreements, and sentences."""
         low, high = self.interval()
-        what = "right links" if self.known else "right links, estimated"
+        what = "right links" if self.known else "right, if records stand for people"
         facts = [
             ("attacked", f"{self.attacked:,} of {counted(self.released, 'record')}"),
             (what, f"{_few(self.right)} ({_few(low)} to {_few(high)})"),
@@ -198,14 +193,21 @@ class Linkage:
         for name, u, m in self.columns:
             row = [printable(str(name)), *map(_percent, (m[0], m[1], u[0], u[1]))]
             rows.append(row)
-        said = "The fit did not settle: links by these weights are no measure of risk."
+        said = []
+        if not self.converged:
+            said.append("The fit did not settle: these links are no measure of risk.")
+        if not self.known and not self.people[1]:
+            said.append(
+                "A cautious estimate: a tenth to a third too low if many values were "
+                "swapped."
+            )
         return [
             Part(
                 f"Linkage by {self.way}",
                 facts,
                 rows if self.columns else (),
                 "<>",
-                () if self.converged else (said,),
+                said,
             )
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
+Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
 RECORD_COLUMNS = (
     "original_frequency",
@@ -122,25 +123,31 @@ class Audit(OnASheet):
         """What the release tells more often of the original's people than of others.
 
         "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
-        "copies": those whose 95 % interval lies above what it would be for others.
+        "copies": those whose interval lies above what it would be for others. The
+        levels are those of Bonferroni: all comparisons together are right with 95 %.
         """
-        found = ["claims"] if self.identity.excess_interval()[0] > 0.0 else []
-        of = [one for one in self.attributes if one.excess_interval()[0] > 0.0]
-        found += [f"guesses of {printable(str(one.target))}" for one in of]
-        found += ["linkage"] * any(one.more_than_chance for one in self.linkage)
-        if self.membership is not None and self.membership.interval()[0] > 0.5:
-            found.append("membership")
-        if self.copies is not None and self.copies.excess_interval()[0] > 0.0:
-            found.append("copies")
-        return tuple(found)
+        compared: list[tuple[str, Interval, float]] = [
+            ("claims", self.identity.excess_interval, 0.0)
+        ]
+        for guesses in self.attributes:
+            name = f"guesses of {printable(str(guesses.target))}"
+            compared.append((name, guesses.excess_interval, 0.0))
+        for linked in self.linkage:
+            compared += [("linkage", linked.interval, linked.chance)] * linked.converged
+        if self.membership is not None:
+            compared.append(("membership", self.membership.interval, 0.5))
+        if self.copies is not None and not math.isnan(self.copies.excess):
+            compared.append(("copies", self.copies.excess_interval, 0.0))
+        level = 1.0 - (1.0 - LEVEL) / len(compared)
+        more = [name for name, of, other in compared if of(level)[0] > other]
+        return tuple(dict.fromkeys(more))
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         more = self.more_than_others
-        compared = any(
-            not math.isnan(one.excess) for one in (self.identity, *self.attributes)
-        )
+        excess = [self.identity.excess, *(one.excess for one in self.attributes)]
+        compared = not all(map(math.isnan, excess))
         if more:
             second = (
                 " The release tells more of the original's people than of others, by "

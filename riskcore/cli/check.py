@@ -193,7 +193,7 @@ def run(options: argparse.Namespace) -> int:
     rules = arguments_of(options, CheckSettings, given) if given else {}
     source = source_of(options, progress, _reading(options))
     check_files(options, source, {"--report-public": options.report_public})
-    found = None
+    found: Any = None
     of_file = rules.keys() - {"missing"}  # which holds for the audit, too
     if of_file or options.of_record is not None or options.audit is None:
         weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)

@@ -667,8 +667,9 @@ class CellTable:
             records = other.records[there]
             matches[cells] += np.bincount(theirs, records, size)[mine]
             sums[cells] += np.bincount(theirs, records * values[there], size)[mine]
-        mean = np.full(len(self), math.nan)
-        return np.divide(sums, matches, out=mean, where=matches > 0)
+        mean: Floats = np.full(len(self), math.nan)
+        np.divide(sums, matches, out=mean, where=matches > 0)
+        return mean
 
     def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
         """Yield cells, cells of another table, and numbers that agree where they match.

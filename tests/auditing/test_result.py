@@ -129,10 +129,10 @@ def test_the_verdict_tells_what_is_more_than_about_others():
     )
     options = {"sampling_fraction": 0.5, "target": ["t"], "population": "weights"}
     copied = audit(data, data, ["a", "b"], holdout=other, **options)
-    assert copied.more_than_others == ("claims", "guesses of t", "copies")
+    assert copied.more_than_others == ("claims", "guesses of t", "membership", "copies")
     assert copied.verdict.endswith(
         " The release tells more of the original's people than of others, by claims, "
-        "guesses of t and copies."
+        "guesses of t, membership and copies."
     )
     new = audit(data, fresh, ["a", "b"], holdout=other, **options)
     assert new.more_than_others == ()

@@ -277,6 +277,8 @@ def test_output_names_are_refused_before_any_work(refused, monkeypatch):
     for option in ("--report old.html", "--output o.html", "--report survey.csv",
                    "--report-top 1", "--report-public x.pdf"):  # fmt: skip
         refused(f"{AUDIT} {option}")
+    Path("taken.csv").write_text("SEX,original_frequency\nf,1\n")
+    refused("audit survey.csv taken.csv --keys SEX --output o.csv")
 
 
 @pytest.mark.parametrize("last", ["p.html", "a.html", "claims.csv"])
