@@ -68,6 +68,8 @@ class Audit(OnASheet):
     >>> found = riskcore.audit(data, made, ["sex", "age"], "w")
     >>> found.claims, round(found.expected_right_claims, 4), found.more_than_others
     (3, 0.1577, ())
+    >>> found.text().splitlines()[0], found.to_dict()["claims"]
+    ('Audit', 3)
     """
 
     keys: tuple[Hashable, ...]
