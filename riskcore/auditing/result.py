@@ -13,6 +13,7 @@ from riskcore.assessment.check import Checked, Rule
 from riskcore.auditing.attributes import AttributeGuesses
 from riskcore.auditing.claims import IdentityClaims
 from riskcore.auditing.copies import Copies
+from riskcore.auditing.in_words import number, plain
 from riskcore.auditing.linkage import Linkage
 from riskcore.auditing.measures import Measures
 from riskcore.auditing.membership import Membership
@@ -180,11 +181,9 @@ class Audit(OnASheet):
         low, high = self.expected_right_claims_interval()
         right = self.expected_right_claims
         verb = "is" if self.claims == 1 else "are"
-        return (
-            f"Of {counted(self.claims, 'claim')} that a released record is a certain "
-            f"person, {shown(right)} ({shown(low)} to {shown(high)}) {verb} expected "
-            "to be right."
-        )
+        claims = f"{counted(self.claims, 'claim')} that a released record is a certain"
+        found = f"{number(right)} ({number(low)} to {number(high)})"
+        return f"Of {claims} person, {found} {verb} expected to be right."
 
     def check(
         self,
@@ -385,7 +384,7 @@ class Audit(OnASheet):
             ("with the keys of somebody", f"{identity.matched:,}"),
             (
                 "expected to be right",
-                f"{shown(identity.expected_right)} ({shown(low)} to {shown(high)})",
+                f"{number(identity.expected_right)} ({number(low)} to {number(high)})",
             ),
             ("population", "by the weights" if model is None else model.label),
         ]
@@ -393,10 +392,10 @@ class Audit(OnASheet):
             low, high = identity.excess_interval()
             of = _OTHERS[identity.others.by]
             facts += [
-                (f"right about {of}", shown(identity.others.right)),
+                (f"right about {of}", number(identity.others.right)),
                 (
                     "more than about them",
-                    f"{shown(identity.excess)} ({shown(low)} to {shown(high)})",
+                    f"{number(identity.excess)} ({number(low)} to {number(high)})",
                 ),
             ]
         return Part("Claims that a released record is a certain person", facts)
@@ -420,15 +419,3 @@ class Audit(OnASheet):
             f"<Audit: {counted(self.claims, 'claim')}, "
             f"{self.expected_right_claims:.5g} expected to be right>"
         )
-
-
-def shown(value: float) -> str:
-    """Return a number of claims in words: whole from 100 on, else three digits."""
-    if math.isnan(value):
-        return "unknown"
-    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.3g}"
-
-
-def plain(value: float) -> float | None:
-    """Return a number for JSON, which has no nan."""
-    return None if math.isnan(value) else value
