@@ -25,13 +25,15 @@ from riskcore.common import arguments
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells
 from riskcore.data.wildcard import WILDCARDS
-from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_model import GROUPS, CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+_MANY = 500_000  # records, of which fits without some groups take seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,6 +127,7 @@ class IdentityClaims:
                 self._once(risk_by),
                 level,
                 deviation=self._once(deviation_by),
+                groups=GROUPS if self.model.n < _MANY else GROUPS // 2,
             )
             return low, min(high, float(len(self)))
         f, F = _frequencies(cells)

@@ -251,6 +251,11 @@ class Copies:
         sure = np.ones(len(copied))
         return np.divide(copied, made + copied, out=sure, where=made + copied != 0.0)
 
+    @property
+    def in_words(self) -> str:
+        """The share and its interval as percentages."""
+        return _in_words(self.share, self.interval())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON; no single record is in them."""
         return {
@@ -264,8 +269,8 @@ class Copies:
 
     def _parts(self) -> list[Part]:
         """Return the figures as facts."""
-        said = _in_words(self.share, self.interval())
-        facts = [("as if copied", f"unknown: {self.reason}" if self.reason else said)]
+        said = f"unknown: {self.reason}" if self.reason else self.in_words
+        facts = [("as if copied", said)]
         if self.beside is not None:
             there = _percent(self.share_there)
             facts += [

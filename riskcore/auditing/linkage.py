@@ -175,7 +175,7 @@ class Linkage:
     def _parts(self) -> list[Part]:
         """Return the figures as facts, a table of the agreements, and sentences."""
         low, high = self.interval()
-        what = "right links" if self.known else "right, if records stand for people"
+        what = "right links" if self.known else "right, if each has one"
         facts = [
             ("attacked", f"{self.attacked:,} of {counted(self.released, 'record')}"),
             (what, f"{_few(self.right)} ({_few(low)} to {_few(high)})"),

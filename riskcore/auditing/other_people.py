@@ -27,6 +27,7 @@ Integers = NDArray[np.int64]
 
 HOLDOUT, MODEL = "holdout", "model"
 PARTS = 3  # of the original, to see what a model has wrong
+_MANY = 100_000
 _LEAST = 1e-6  # chances of more records of a cell that are left out
 _MOST = 64  # records of a cell: with more, 1/F is nearly that of as many
 
@@ -201,9 +202,13 @@ def _occur(cells: CellTable, known: CellTable) -> NDArray[np.bool_]:
 
 
 def parts_of_records(records: Integers) -> Iterator[Integers]:
-    """Yield the records of each cell in parts drawn at random, the same each time."""
+    """Yield the records of each cell in parts drawn at random, the same each time.
+
+    Of many records one part tells enough.
+    """
     cell = np.repeat(np.arange(len(records)), records)
-    for rows in np.array_split(np.random.default_rng(0).permutation(len(cell)), PARTS):
+    order = np.random.default_rng(0).permutation(len(cell))
+    for rows in np.array_split(order, PARTS)[: 1 if len(order) > _MANY else PARTS]:
         yield np.bincount(cell[rows], minlength=len(records))
 
 

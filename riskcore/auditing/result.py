@@ -23,6 +23,7 @@ from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
+_COPIED = 0.01  # share of records: a poor model of the release has as many
 _SEEN = 0.52  # area: margins learned from a file are nearer to it, and nobody's secret
 Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
@@ -162,7 +163,14 @@ class Audit(OnASheet):
             second = " No risk beyond the holdout was found."
         else:
             second = ""
-        return self._answer + second
+        return self._answer + second + self._copied
+
+    @property
+    def _copied(self) -> str:
+        """How many released records look like copies, in a sentence, if some do."""
+        if self.copies is None or not self.copies.interval()[0] > _COPIED:
+            return ""
+        return f" As if {self.copies.in_words} of its records were copied."
 
     @property
     def _answer(self) -> str:

@@ -483,6 +483,6 @@ def test_what_is_said():
             (part,) = one._parts()
             text = "\n".join(part.lines())
             assert "of 300 records" in text
-            assert ("estimated" in text) == (own is None)
+            assert ("if each has one" in text) == (own is None)
             assert "links to the original" in text
             assert ("income\\n" in text) == bool(one.columns)
