@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
+_WIDE = 96  # of a line of the verdict
 _COPIED = 0.01  # share of records: a poor model of the release has as many
 _SEEN = 0.52  # area: margins learned from a file are nearer to it, and nobody's secret
 Interval = Callable[[float], tuple[float, float]]
@@ -169,7 +171,10 @@ class Audit(OnASheet):
     @property
     def _copied(self) -> str:
         """How many released records look like copies, in a sentence, if some do."""
-        if self.copies is None or not self.copies.interval()[0] > _COPIED:
+        found = self.copies
+        if found is None or not found.interval()[0] > _COPIED:
+            return ""
+        if found.excess_interval()[0] <= 0.0:  # beside a holdout: as of anybody
             return ""
         return f" As if {self.copies.in_words} of its records were copied."
 
@@ -412,7 +417,8 @@ class Audit(OnASheet):
         -------
         str
         """
-        return self._sheet().text(title) + f"\n\n  {self.verdict}"
+        verdict = textwrap.wrap(self.verdict, _WIDE)
+        return "\n  ".join([self._sheet().text(title), "", *verdict])
 
     def __repr__(self) -> str:
         return (

@@ -55,6 +55,27 @@ def public_audit_page(found: Audit, *, title: str) -> str:
     """Return an audit as HTML for publication: the answer in rounded figures.
 
     Numbers of records of the original, exact expectations and records are left out.
+
+    Parameters
+    ----------
+    found : Audit
+    title : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> found = riskcore.audit({"age": [31, 47]}, {"age": [47, 50]}, ["age"])
+    >>> "at most 50 are expected" in public_audit_page(found, title="Our file")
+    True
     """
     need_jinja()
     facts = [
