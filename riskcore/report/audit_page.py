@@ -25,12 +25,13 @@ def audit_page(
     found: Audit, *, title: str, top: int = 0, provenance: Provenance | None = None
 ) -> str:
     """Return an audit as HTML, for internal use; with the ``top`` riskiest claims."""
-    sheet = found._sheet()
-    parts = [*sheet.parts, *_riskiest(found, top)]
+    sheet, riskiest = found._sheet(), [*_riskiest(found, top)]
+    of_claims, *others = sheet.parts
+    chart, *charts = part_charts(found)
     return sheet_page(
-        replace(sheet, parts=parts),
+        replace(sheet, parts=[of_claims, *riskiest, *others]),
         title=title,
-        charts=part_charts(found),
+        charts=[chart, *[None for _ in riskiest], *charts],
         provenance=provenance,
     )
 
