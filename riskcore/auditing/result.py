@@ -176,7 +176,7 @@ class Audit(OnASheet):
             return ""
         if found.excess_interval()[0] <= 0.0:  # beside a holdout: as of anybody
             return ""
-        return f" As if {self.copies.in_words} of its records were copied."
+        return f" As if {found.in_words} of its records were copied."
 
     @property
     def _answer(self) -> str:
