@@ -27,7 +27,7 @@ from riskcore.data.columns import plain_value
 LEVEL = 0.95
 _WIDE = 96  # of a line of the verdict
 _COPIED = 0.01  # share of records: a poor model of the release has as many
-_SEEN = 0.52  # area: margins learned from a file are nearer to it, and nobody's secret
+_SEEN = 0.52  # area: margins alone, learned from a file, lie a little nearer to it
 Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
 RECORD_COLUMNS = (
@@ -130,8 +130,8 @@ class Audit(OnASheet):
         """What the release tells more often of the original's people than of others.
 
         "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
-        "copies": those whose interval lies above what it would be for others. The
-        levels are those of Bonferroni: all comparisons together are right with 95 %.
+        "copies": those whose interval lies above what it would be for others, that of
+        membership above 0.52. The levels are those of Bonferroni: all comparisons together are right with 95 %.
         """
         compared: list[tuple[str, Interval, float]] = [
             ("claims", self.identity.excess_interval, 0.0)
