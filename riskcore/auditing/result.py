@@ -131,7 +131,8 @@ class Audit(OnASheet):
 
         "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
         "copies": those whose interval lies above what it would be for others, that of
-        membership above 0.52. The levels are those of Bonferroni: all comparisons together are right with 95 %.
+        membership above 0.52. The levels are those of Bonferroni: all comparisons
+        together are right with 95 %.
         """
         compared: list[tuple[str, Interval, float]] = [
             ("claims", self.identity.excess_interval, 0.0)
