@@ -141,6 +141,7 @@ def audit(
     }
     if holdout is not None:
         sources[HOLDOUT] = Source.of(holdout, read_like(reading))
+    _refuse_same(sources)
     weight = sources[ORIGINAL].weight if weight is None else weight
     _check(names, weight, single, asked)
     files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
@@ -181,6 +182,25 @@ def audit(
             say("computing the measures of others")
             more["measures"] = _measures(files, targets, numbers, found.model)
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
+
+
+def _refuse_same(sources: Mapping[str, Source]) -> None:
+    """Refuse a holdout that is one of the other files: it would hide every leak."""
+    if HOLDOUT in sources:
+        held = _identity(sources[HOLDOUT])
+        for what in (ORIGINAL, RELEASED):
+            if _identity(sources[what]) == held:
+                raise ValueError(
+                    f"holdout: the {what} file itself; give people who were not in "
+                    "the original, and from whom nothing was made"
+                )
+
+
+def _identity(source: Source) -> tuple[Any, ...]:
+    """Return what tells a source from others."""
+    if source.path is None:
+        return (id(source.given),)
+    return source.path.resolve(), source.reading.sheet
 
 
 def _of_records(

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _REPEATED = 0.5  # of the released numbers that single people of the original have
+_LARGEST = 1e150  # number that is linked: the squares of more overflow
 ORIGINAL, RELEASED, HOLDOUT = "original", "released", "holdout"
 
 
@@ -110,7 +111,15 @@ class AuditFiles:
 
     def numbers(self, name: Hashable) -> tuple[Floats, ...]:
         """Return a column of numbers of all files; nan where missing."""
-        return tuple(real_numbers(Records.of(one), name) for one in self.data.values())
+        found = tuple(real_numbers(Records.of(one), name) for one in self.data.values())
+        for values in found:
+            if np.nanmax(np.abs(values), initial=0.0) > _LARGEST:
+                raise ValueError(
+                    f"column {name!r}: a number beyond {_LARGEST:.0e}, of which no "
+                    "standard deviation can be computed; if it is a code, name it "
+                    "as missing"
+                )
+        return found
 
     def own_rows(self, record_by: Hashable) -> Integers:
         """Return the row of the original of each released record by its id, or -1."""
