@@ -32,6 +32,7 @@ from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import CellModel
 from riskcore.models.known_population import KnownPopulation
 
@@ -168,6 +169,7 @@ def audit(
     }
     claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
     notes = files.unknown_categories()
+    notes += files.blank_keys() if missing in WILDCARDS else []
     more: dict[str, Any] = {}
     if not files.on_engine:
         targets = {}

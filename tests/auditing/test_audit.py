@@ -409,6 +409,19 @@ def test_categories_that_the_original_lacks_are_told():
     assert audit(data, wide, ["a", "b"]).notes == ()
 
 
+@pytest.mark.parametrize("missing", ["wildcard", "argus", "category"])
+def test_many_blank_keys_of_the_original_are_told(missing):
+    full = {"a": [*range(20)], "b": ["x", "y"] * 10}
+    blank = {"a": full["a"], "b": [None, None, None, *full["b"][3:]]}
+    few = {"a": full["a"], "b": [None, None, *full["b"][2:]]}
+    told = audit(blank, full, ["a", "b"], missing=missing).notes
+    assert [note[:54] for note in told] == [
+        "b is missing in 3 of 20 records of the original. They "
+    ] * (missing != "category")
+    for original in (few, full):
+        assert audit(original, full, ["a", "b"], missing=missing).notes == ()
+
+
 # Roles
 
 
