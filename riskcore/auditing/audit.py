@@ -32,6 +32,7 @@ from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import CellModel
 from riskcore.models.known_population import KnownPopulation
 
@@ -141,6 +142,7 @@ def audit(
     }
     if holdout is not None:
         sources[HOLDOUT] = Source.of(holdout, read_like(reading))
+    _refuse_same(sources)
     weight = sources[ORIGINAL].weight if weight is None else weight
     _check(names, weight, single, asked)
     files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
@@ -167,6 +169,7 @@ def audit(
     }
     claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
     notes = files.unknown_categories()
+    notes += files.blank_keys() if missing in WILDCARDS else []
     more: dict[str, Any] = {}
     if not files.on_engine:
         targets = {}
@@ -181,6 +184,25 @@ def audit(
             say("computing the measures of others")
             more["measures"] = _measures(files, targets, numbers, found.model)
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
+
+
+def _refuse_same(sources: Mapping[str, Source]) -> None:
+    """Refuse a holdout that is one of the other files: it would hide every leak."""
+    if HOLDOUT in sources:
+        held = _identity(sources[HOLDOUT])
+        for what in (ORIGINAL, RELEASED):
+            if _identity(sources[what]) == held:
+                raise ValueError(
+                    f"holdout: the {what} file itself; give people who were not in "
+                    "the original, and from whom nothing was made"
+                )
+
+
+def _identity(source: Source) -> tuple[Any, ...]:
+    """Return what tells a source from others."""
+    if source.path is None:
+        return (id(source.given),)
+    return source.path.resolve(), source.reading.sheet
 
 
 def _of_records(

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _REPEATED = 0.5  # of the released numbers that single people of the original have
+_BLANK = 0.1  # of a key of the original, that make its people seem many
+_LARGEST = 1e150  # number that is linked: the squares of more overflow
 ORIGINAL, RELEASED, HOLDOUT = "original", "released", "holdout"
 
 
@@ -110,7 +112,15 @@ class AuditFiles:
 
     def numbers(self, name: Hashable) -> tuple[Floats, ...]:
         """Return a column of numbers of all files; nan where missing."""
-        return tuple(real_numbers(Records.of(one), name) for one in self.data.values())
+        found = tuple(real_numbers(Records.of(one), name) for one in self.data.values())
+        for values in found:
+            if np.nanmax(np.abs(values), initial=0.0) > _LARGEST:
+                raise ValueError(
+                    f"column {name!r}: a number beyond {_LARGEST:.0e}, of which no "
+                    "standard deviation can be computed; if it is a code, name it "
+                    "as missing"
+                )
+        return found
 
     def own_rows(self, record_by: Hashable) -> Integers:
         """Return the row of the original of each released record by its id, or -1."""
@@ -158,6 +168,22 @@ class AuditFiles:
                     f"have a category of {name} that no record of the original has"
                 )
         return lines
+
+    def blank_keys(self) -> list[str]:
+        """Return which keys of the original are missing so often that risks are low.
+
+        A missing key matches any value, so too many people seem to have the keys.
+        """
+        n = self.coded[ORIGINAL].n
+        return [
+            f"{name} is missing in {key.missing:,} of {n:,} records of the original. They "
+            "match any value, so that the expected number of right claims may be far too "
+            "small: fill them in, or leave out such records or keys"
+            for name, key in zip(
+                self.keys, self.coded[ORIGINAL].keys(self.keys), strict=True
+            )
+            if key.missing > _BLANK * n
+        ]
 
     def repeated_numbers(
         self, numbers: Mapping[Hashable, tuple[Floats, ...]]

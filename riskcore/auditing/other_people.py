@@ -105,7 +105,8 @@ def _risks_of_hits(
 ) -> Floats:
     """Return E[1/F] of the claims that match so many people of a file; others are 0.
 
-    By weights it is the mean for as many people, by a model the claim's own.
+    By weights it is the mean for as many people, by a model the claim's own. Of people
+    with a category that the model does not know, the mean counts.
     """
     if means is not None:
         return means[np.minimum(hits, _MOST)]
@@ -116,10 +117,21 @@ def _risks_of_hits(
     if isinstance(model, KnownPopulation):
         right[found] = 1.0 / np.maximum(asked.matches_in(model.sample), 1)
         return right
-    known = found[asked.known_in(model.sample)]
+    is_known = asked.known_in(model.sample)
+    known, new = found[is_known], found[~is_known]
     asked = _with_records(claims.some(known), hits[known])
     right[known] = risk_by(model.prior(asked))
+    for records in np.unique(hits[new]):
+        right[new[hits[new] == records]] = _mean_risk(model, records)
     return right
+
+
+def _mean_risk(model: CellModel, records: int) -> float:
+    """Return the mean of E[1/F] by a model if its rarest cells had so many records."""
+    cells = model.sample
+    cells = cells.some(cells.records == cells.records.min())
+    cells = _with_records(cells, np.full(len(cells), records))
+    return math.fsum(risk_by(model.prior(cells)).tolist()) / len(cells)
 
 
 def _with_records(cells: CellTable, records: Integers) -> CellTable:

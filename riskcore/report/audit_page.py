@@ -18,7 +18,8 @@ from riskcore.report.templating import need_jinja, render
 
 # Shares of right claims that a public page gives: the next of them above.
 _CLASSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
-_FEWEST = 100  # guesses of which a public page gives the share of right ones
+_FEWEST = 100  # claims, or released records, of which a public page says anything
+_FEWEST_GUESSES = 1_000  # of which it gives a share: one moves it by 0.1 % at most
 
 
 def audit_page(
@@ -55,7 +56,8 @@ def _riskiest(found: Audit, top: int) -> Iterator[Part]:
 def public_audit_page(found: Audit, *, title: str) -> str:
     """Return an audit as HTML for publication: the answer in rounded figures.
 
-    Numbers of records of the original, exact expectations and records are left out.
+    Numbers of records of the original, exact expectations and records are left out;
+    of few claims, guesses or records all is, as it would be about single people.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def public_audit_page(found: Audit, *, title: str) -> str:
     --------
     >>> import riskcore
     >>> found = riskcore.audit({"age": [31, 47]}, {"age": [47, 50]}, ["age"])
-    >>> "at most 50 are expected" in public_audit_page(found, title="Our file")
+    >>> "Our file" in public_audit_page(found, title="Our file")
     True
     """
     need_jinja()
@@ -84,18 +86,26 @@ def public_audit_page(found: Audit, *, title: str) -> str:
         ("known of a person", " x ".join(printable(str(one)) for one in found.keys)),
     ]
     rows = [["what an intruder may do", "of the original's people", "beside others"]]
+    more = found.more_than_others
     claims = "claim that a record is a person"
-    rows.append([claims, _right(found), _beside(found.identity)])
+    beside = _beside(found.identity, "claims" in more)
+    rows.append([claims, _right(found), beside if _many(found) else "not said"])
     for one in found.attributes:
         name = printable(str(one.target))
-        rows.append([f"guess {name}", _percent(one), _beside(one)])
-    if found.copies is not None:
-        share = found.copies.share
-        known = "unknown" if math.isnan(share) else f"at most {_class(share)} %"
+        if one.guessed < _FEWEST_GUESSES:
+            told = f"fewer than {_FEWEST_GUESSES:,} guesses", "not said"
+        else:
+            right = f"{round(100 * one.share)} % right"
+            told = right, _beside(one, f"guesses of {name}" in more)
+        rows.append([f"guess {name}", *told])
+    if found.copies is not None and found.records[1] >= _FEWEST:
+        low, high = found.copies.interval()
+        known = "unknown" if math.isnan(high) else f"at most {_class(high)} %"
+        known = "not seen" if low == 0.0 else known
         beside = "not compared" if math.isnan(found.copies.excess) else "as many"
-        beside = "more" if "copies" in found.more_than_others else beside
+        beside = "more" if "copies" in more else beside
         rows.append(["find records that look like copies", known, beside])
-    verdict = _right(found, sentence=True)
+    verdict = _verdict(found)
     part = Part("What the file tells of the people behind it", rows=rows)
     return render(
         "sheet.html",
@@ -110,13 +120,36 @@ def public_audit_page(found: Audit, *, title: str) -> str:
     )
 
 
-def _right(found: Audit, *, sentence: bool = False) -> str:
+def _many(found: Audit) -> bool:
+    """Return whether what is said of claims is not about few people."""
+    return not 0 < found.claims < _FEWEST
+
+
+def _share(found: Audit) -> str:
     """Return the share of right claims, rounded up to a class."""
     share = found.expected_right_claims / found.claims if found.claims else 0.0
-    most = _class(share)
-    if not sentence:
-        return f"at most {most} % right"
-    more = found.more_than_others
+    return _class(share)
+
+
+def _right(found: Audit) -> str:
+    """Return the share of right claims in words, if there are many."""
+    few = f"fewer than {_FEWEST} claims"
+    return f"at most {_share(found)} % right" if _many(found) else few
+
+
+def _verdict(found: Audit) -> str:
+    """Return the answer in a sentence or two; nothing of what few people tell."""
+    few = {
+        f"guesses of {printable(str(one.target))}"
+        for one in found.attributes
+        if one.guessed < _FEWEST_GUESSES
+    }
+    if not _many(found):
+        return (
+            f"Fewer than {_FEWEST} released records are unique by the keys. How often "
+            "claims about them are right would be about single people, and is not said."
+        )
+    more = [one for one in found.more_than_others if one not in few]
     than = ""
     if more:
         than = (
@@ -126,7 +159,7 @@ def _right(found: Audit, *, sentence: bool = False) -> str:
         return f"No released record is unique by the keys.{than}"
     return (
         "Of 100 claims that a released record is a certain person, at most "
-        f"{most} are expected to be right.{than}"
+        f"{_share(found)} are expected to be right.{than}"
     )
 
 
@@ -136,16 +169,8 @@ def _class(share: float) -> str:
     return f"{100 * most:.3g}"
 
 
-def _beside(found: IdentityClaims | AttributeGuesses) -> str:
+def _beside(found: IdentityClaims | AttributeGuesses, more: bool) -> str:
     """Return whether more is right than about other people, in words."""
-    low, _ = found.excess_interval()
-    if math.isnan(low):
+    if math.isnan(found.excess_interval()[0]):
         return "not compared"
-    return "more often" if low > 0.0 else "as often"
-
-
-def _percent(one: AttributeGuesses) -> str:
-    """Return the share of right guesses in whole percents, if there are many."""
-    if one.guessed < _FEWEST:
-        return f"fewer than {_FEWEST} guesses"
-    return f"{round(100 * one.share)} % right"
+    return "more often" if more else "as often"

@@ -258,7 +258,7 @@ def test_edges(case, missing):
     assert json.dumps(checked.to_dict(), allow_nan=False)
 
 
-def test_without_an_estimate_nothing_is_compared():
+def test_without_an_estimate_nothing_is_compared(monkeypatch):
     original, released, options = EDGES["a target without an estimate"]
     found = audit(original, released, ["a"], "w", **options)
     (one,) = found.attributes
@@ -267,6 +267,8 @@ def test_without_an_estimate_nothing_is_compared():
     assert "others" not in found.verdict
     assert "other people" not in found.verdict
     assert not found.check(max_guess_excess=1.0).passed  # unknown does not pass
+    for name in ("_FEWEST", "_FEWEST_GUESSES"):
+        monkeypatch.setattr(f"riskcore.report.audit_page.{name}", 0)
     page = public_audit_page(found, title="T")
     assert "as often" not in page
     assert page.count("not compared") == 3  # claims, guesses, copies
@@ -407,6 +409,19 @@ def test_categories_that_the_original_lacks_are_told():
     assert audit(data, wide, ["a", "b"]).notes == ()
 
 
+@pytest.mark.parametrize("missing", ["wildcard", "argus", "category"])
+def test_many_blank_keys_of_the_original_are_told(missing):
+    full = {"a": [*range(20)], "b": ["x", "y"] * 10}
+    blank = {"a": full["a"], "b": [None, None, None, *full["b"][3:]]}
+    few = {"a": full["a"], "b": [None, None, *full["b"][2:]]}
+    told = audit(blank, full, ["a", "b"], missing=missing).notes
+    assert [note[:54] for note in told] == [
+        "b is missing in 3 of 20 records of the original. They "
+    ] * (missing != "category")
+    for original in (few, full):
+        assert audit(original, full, ["a", "b"], missing=missing).notes == ()
+
+
 # Roles
 
 
@@ -448,10 +463,37 @@ def test_refusals(options, error, message):
         audit(data, data, **options)
 
 
+def test_a_holdout_that_is_one_of_the_other_files_is_refused(tmp_path):
+    """Of copies it would say: no risk beyond the holdout."""
+    data, made, others = ({"a": [*range(30)]} for _ in range(3))
+    with pytest.raises(ValueError, match="holdout: the original file itself"):
+        audit(data, made, ["a"], holdout=data)
+    with pytest.raises(ValueError, match="holdout: the released file itself"):
+        audit(data, made, ["a"], holdout=made)
+    for name in ("data.csv", "made.csv"):
+        (tmp_path / name).write_text("a\n1\n2\n")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "data.csv")
+    paths = [tmp_path / name for name in ("data.csv", "made.csv", "link.csv")]
+    with pytest.raises(ValueError, match="holdout: the original file itself"):
+        audit(*paths[:2], ["a"], holdout=paths[2])
+    audit(data, made, ["a"], holdout=others)
+
+
+@pytest.mark.parametrize("size", [1e151, -1e308])
+def test_numbers_whose_squares_overflow_are_refused(size):
+    data = {"a": [1, 2, 3], "x": [1.0, 2.0, size]}
+    made = {"a": [1, 2, 3], "x": [1.0, math.nan, 4.0]}
+    for files in ((data, made), (made, data)):
+        with pytest.raises(ValueError, match="column 'x': a number beyond 1e"):
+            audit(*files, ["a"], numeric=["x"])
+    data["x"][2] = size / 1e160
+    audit(data, made, ["a"], numeric=["x"])
+
+
 @pytest.mark.parametrize("held", ["original", "released", "holdout"])
 def test_single_records_on_an_engine_are_refused(held):
     frame = polars.DataFrame({"a": [1, 2], "t": [1, 2]})
-    files = dict.fromkeys(THREE, frame)
+    files = {one: frame.clone() for one in THREE}
     files[held] = frame.lazy()
     for role in ("target", "numeric"):
         with pytest.raises(TypeError, match=f"{role}: single records are needed"):

@@ -389,3 +389,25 @@ def test_parts_hold_each_record_once():
     again = [*parts_of_records(records)]
     assert all(map(np.array_equal, parts, again))
     assert [one.tolist() for one in parts_of_records(np.array([1]))] == [[1], [0], [0]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_people_of_a_holdout_count_whose_categories_the_original_has_not(seed):
+    # Three samples of one population; a third of the towns are in the first only.
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, 5_000, 20_000)
+    sex = rng.integers(0, 2, 20_000)
+    taken = rng.permutation(20_000)[:6_000].reshape(3, 2_000)
+    original, released, holdout = ({"town": town[i], "sex": sex[i]} for i in taken)
+    assert np.mean(~np.isin(holdout["town"], original["town"])) > 0.6
+    found = riskcore.audit(
+        original,
+        released,
+        ["town", "sex"],
+        holdout=holdout,
+        sampling_fraction=0.1,
+        population="latent-class",
+    ).identity
+    assert found.others.right == pytest.approx(found.expected_right, rel=0.2)
+    low, high = found.excess_interval()
+    assert low <= 0.0 <= high

@@ -134,30 +134,46 @@ def test_the_public_page_has_no_count_value_or_probability(found):
 
 @pytest.mark.parametrize("right", [0, 1, 7, 20])
 def test_public_shares_are_rounded_up_to_a_class(right):
-    """Of 20 claims each is right surely or not at all."""
-    data = {"a": [*range(20)]}
-    made = {"a": [*range(right), *range(100, 120 - right)]}
+    """Of 200 claims each is right surely or not at all."""
+    right *= 10
+    data = {"a": [*range(200)]}
+    made = {"a": [*range(right), *range(1_000, 1_200 - right)]}
     found = audit(data, made, ["a"])
     assert found.expected_right_claims == right
     said = text_of(public_audit_page(found, title="T"))
     (share,) = {float(x) for x in re.findall(r"at most ([\d.]+) % right", said)}
-    assert right / 20 <= share / 100
+    assert right / 200 <= share / 100
     below = [one for one in _CLASSES if one < share / 100 - 1e-9]
-    assert not below or below[-1] < right / 20
+    assert not below or below[-1] < right / 200
     assert f"at most {share:.3g} are expected to be right" in said
 
 
 def test_few_guesses_have_no_public_share():
-    data = {"a": [1, 2] * 49, "t": ["x", "y"] * 49}
+    data = {"a": [1, 2] * 499, "t": ["x", "y"] * 499}
     few = text_of(public_audit_page(audit(data, data, ["a"], target=["t"]), title="T"))
-    assert "fewer than 100 guesses" in few
+    assert "fewer than 1,000 guesses not said" in few
     assert "% right" not in few.split("guess t")[1]
+    assert "guesses of t" not in few
     data = {name: values + values[:2] for name, values in data.items()}
-    many = text_of(public_audit_page(audit(data, data, ["a"], target=["t"]), title="T"))
+    found = audit(data, data, ["a"], target=["t"])
+    many = text_of(public_audit_page(found, title="T"))
     assert "100 % right" in many
+    assert ("guesses of t" in found.more_than_others) == ("guesses of t" in many)
 
 
-def test_the_public_page_says_what_is_more_than_beside_others(found):
+@pytest.mark.parametrize("age", [31, 99])
+def test_few_claims_are_not_told_apart_in_public(age):
+    """A page about one record would tell whether its person was in the original."""
+    data = {"age": [*range(20, 90)], "w": [3.0] * 70}
+    found = audit(data, {"age": [age]}, ["age"], "w")
+    assert (found.expected_right_claims > 0.5) == (age == 31)
+    assert public_audit_page(found, title="T") == public_audit_page(
+        audit(data, {"age": [40]}, ["age"], "w"), title="T"
+    )
+
+
+def test_the_public_page_says_what_is_more_than_beside_others(found, monkeypatch):
+    monkeypatch.setattr("riskcore.report.audit_page._FEWEST_GUESSES", 100)
     said = text_of(public_audit_page(found, title="T"))
     more = found.more_than_others
     assert ("guesses of illness" in more) == (
@@ -165,5 +181,6 @@ def test_the_public_page_says_what_is_more_than_beside_others(found):
     )
     claims = said.split("claim that a record is a person")[1].split("guess")[0]
     assert ("claims" in more) == ("more often" in claims)
-    own = audit({"a": [1], "i": [1]}, {"a": [1], "i": [1]}, ["a"], record_by="i")
+    ids = {"a": [*range(100)], "i": [*range(100)]}
+    own = audit(ids, ids, ["a"], record_by="i")
     assert "not compared" in text_of(public_audit_page(own, title="T"))
