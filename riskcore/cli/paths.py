@@ -80,7 +80,7 @@ def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Pa
 
 def rule_files(options: argparse.Namespace) -> list[Path]:
     """Return the recode files and hierarchies that --recode names."""
-    from riskcore.data.recode import rule_file
+    from riskcore.data.recoding_words import rule_file
 
     rules = (rule_file(rule) for _, rule in getattr(options, "recode", ()))
     return [path for path in rules if path is not None]
