@@ -24,15 +24,14 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.results import print_json
-from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
+from riskcore.cli.settings import add_setting, add_settings, arguments_of, options_of
 from riskcore.cli.terminal import Progress, tell
-from riskcore.cli.words import whole
-from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings_table import (
     ANY,
     ORDER,
+    OUTPUT,
     ColumnSettings,
     ProtectSettings,
     SafetySettings,
@@ -178,24 +177,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("files")
-    group.add_argument(
-        "--output", type=Path, metavar="FILE", help="the safe file to write"
-    )
-    known = settings_of(WriteSettings)
-    for name in ("record", "public_record"):
-        one = known[name]
-        option = "--" + option_of(name, one).replace("_", "-")
-        group.add_argument(option, type=Path, metavar=one.metavar, help=one.help)
+    add_setting(group, "output", OUTPUT)
+    add_settings(group, WriteSettings, "record", "public_record")
     add_report(group)
-    add_settings(group, WriteSettings, "drop")
-    group.add_argument(
-        "--shuffle",
-        nargs="?",
-        type=_seed,
-        const=True,
-        metavar="SEED",
-        help=known["shuffle"].help,
-    )
+    add_settings(group, WriteSettings, "drop", "shuffle")
     ids = group.add_mutually_exclusive_group()
     add_settings(ids, WriteSettings, "renumber")
     ids.add_argument(
@@ -316,7 +301,7 @@ def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
         }
     return {
         "drop": options.drop,
-        "shuffle": False if options.shuffle is None else options.shuffle,
+        "shuffle": options.shuffle,
         "renumber": () if options.keep_ids else options.renumber,
         "guard_formulas": options.guard_formulas,
     }
@@ -636,14 +621,3 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         options.household,
         **arguments_of(options, ProtectSettings, columns=source.names),
     )
-
-
-def _seed(text: str) -> int:
-    """Read the seed of --shuffle; the word may also be the file that follows."""
-    try:
-        return whole(text)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(
-            f"{error}; to shuffle without a seed, put -- or another option after "
-            f"--shuffle: --shuffle -- {text}"
-        ) from None

@@ -140,3 +140,14 @@ def recoding(text: str) -> tuple[str, str | Path]:
 def _is_rule(text: str) -> bool:
     """Return whether a text begins as a rule does, or is the path of a file."""
     return is_rule(text) or (bool(text) and Path(text).exists())
+
+
+def seed(text: str) -> int:
+    """Read the seed of --shuffle; the word may also be the file that follows."""
+    try:
+        return whole(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(
+            f"{error}; to shuffle without a seed, put -- or another option after "
+            f"--shuffle: --shuffle -- {text}"
+        ) from None
