@@ -26,6 +26,8 @@ READ = frozenset(
         "recode",
         "hierarchy",
         "replay",
+        "rules",
+        "data",
         "of_record",
         "candidate",
         "candidates",
@@ -102,7 +104,7 @@ def refuse_inputs(
     if not targets:
         return
     read = inputs(options, source)
-    records = [getattr(options, name, None) for name in ("replay", "of_record")]
+    records = [getattr(options, one, None) for one in ("replay", "of_record", "rules")]
     private: tuple[Any, ...] = (*records, key_file())
     read += [Path(path) for path in private if path is not None]
     refuse_sources(targets, read)

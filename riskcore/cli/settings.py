@@ -113,7 +113,7 @@ def add_setting(
         required=required,
         nargs=number,
         type=_READ.get(setting.kind),
-        choices=setting.choices or None,
+        choices=None if setting.kind is WORDS else setting.choices or None,
         metavar=setting.metavar or None,
         help=text,
     )

@@ -18,6 +18,11 @@ from typing import Any, TypeAlias
 # Names of keys, and positions in arrays.
 Place: TypeAlias = tuple[str | int, ...]
 
+
+class RulesError(ValueError):
+    """A fault of a file of rules: the message begins with its line and column."""
+
+
 _LARGEST = 1 << 20
 _WIDTH = 88
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -54,14 +59,14 @@ def parsed(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError(f"{name}: nested too deeply") from None
+        raise RulesError(f"{name}: nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         said = str(error)
         found = _AT.search(said)
         line, column = (text.count("\n") + 1, 1) if found is None else found.groups("")
         where = f"{line}:{column}" if line else f"{text.count(chr(10)) + 1}"
         said = said if found is None else said[: found.start()]
-        raise ValueError(f"{name}:{where}: not TOML: {said}") from None
+        raise RulesError(f"{name}:{where}: not TOML: {said}") from None
 
 
 class Places:

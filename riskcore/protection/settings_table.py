@@ -141,6 +141,7 @@ class ColumnSettings(TypedDict, total=False):
         Mapping[Any, str] | None,
         Setting(
             kind=WORDS,
+            choices=("numeric", "sensitive", "identifier", "harmless"),
             option="role",
             metavar="COLUMN=ROLE",
             help="roles of columns that are not keys. numeric: known to an intruder as "
