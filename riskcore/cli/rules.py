@@ -38,13 +38,16 @@ def rules_of_protect(options: argparse.Namespace) -> Release:
         raise ValueError("--print-rules prints options; leave out --replay")
     source = source_of(options, Progress(quiet=True))
     asked = arguments_of(options, ProtectSettings, columns=source.names)
-    means = {
+    return rules_of(options, asked, means_of(options))
+
+
+def means_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the rules on the safe file whose options have other names."""
+    return {
         "file": options.output,
         "renumber": [] if options.keep_ids else options.renumber,
         "verify": not options.no_read_back,
-        "public_record": options.record_public,
     }
-    return rules_of(options, asked, means)
 
 
 def rules_of_check(options: argparse.Namespace, given: Iterable[str]) -> Release:

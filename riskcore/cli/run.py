@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.cli import protect
 from riskcore.cli.options import add_quiet
+from riskcore.cli.results import print_json
 from riskcore.cli.settings import option_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("rules", metavar="RULES", type=Path, help="the file of rules")
+    parser.add_argument(
+        "rules", metavar="RULES", type=Path, nargs="?", help="the file of rules"
+    )
     parser.add_argument(
         "--data", type=Path, metavar="FILE", help="another survey file by these rules"
     )
@@ -71,6 +74,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--overwrite", action="store_true", help="replace existing files"
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument(
+        "--schema",
+        action="store_true",
+        help="print the JSON schema of a file of rules, for editors, and end",
+    )
     add_quiet(parser)
     return parser
 
@@ -78,7 +86,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.protection.release.rules import Release
+    from riskcore.protection.release.rules_table import schema
 
+    if options.schema:
+        print_json(schema())
+        return 0
+    if options.rules is None:
+        raise ValueError("give RULES, a file of rules such as release.toml")
     release = Release.read(options.rules)
     return protect.carry_out(_as_protect(release, options), release)
 

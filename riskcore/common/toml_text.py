@@ -178,7 +178,7 @@ def _unquoted(name: str) -> str:
     return found
 
 
-def toml_of(tables: Mapping[str, Any], comment: str = "") -> str:
+def toml_of(tables: Mapping[str, Any]) -> str:
     """Return plain tables as TOML: values first, then each table under its name.
 
     >>> print(toml_of({"format": 1, "columns": {"keys": ["SEX", "AGE"]}}), end="")
@@ -187,9 +187,8 @@ def toml_of(tables: Mapping[str, Any], comment: str = "") -> str:
     [columns]
     keys = ["SEX", "AGE"]
     """
-    lines = [f"#{comment}"] if comment else []
     own = {k: v for k, v in tables.items() if not isinstance(v, Mapping)}
-    lines += [_line(key, value) for key, value in own.items()]
+    lines = [_line(key, value) for key, value in own.items()]
     for name, table in tables.items():
         if isinstance(table, Mapping):
             lines += ["", f"[{_key(name)}]"]

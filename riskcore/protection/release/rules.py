@@ -39,8 +39,6 @@ from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ProtectSettings
 
-# Where editors find the schema, by a comment that they know.
-SCHEMA = ":schema https://riskcore.readthedocs.io/latest/_static/release-1.json"
 # In place of a set of keys without a goal: every file has k = 1.
 _NO_GOAL = 1
 _LIMITS = ("threshold", "rate", "household_threshold", "household_rate")
@@ -66,7 +64,6 @@ class Release:
     >>> import tempfile
     >>> rules = Release.of("survey.csv", ["SEX", "AGE"], k=3, output="safe.csv")
     >>> print(rules.to_toml(), end="")
-    #:schema https://riskcore.readthedocs.io/latest/_static/release-1.json
     format = 1
     <BLANKLINE>
     [data]
@@ -220,7 +217,7 @@ class Release:
                 tables[place[0]] = rule
             elif rule is not None:
                 tables.setdefault(place[0], {})[place[1]] = rule
-        return cls.parse(toml_of(tables, SCHEMA))
+        return cls.parse(toml_of(tables))
 
     def to_toml(self) -> str:
         """Return the text of the file, with its comments if it was read.
@@ -229,7 +226,7 @@ class Release:
         -------
         str
         """
-        return self.text or toml_of(self.tables, SCHEMA)
+        return self.text or toml_of(self.tables)
 
     def write(
         self, path: str | os.PathLike[str], *, overwrite: bool = False
@@ -421,7 +418,7 @@ class Release:
         given = self._arguments("data")
         given.pop("file", None)
         with self._placed():
-            return Reading(**given)
+            return Reading(**{"missing_codes": {}, **given})
 
     def settings(self, source: Source) -> Settings:
         """Return the settings of `protect`; errors have the place of their rule."""

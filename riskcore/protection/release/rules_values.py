@@ -129,7 +129,7 @@ def _costs(value: Any, folder: Path) -> Any:
 def _codes(value: Any, _: Path) -> Any:
     """Return missing codes by column, "" for all columns."""
     if not isinstance(value, dict):
-        return value
+        return {"": value}
     return {"" if name == ANY else name: codes for name, codes in value.items()}
 
 
