@@ -162,6 +162,8 @@ SECTIONS = (
     ),
     Section("known_measures", "notes/audit_measures.md", "known_times", measured=True),
     Section("known_measures", "notes/audit_measures.md", "known_examples"),
+    Section("release_rules", "notes/_static/release-1.json"),
+    Section("release_rules", "notes/reference/rules.md", "rules"),
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),
     Section("prove", "notes/proof_of_rounding.md", "proof_lemmas"),

@@ -136,10 +136,11 @@ class Recorded:
         """Refuse arguments of `check` that the record states."""
         idle = [name for name in given if name in self.stated]
         if idle:
-            what = "record" if self.sha256 is not None else "rules"
+            what, verb = "record", "the record states, or check without a record"
+            if self.sha256 is None:
+                what, verb = "rules", "the rules state, or check without them"
             raise ValueError(
-                f"{what}: {self.path} states {', '.join(idle)}: leave out what the "
-                f"{what} states, or check without a {what}"
+                f"{what}: {self.path} states {', '.join(idle)}: leave out what {verb}"
             )
 
     def refuse_model(self) -> None:

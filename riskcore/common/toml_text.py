@@ -35,7 +35,7 @@ _STRING = re.compile(
     re.DOTALL,
 )
 _OTHER = re.compile(r"[^,\]}\n#]*")
-_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_SAID_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def read_text(path: Path) -> str:
@@ -51,7 +51,7 @@ def read_text(path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}:{line}: not text in UTF-8") from None
+        raise RulesError(f"{_at(path, line)}: not text in UTF-8") from None
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
@@ -62,11 +62,16 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         raise RulesError(f"{name}: nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         said = str(error)
-        found = _AT.search(said)
-        line, column = (text.count("\n") + 1, 1) if found is None else found.groups("")
-        where = f"{line}:{column}" if line else f"{text.count(chr(10)) + 1}"
+        found = _SAID_AT.search(said)
+        place = [] if found is None else [one for one in found.groups() if one]
+        where = _at(name, *(place or [text.count("\n") + 1]))
         said = said if found is None else said[: found.start()]
-        raise RulesError(f"{name}:{where}: not TOML: {said}") from None
+        raise RulesError(f"{where}: not TOML: {said}") from None
+
+
+def _at(*parts: Any) -> str:
+    """Return a file, a line and a column as programs write them."""
+    return ":".join(map(str, parts))
 
 
 class Places:
@@ -90,7 +95,7 @@ class Places:
             place = place[:-1]
         at = self._at.get(place, 0)
         line = self._text.count("\n", 0, at) + 1
-        return f"{line}:{at - self._text.rfind(chr(10), 0, at)}"
+        return _at(line, at - self._text.rfind("\n", 0, at))
 
     def _blank(self, at: int) -> int:
         """Return the position after blanks, line ends and comments."""

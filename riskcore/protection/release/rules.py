@@ -392,7 +392,7 @@ class Release:
         """
         name = self.tables.get(table, {}).get("file")
         if name is None:
-            raise self._error((table,), "file: missing; name the file")
+            raise self._error((table, "file"), "missing; name the file")
         return self._folder / name
 
     def output(self) -> dict[str, Any]:
@@ -430,7 +430,7 @@ class Release:
         """Return the arguments of `riskcore.protect`, without the data."""
         found = self._arguments("columns", "safe", "suppress")
         if "keys" not in found:
-            raise self._error(("columns",), "keys: missing; name the key variables")
+            raise self._error(("columns", "keys"), "missing; name the key variables")
         for place, setting in entries().items():
             if len(place) == 1 and place[0] in self.tables:
                 found[place[0]] = self._argument(setting, self.tables[place[0]], place)

@@ -118,7 +118,10 @@ _COST = _either(
 _K: Shape = {"type": "integer", "minimum": 1, "title": "a whole number"}
 _WORD_KINDS = (kinds.WORD, kinds.MODEL)
 _SHAPES: Mapping[Kind, Shape] = {
-    **dict.fromkeys((*_WORD_KINDS, kinds.NAME, kinds.DELIMITER, PATH), _TEXT),
+    **dict.fromkeys(_WORD_KINDS, _TEXT),
+    kinds.NAME: {"type": "string", "title": "the name of a column"},
+    kinds.DELIMITER: {"type": "string", "title": "a character"},
+    PATH: {"type": "string", "title": "the path of a file"},
     **dict.fromkeys((kinds.FLAG, kinds.YES), _BOOLEAN),
     kinds.SEED: _either(_BOOLEAN, _WHOLE),
     kinds.NUMBER: _NUMBER,
@@ -153,6 +156,7 @@ _SHAPES: Mapping[Kind, Shape] = {
         ),
     ),
 }
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
 _INTERVAL = re.compile(r"([\[(])([^,]+), ([^\])]+)([\])])")
 
 
@@ -188,9 +192,20 @@ def _within(shape: Shape, interval: str) -> Shape:
     return {**bare, **bounds, "title": f"{shape['title']} in {interval}"}
 
 
+def help_of(setting: Setting) -> str:
+    """Return the help of a setting in the names of the file."""
+    names = {
+        (one.option or place[-1]).replace("_", "-"): place[-1]
+        for place, one in entries().items()
+        if place != ("output", "file")
+    }
+    text = setting.help.replace(", see below", "")
+    return _OPTION.sub(lambda found: names.get(found[1], found[1]), text)
+
+
 def _described(setting: Setting) -> Shape:
     """Return the shape of a setting with its help and its default."""
-    shape = {**shape_of(setting), "description": setting.help}
+    shape = {**shape_of(setting), "description": help_of(setting)}
     plain = isinstance(setting.default, bool | int | float | str)
     return {**shape, "default": setting.default} if plain else shape
 
