@@ -20,8 +20,10 @@ PYTHON, SYNTHPOP, RISKUTILITY = (
     f"RISKCORE_{name}" for name in ("PEERS", "SYNTHPOP", "RISKUTILITY")
 )
 
+SECONDS = 600  # for each package
+
 _IN_PYTHON = """\
-import json, logging, time, warnings
+import json, logging, os, time, warnings
 import numpy as np, pandas as pd
 logging.disable(logging.CRITICAL)
 warnings.simplefilter("ignore")
@@ -31,14 +33,18 @@ keys, target, numbers = (setting[name] for name in ("keys", "target", "numbers")
 names = {name: str for name in [*keys, target]}
 original, released, holdout = (
     pd.read_csv(f"{name}.csv", dtype=names, keep_default_na=False)
+    if os.path.exists(f"{name}.csv") else None
     for name in ("original", "released", "holdout")
 )
-told = {}
+def tell(name, value):
+    print("RESULT", json.dumps({name: value}), flush=True)
 def timed(name, work):
     start = time.perf_counter()
-    told[name] = [work(), time.perf_counter() - start]
+    value = work()
+    tell(name, [value, time.perf_counter() - start])
 """
 _SDMETRICS = """
+tell("version", version("sdmetrics"))
 from sdmetrics.single_table.privacy import cap
 from sdmetrics.single_table import DCROverfittingProtection
 both = {"key_fields": keys, "sensitive_fields": [target]}
@@ -48,14 +54,15 @@ for name in ("CategoricalCAP", "CategoricalZeroCAP", "CategoricalGeneralizedCAP"
     timed(name, lambda: work.compute(original[few], released[few], **both))
 columns = {name: {"sdtype": "categorical"} for name in keys}
 columns |= {name: {"sdtype": "numerical"} for name in numbers}
-files = [one[[*keys, *numbers]] for one in (original, released, holdout)]
-timed(
-    "DCROverfittingProtection",
-    lambda: DCROverfittingProtection.compute(*files, {"columns": columns}, None),
-)
-told["version"] = version("sdmetrics")
+if holdout is not None:
+    files = [one[[*keys, *numbers]] for one in (original, released, holdout)]
+    timed(
+        "DCROverfittingProtection",
+        lambda: DCROverfittingProtection.compute(*files, {"columns": columns}, None),
+    )
 """
 _ANONYMETER = """
+tell("version", version("anonymeter"))
 from anonymeter.evaluators import LinkabilityEvaluator, SinglingOutEvaluator
 def single_out(few):
     one = SinglingOutEvaluator(
@@ -70,9 +77,23 @@ def link(seed):
     ).evaluate(n_jobs=1)
     return one._attack_links.count_links(1)
 timed("singling out", lambda: single_out(keys))
-timed("with numbers", lambda: single_out([*keys, *numbers]))
+if numbers:
+    timed("with numbers", lambda: single_out([*keys, *numbers]))
 timed("linkability", lambda: [link(seed) for seed in range(setting["orders"])])
-told["version"] = version("anonymeter")
+"""
+_SYNTHESIZE = """\
+import sys, warnings
+import pandas as pd
+warnings.simplefilter("ignore")
+from sdv.metadata import Metadata
+from sdv.single_table import GaussianCopulaSynthesizer
+original = pd.read_csv("original.csv", keep_default_na=False)
+tables = {"people": original}
+made = GaussianCopulaSynthesizer(Metadata.detect_from_dataframes(tables))
+made.fit(tables)
+released = made.sample(len(original))
+released = released if isinstance(released, pd.DataFrame) else released["people"]
+released.to_csv("released.csv", index=False)
 """
 _IN_R = """\
 setting <- list(keys = c({keys}), target = "{target}", numbers = c({numbers}))
@@ -81,10 +102,12 @@ read <- function(name) {{
   for (each in setting$numbers) found[[each]] <- as.numeric(found[[each]])
   found
 }}
-original <- read("original"); released <- read("released"); holdout <- read("holdout")
+present <- Filter(function(name) file.exists(paste0(name, ".csv")),
+                  c("original", "released", "holdout"))
+for (file in present) assign(file, read(file))
 for (each in c(setting$keys, setting$target)) {{
-  values <- sort(unique(c(original[[each]], released[[each]], holdout[[each]])))
-  for (file in c("original", "released", "holdout")) {{
+  values <- sort(unique(unlist(lapply(present, function(file) get(file)[[each]]))))
+  for (file in present) {{
     one <- get(file); one[[each]] <- factor(one[[each]], levels = values)
     assign(file, one)
   }}
@@ -130,6 +153,7 @@ found <- timed("delta_presence", suppressWarnings(
   delta_presence.default(original, released, setting$keys)))
 tell("delta_presence", min(found$membership_prob), max(found$membership_prob),
      mean(found$membership_prob))
+if (length(present) < 3) quit()
 few <- c(setting$keys, setting$numbers)
 found <- timed("nndr", nndr(original[few], released[few], holdout[few]))
 tell("nndr", median(found$dcr_train), mean(found$dcr_train < found$dcr_holdout),
@@ -177,14 +201,32 @@ def _write(folder, files):
             rows.writerows(zip(*columns.values(), strict=True))
 
 
-def _run(words, folder):
-    """Run a program in a folder; return what it prints."""
-    done = subprocess.run(
-        words, cwd=folder, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{words[0]}: {done.stderr[-2000:]}")
-    return done.stdout
+def _run(words, folder, seconds=SECONDS):
+    """Return the lines that a program prints, and whether it ended in time."""
+    with (Path(folder) / "errors").open("w") as errors:
+        program = subprocess.Popen(
+            words, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+        try:
+            told, _ = program.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            return program.communicate()[0].splitlines(), False
+    if program.returncode:
+        said = (Path(folder) / "errors").read_text()[-2000:]
+        raise RuntimeError(f"{words[0]}: {said}")
+    return told.splitlines(), True
+
+
+def synthesized(columns):
+    """Return a file as large that SDV's Gaussian copula makes, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        _write(folder, {"original": columns})
+        (Path(folder) / "program.py").write_text(_SYNTHESIZE)
+        _run([os.environ[PYTHON], "program.py"], folder)
+        with (Path(folder) / "released.csv").open(newline="") as lines:
+            rows = [*csv.DictReader(lines)]
+    return {name: [row[name] for row in rows] for name in columns}
 
 
 def in_python(package, files, setting):
@@ -193,10 +235,13 @@ def in_python(package, files, setting):
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, files)
         (Path(folder) / "setting.json").write_text(json.dumps(setting))
-        said = "\nprint('RESULT', json.dumps(told))\n"
-        (Path(folder) / "program.py").write_text(_IN_PYTHON + program + said)
-        told = _run([os.environ[PYTHON], "program.py"], folder)
-    return json.loads(told.rpartition("RESULT ")[2])
+        (Path(folder) / "program.py").write_text(_IN_PYTHON + program)
+        lines, in_time = _run([os.environ[PYTHON], "program.py"], folder)
+    told = {} if in_time else {"late": True}
+    for line in lines:
+        if line.startswith("RESULT "):
+            told |= json.loads(line.removeprefix("RESULT "))
+    return told
 
 
 def in_r(package, files, setting):
@@ -214,8 +259,8 @@ def in_r(package, files, setting):
         _write(folder, files)
         text = head + program.format(source=source_of(variable))
         (Path(folder) / "program.R").write_text(text)
-        lines = _run(["Rscript", "program.R"], folder).splitlines()
-    told = {}
+        lines, in_time = _run(["Rscript", "program.R"], folder)
+    told = {} if in_time else {"late": True}
     for line in lines:
         if line.startswith("RESULT "):
             _, name, *numbers = line.split()

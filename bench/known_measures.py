@@ -1,60 +1,56 @@
 """Measures of released files that others report, beside their packages.
 
     python -m bench.known_measures              # the tables and times
+    python -m bench.known_measures --adult      # a file of 30,162: half an hour
     python -m bench.known_measures --examples   # what each does not see: no peers
 
 The files are simulated: an original, a holdout of the same population and a release in
-which every value was replaced with probability 1/5 by that of another record.
-`_audit_peers.py` says which packages run, and where they are. Without one, its numbers
-are empty.
+which every value was replaced with probability 1/5 by that of another record; and the
+persons of 1994 of `_cell_kinds.py`, released by SDV. `_audit_peers.py` says which
+packages run, and where they are. Without one, its numbers are empty.
 """
 
+import csv
 import sys
+from unittest.mock import patch
 
 import numpy as np
+from scipy.stats import binomtest
 
 from bench import _audit_peers as peers
+from bench._cell_kinds import FILES, FOLDER
 from bench._common import HERE, origin, replace, table, timed
-from riskcore.auditing.cell_trees import MixedRecords
-from riskcore.auditing.closest_two import two_closest
-from riskcore.auditing.common_cells import (
-    TargetValues,
-    agreeing,
-    count_cells,
-    count_targets,
-)
-from riskcore.auditing.known_attacks import (
-    linkability,
-    singling_out,
-    success_rate,
-)
-from riskcore.auditing.known_distances import (
-    closest_record,
-    holdout_share,
-    overfitting_protection,
-    ranges_of,
-)
-from riskcore.auditing.known_measures import (
-    beta_likeness,
-    correct_attribution,
-    delta_presence,
-    disclosive,
-    generalized_attribution,
-    k_map,
-    replicated_uniques,
-    sdmetrics_attribution,
-    targeted_attribution,
-)
+from riskcore.auditing import measures
+from riskcore.auditing.shared_columns import SharedColumn
 from riskcore.simulate import microdata
 
 PAGE = HERE.parent / "notes" / "audit_measures.md"
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT", "CITIZENSHIP", "HHSIZE"]
 TARGET, NUMBERS = "EDUCATION", ["INCOME", "MEMBERS"]
-LEVELS = [12, 2, 100, 4, 60, 8]
-VALUES = 6
-SIDES = [[0, 1, 2], [3, 4, 5]]
 RECORDS, MANY = 2000, 1_000_000
 ORDERS, ATTACKS = 20, 500
+ADULT = "adult.csv"
+# What is timed: functions that `measures.py` calls.
+FUNCTIONS = (
+    "count_cells", "count_targets", "replicated_uniques", "disclosive",
+    "correct_attribution", "targeted_attribution", "beta_likeness", "delta_presence",
+    "k_map", "nearest_of_all", "_nearest", "singling_out", "linkability",
+)  # fmt: skip
+NAMES = [
+    ("cells of both files", "count_cells"),
+    ("targets in them", "count_targets"),
+    ("uniques, repU", "replicated_uniques"),
+    ("DiSCO and its like", "disclosive"),
+    ("CAP, DCAP", "correct_attribution"),
+    ("TCAP", "targeted_attribution"),
+    ("beta-likeness", "beta_likeness"),
+    ("delta-presence", "delta_presence"),
+    ("k-map", "k_map"),
+    ("GCAP", "gcap"),
+    ("distances", "_nearest"),
+    ("singling out", "singling_out"),
+    ("linkability", "linkability"),
+]
 
 
 def population(n, seed):
@@ -106,76 +102,51 @@ def with_copies(file, share, rng):
     return made
 
 
-def keys_of(file):
-    """Return the codes of the keys of a file."""
-    return [file[name] for name in KEYS]
+def coded(columns):
+    """Return a column of several files as codes of its values."""
+    values, code = np.unique(np.concatenate(columns), return_inverse=True)
+    ends = np.cumsum([len(one) for one in columns])[:-1]
+    return SharedColumn((*np.split(code.astype(np.uint32), ends),), len(values))
 
 
-def mixed(file):
-    """Return the keys and the numbers of a file."""
-    return MixedRecords(keys_of(file), np.stack([file[x] for x in NUMBERS], axis=1))
+def measured(*files, people=None, keys=KEYS, target=TARGET, numbers=NUMBERS):
+    """Return the measures of an original, a release and perhaps a holdout.
+
+    With ``people``, a file of the population, as many times.
+    """
+    with_people = [*files] if people is None else [*files, people]
+    return measures.known_measures(
+        [coded([file[name] for file in with_people]) for name in keys],
+        {target: coded([file[target] for file in files])},
+        [[file[name] for file in files] for name in numbers],
+        None if people is None else np.ones(len(people[target]), np.int64),
+    )
 
 
-def distinct(file, numbers=()):
-    """Return a file without repeated records, as Anonymeter takes it."""
-    columns = [*keys_of(file), *(file[name] for name in numbers)]
-    once = np.unique(np.stack(columns, axis=1), axis=0)
-    codes = once[:, : len(KEYS)].astype(np.uint8)
-    return MixedRecords([*codes.T], once[:, len(KEYS) :].astype(float))
+def figures_of(found):
+    """Return the figures of measures of one target, by measure."""
+    (of_target,) = found.of_targets.values()
+    return found.figures | of_target
 
 
-def cells_of(*files):
-    """Return the common cells of the keys of files."""
-    return count_cells([keys_of(one) for one in files], LEVELS)
+def clocked(*files, **how):
+    """Return the measures, and the seconds of the functions that compute them."""
+    seconds = dict.fromkeys(FUNCTIONS, 0.0)
 
+    def with_clock(name):
+        work = getattr(measures, name)
 
-def targets_of(original, released):
-    """Return the target within the common cells of two files."""
-    cells = cells_of(original, released)
-    return count_targets(cells, original[TARGET], released[TARGET], VALUES)
+        def run(*given, **named):
+            made, taken = timed(lambda: work(*given, **named))
+            seconds[name] += taken
+            return made
 
+        return run
 
-def distances(original, released, *more):
-    """Return the distances of a release to the closest records of an original."""
-    few = mixed(original)
-    ranges = ranges_of(few.numbers, *(mixed(one).numbers for one in more))
-    return two_closest(mixed(released), few, LEVELS, ranges)
-
-
-def found(original, released, holdout):
-    """Return all figures and the seconds of each function."""
-    figures, seconds = {}, {}
-
-    def take(name, work):
-        figures[name], seconds[name] = timed(work)
-        return figures[name]
-
-    cells = take("cells", lambda: cells_of(original, released))
-    targets = take("targets", lambda: targets_of(original, released))
-    take("uniques", lambda: replicated_uniques(cells))
-    take("disclosive", lambda: disclosive(targets))
-    take("cap", lambda: correct_attribution(targets))
-    take("tcap", lambda: targeted_attribution(targets))
-    values = TargetValues(original[TARGET], released[TARGET], VALUES)
-    keys = keys_of(original), keys_of(released), LEVELS
-    take("gcap", lambda: generalized_attribution(agreeing(*keys, values)))
-    figures["sdmetrics"] = sdmetrics_attribution(figures["cap"], figures["gcap"])
-    take("beta", lambda: beta_likeness(targets))
-    take("presence", lambda: delta_presence(*cells.records))
-    take("k-map", lambda: k_map(*cells.records))
-    near = take("distances", lambda: distances(original, released))
-    far = distances(holdout, released)
-    figures["overfitting"] = overfitting_protection(near.first, far.first)
-    everybody = original, released, holdout
-    near = distances(original, released, *everybody)
-    far = distances(holdout, released, *everybody)
-    figures["closest"] = closest_record(near, len(KEYS) + len(NUMBERS))
-    figures["share"] = holdout_share(near.first, far.first)
-    for name, columns in (("singling out", ()), ("with numbers", NUMBERS)):
-        files = [distinct(one, columns) for one in (released, original)]
-        take(name, lambda files=files: singling_out(*files, LEVELS))
-    take("linkability", lambda: linkability(*keys, *SIDES))
-    return figures, seconds
+    with patch.multiple(measures, **{name: with_clock(name) for name in FUNCTIONS}):
+        found, whole = timed(lambda: measured(*files, **how))
+    gcap = seconds["nearest_of_all"] - seconds["_nearest"]
+    return found, seconds | {"gcap": gcap, "whole": whole}
 
 
 def number(value, digits=6):
@@ -183,32 +154,42 @@ def number(value, digits=6):
     return "" if value is None else f"{value:.{digits}g}"
 
 
-def in_words(files):
+def in_seconds(value):
+    """Return seconds for a table, nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def in_words(files, numbers=NUMBERS):
     """Return files with words for codes, as other packages know categories."""
     return {
         name: {
-            column: values if column in NUMBERS else [f"v{x:03d}" for x in values]
+            column: values
+            if column in numbers or isinstance(values[0], str)
+            else [f"v{x:03d}" for x in values]
             for column, values in one.items()
         }
         for name, one in files.items()
     }
 
 
-def setting(orders=ORDERS):
+def setting(orders=ORDERS, keys=KEYS, target=TARGET, numbers=NUMBERS):
     """Return what the packages are told beside the files."""
+    half = len(keys) // 2
     return {
-        "keys": KEYS,
-        "target": TARGET,
-        "numbers": NUMBERS,
+        "keys": keys,
+        "target": target,
+        "numbers": numbers,
         "attacks": ATTACKS,
-        "sides": [[KEYS[key] for key in side] for side in SIDES],
+        "sides": [keys[:half], keys[half:]],
         "orders": orders,
     }
 
 
-def by_peers(files):
+def by_peers(files, told):
     """Return what the packages find, by package; nothing of one that is not here."""
-    told = {}
+    found = {}
     for package, variable, run in (
         ("synthpop", peers.SYNTHPOP, peers.in_r),
         ("riskutility", peers.RISKUTILITY, peers.in_r),
@@ -218,123 +199,208 @@ def by_peers(files):
         missing = peers.lacking(variable)
         if missing:
             print(f"{package}: {missing}", file=sys.stderr)
-        told[package] = {} if missing else run(package, in_words(files), setting())
-    return told
+        found[package] = {} if missing else run(package, files, told)
+        print(package, found[package], file=sys.stderr)
+    return found
 
 
-def row(package, name, ours, theirs, seconds, their_seconds):
-    """Return a row of the comparison; numbers may be None."""
-    their = theirs if isinstance(theirs, str) else number(theirs)
-    times = number(seconds, 2), number(their_seconds, 2)
-    return [package, name, number(ours), their, *times]
-
-
-def beside_synthpop(ours, seconds, told):
-    """Return the rows of synthpop's percentages and numbers."""
-    lines = []
-    taken = told.get("disclosure.seconds", [None])[0]
-    for part, unit, names in (
-        ("uniques", 1.0, ["UiO", "UiS", "UiOiS", "repU"]),
-        ("disclosive", 1.0, ["Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO"]),
-        ("disclosive", 1.0, ["max_denom", "mean_denom"]),
-        ("cap", 100.0, ["baseCAPd", "CAPd", "CAPs", "DCAP"]),
-        ("tcap", 100.0, ["TCAP matched"]),
-    ):
-        for name in names:
-            their = told.get(name.partition(" ")[0], [None])[0]
-            label = name + " (in %)" * (unit == 100.0)
-            mine = unit * ours[part][name]
-            lines.append(row("synthpop", label, mine, their, seconds[part], taken))
-    taken = told.get("replicated.seconds", [None])[0]
-    their = told.get("replicated", [None] * 4)
-    for at, name in ((2, "synthetic uniques in original"), (3, "replicated uniques")):
-        mine = ours["uniques"][name]
-        lines.append(row("synthpop", name, mine, their[at], seconds["uniques"], taken))
-    return lines
-
-
-def beside_riskutility(ours, seconds, told):
-    """Return the rows of riskutility's functions, each with its figures in order."""
-    lines = []
-    distances = [("closest", "DCR"), ("share", "closer"), ("closest", "NNDR")]
-    certain = [("tcap", name) for name in ("TCAP certain", "TCAP matched", "TCAP")]
-    presence = [("presence", name) for name in ("delta_min", "delta_max", "mean")]
-    for function, package, unit, figures in (
-        ("tcap", "riskutility", 100.0, certain),
-        ("dcap", "riskutility", 1.0, [("cap", "CAP")]),
-        ("delta_presence", "riskutility", 1.0, presence),
-        ("nndr", "riskutility", 1.0, distances),
-        ("gower", "riskutility, categories named", 1.0, distances),
-    ):
-        their = told.get(function, [None] * 4)
-        taken = told.get(f"{function}.seconds", [None])[0]
-        for at, (part, name) in enumerate(figures):
-            label = name + ", median" * (part == "closest") + " (in %)" * (unit > 1.0)
-            own = seconds["distances" if figures is distances else part]
-            mine = unit * ours[part][name]
-            lines.append(row(package, label, mine, their[at], own, taken))
-    return lines
-
-
-def beside_sdmetrics(ours, seconds, told):
-    """Return the rows of SDMetrics' scores."""
-    lines = []
-    for name, work in (
-        ("CategoricalCAP", "cap"),
-        ("CategoricalZeroCAP", "cap"),
-        ("CategoricalGeneralizedCAP", "gcap"),
-        ("DCROverfittingProtection", "distances"),
-    ):
-        part = "overfitting" if work == "distances" else "sdmetrics"
-        their, taken = told.get(name, (None, None))
-        lines.append(
-            row("SDMetrics", name, ours[part][name], their, seconds[work], taken)
+# For each package: our measure and figure, what it is multiplied by, our function; the
+# name of theirs, which of its numbers, and whose seconds; "" if it has its own.
+_DISCLOSURE = [
+    *(
+        ("replicated uniques", name, 1.0, "replicated_uniques", name)
+        for name in ("UiO", "UiS", "UiOiS", "repU")
+    ),
+    *(
+        ("DiSCO", name, 1.0, "disclosive", name)
+        for name in (
+            *("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO"),
+            *("max_denom", "mean_denom"),
         )
+    ),
+    *(
+        ("CAP", name, 100.0, "correct_attribution", name)
+        for name in ("baseCAPd", "CAPd", "CAPs", "DCAP")
+    ),
+    ("TCAP", "TCAP matched", 100.0, "targeted_attribution", "TCAP"),
+]
+_DCR = "DCR and NNDR"
+_DISTANCES = [(_DCR, "DCR"), ("DCR share", "closer"), (_DCR, "NNDR")]
+BESIDE = [
+    *(("synthpop", *one, 0, "disclosure") for one in _DISCLOSURE),
+    *(
+        ("synthpop", "replicated uniques", name, 1.0, "replicated_uniques",
+         "replicated", at, "replicated")
+        for at, name in (
+            (2, "synthetic uniques in original"), (3, "replicated uniques")
+        )
+    ),
+    *(
+        ("riskutility", "TCAP", name, 100.0, "targeted_attribution", "tcap", at, "tcap")
+        for at, name in enumerate(("TCAP certain", "TCAP matched", "TCAP"))
+    ),
+    ("riskutility", "CAP", "CAP", 1.0, "correct_attribution", "dcap", 0, "dcap"),
+    *(
+        ("riskutility", "delta-presence", name, 1.0, "delta_presence",
+         "delta_presence", at, "delta_presence")
+        for at, name in enumerate(("delta_min", "delta_max", "mean"))
+    ),
+    *(
+        (package, *one, 1.0, "_nearest", name, at, name)
+        for package, name in (
+            ("riskutility", "nndr"), ("riskutility, categories named", "gower")
+        )
+        for at, one in enumerate(_DISTANCES)
+    ),
+    *(
+        ("SDMetrics", "CategoricalCAP", name, 1.0, function, name, 0, "")
+        for name, function in (
+            ("CategoricalCAP", "correct_attribution"),
+            ("CategoricalZeroCAP", "correct_attribution"),
+            ("CategoricalGeneralizedCAP", "gcap"),
+        )
+    ),
+    ("SDMetrics", "DCROverfittingProtection", "DCROverfittingProtection", 1.0,
+     "_nearest", "DCROverfittingProtection", 0, ""),
+]  # fmt: skip
+
+
+def compared(ours, seconds, theirs):
+    """Return the rows of our figures that packages have as well."""
+    lines = []
+    for package, measure, name, unit, function, their, at, whose in BESIDE:
+        told = theirs[package.partition(",")[0]]
+        found = told.get(their)
+        if measure not in ours or (told and found is None and "late" not in told):
+            continue
+        taken = told.get(f"{whose}.seconds", [None])[0]
+        if found and not whose:
+            taken = found[1]
+        label = name + " (in %)" * (unit > 1.0)
+        value = number(found[at]) if found else _late(told)
+        mine = number(unit * ours[measure][name])
+        times = in_seconds(seconds[function]), in_seconds(taken)
+        lines.append([package, label, mine, value, *times])
     return lines
 
 
-def beside_anonymeter(ours, seconds, told):
+def _late(told):
+    """Return what to say of a number that did not come."""
+    return f"did not end in {peers.SECONDS} s" if "late" in told else ""
+
+
+def attacked(ours, seconds, of_keys, told, orders=ORDERS):
     """Return the rows of Anonymeter's attacks, with the errors of its draws."""
     lines = []
-    single, mixed_ones = ours["singling out"], ours["with numbers"]
-    for name, label, mine, at in (
-        ("singling out", "3 keys", single.successes / single.queries, 0),
-        ("singling out", "3 keys at random", single.baseline, 1),
-        ("with numbers", "3 columns", mixed_ones.successes / mixed_ones.queries, 0),
-    ):
+    cases = [
+        ("singling out", "3 keys", *of_keys, "attack_rate", 0),
+        ("singling out", "3 keys at random", *of_keys, "baseline_rate", 1),
+        ("with numbers", "3 columns", ours, seconds, "attack_rate", 0),
+    ]
+    for name, label, figures, clock, figure, at in cases[: 3 if ours else 2]:
         found, taken = told.get(name, (None, None))
-        their = None
+        value = _late(told)
         if found:
-            low, high = success_rate(found[at], ATTACKS).interval
-            their = f"{found[at] / ATTACKS:.3g} ({low:.3g} to {high:.3g})"
+            low, high = binomtest(found[at], ATTACKS).proportion_ci(0.95, "wilson")
+            value = f"{found[at] / ATTACKS:.3g} ({low:.3g} to {high:.3g})"
         label = f"singling out, {label}: right (of all; of {ATTACKS})"
-        lines.append(row("Anonymeter", label, mine, their, seconds[name], taken))
+        mine = number(figures["singling out"][figure])
+        times = in_seconds(clock["singling_out"]), in_seconds(taken)
+        lines.append(["Anonymeter", label, mine, value, *times])
     links, taken = told.get("linkability", (None, None))
-    their = None
+    value = _late(told)
     if links:
         error = np.std(links) / np.sqrt(len(links) - 1)
-        their, taken = f"{np.mean(links):.3g} ± {error:.2g}", taken / ORDERS
-    label = f"linkability, links (expected; mean of {ORDERS} orders)"
-    own = seconds["linkability"]
-    lines.append(row("Anonymeter", label, ours["linkability"], their, own, taken))
-    return lines
+        value, taken = f"{np.mean(links):.3g} ± {error:.2g}", taken / orders
+    label = f"linkability, links (expected; mean of {orders} orders)"
+    mine = number(of_keys[0]["linkability"]["links"])
+    times = in_seconds(of_keys[1]["linkability"]), in_seconds(taken)
+    return [*lines, ["Anonymeter", label, mine, value, *times]]
 
 
-BESIDE = {
-    "synthpop": beside_synthpop,
-    "riskutility": beside_riskutility,
-    "SDMetrics": beside_sdmetrics,
-    "Anonymeter": beside_anonymeter,
-}
+HEADS = ["package", "measure", "ours", "theirs", "our seconds", "their seconds"]
+
+
+def origin_of(theirs):
+    """Return what a table says of its origin, with the versions of the packages."""
+    said = [
+        f", {name} {told['version']}"
+        for name, told in theirs.items()
+        if "version" in told
+    ]
+    return f"Generated; do not edit. {origin('numpy', 'numba')}{''.join(said)}.\n\n"
+
+
+def ends(first, again):
+    """Return a sentence on the seconds of all measures together."""
+    return (
+        f"\n\nAll our measures together: {in_seconds(first)} s in the first call of a "
+        f"process, {in_seconds(again)} s in the second."
+    )
+
+
+def small():
+    """Return the table of the simulated files."""
+    everybody = population(20_000, 1)
+    original, holdout = (
+        rows(everybody, slice(at, at + RECORDS)) for at in (0, RECORDS)
+    )
+    released = perturbed(original, 0.2, np.random.default_rng(2))
+    files = {"original": original, "released": released, "holdout": holdout}
+    _, first = timed(lambda: measured(*files.values()))
+    found, seconds = clocked(*files.values())
+    ours = figures_of(found)
+    keys, of_keys = clocked(*files.values(), numbers=[])
+    theirs = by_peers(in_words(files), setting())
+    lines = compared(ours, seconds, theirs)
+    pair = figures_of(keys), of_keys
+    lines += attacked(ours, seconds, pair, theirs["Anonymeter"])
+    again = ends(first, seconds["whole"])
+    return origin_of(theirs) + table(HEADS, lines, 2) + again
+
+
+def adult():
+    """Return the table of the persons of 1994, released by SDV; None without them."""
+    if not (FOLDER / ADULT).exists() or peers.lacking(peers.PYTHON):
+        return None
+    with (FOLDER / ADULT).open(newline="") as lines:
+        people = [*csv.DictReader(lines, delimiter=";")]
+    keys, target = list(FILES[ADULT].keys), FILES[ADULT].names["INCOME"]
+    names = {name: name.replace("-", "_") for name in (*keys, target)}  # as R has them
+    columns = {new: [one[old] for one in people] for old, new in names.items()}
+    keys, target = [names[name] for name in keys], names[target]
+    files = {"original": columns, "released": peers.synthesized(columns)}
+    how = {"keys": keys, "target": target, "numbers": []}
+    arrays = [
+        {name: np.array(column) for name, column in file.items()}
+        for file in files.values()
+    ]
+    _, first = timed(lambda: measured(*arrays, **how))
+    found, seconds = clocked(*arrays, **how)
+    ours, orders = figures_of(found), 3
+    theirs = by_peers(files, setting(orders, **how))
+    lines = compared(ours, seconds, theirs)
+    pair = ours, seconds
+    lines += attacked(None, None, pair, theirs["Anonymeter"], orders)
+    again = ends(first, seconds["whole"])
+    return origin_of(theirs) + table(HEADS, lines, 2) + again
 
 
 def right_claims(file, everybody):
     """Return repU of a copy of a file, and the share of its claims that are right."""
-    cells = cells_of(file, everybody)
-    alone = cells.records[0] == 1
-    right = np.count_nonzero(alone & (cells.records[1] == 1))
-    claimed = replicated_uniques(cells_of(file, file))["repU"]
+    own, all_of_them = coded_together([file, everybody])
+    records, people = (
+        np.bincount(one, minlength=all_of_them.max() + 1) for one in (own, all_of_them)
+    )
+    alone = records == 1
+    right = np.count_nonzero(alone & (people == 1))
+    claimed = measured(file, file).figures["replicated uniques"]["repU"]
     return f"repU {claimed:.1f} %, right {100 * right / np.count_nonzero(alone):.1f} %"
+
+
+def coded_together(files):
+    """Return for each file the number of the keys of each record."""
+    return measures.number_together([coded([x[name] for x in files]) for name in KEYS])
 
 
 def examples():
@@ -358,105 +424,90 @@ def examples():
     ]  # fmt: skip
 
 
+def line(measure, figure, digits, *cases):
+    """Return a row of two cases, each with a label and its measures."""
+    row = [measure + ", median" * (figure in ("DCR", "NNDR"))]
+    for label, found in cases:
+        value = figures_of(found)[NOTED.get(measure, measure)][figure]
+        row += [label, f"{value:.{digits}}"]
+    return row
+
+
+NOTED = {"DCR": _DCR, "NNDR": _DCR}
+
+
 def _about_targets(everybody, original, holdout, release, plain):
     skewed = {**everybody, TARGET: (everybody[TARGET] > 4).astype(np.uint8)}
     n = len(original[TARGET])
     first, second = rows(skewed, slice(n)), rows(skewed, slice(n, 2 * n))
     nothing = margins(first, np.random.default_rng(8))
+    who = "persons of the original", "persons of a holdout"
     found = [
-        f"{disclosive(targets_of(one, nothing))['DiSCO']:.1f} %"
+        f"{figures_of(measured(one, nothing))['DiSCO']['DiSCO']:.1f} %"
         for one in (first, second)
     ]
-    persons = "persons of the original", "persons of a holdout"
-    lines = [["DiSCO", f"margins, {persons[0]}", found[0], persons[1], found[1]]]
-    caps, gcaps = [], []
-    for file in (original, holdout):
-        cap = correct_attribution(targets_of(file, release))["CAP"]
-        values = TargetValues(file[TARGET], release[TARGET], VALUES)
-        closest = agreeing(keys_of(file), keys_of(release), LEVELS, values)
-        caps.append(f"{cap:.3f}")
-        gcaps.append(f"{generalized_attribution(closest)['GCAP']:.3f}")
-    lines.append(["CAP", f"perturbed, {persons[0]}", caps[0], persons[1], caps[1]])
-    lines.append(["GCAP", f"perturbed, {persons[0]}", gcaps[0], persons[1], gcaps[1]])
+    lines = [["DiSCO", f"margins, {who[0]}", found[0], who[1], found[1]]]
+    pair = (f"perturbed, {who[0]}", measured(original, release)), (
+        who[1], measured(holdout, release),
+    )  # fmt: skip
+    lines += [line(name, name, "3f", *pair) for name in ("CAP", "GCAP")]
     shown = []
     for file in (release, rows(release, slice(200))):
-        targets = targets_of(original, file)
-        shown.append(
-            f"{100 * targeted_attribution(targets)['TCAP']:.1f} %, "
-            f"DiSCO {disclosive(targets)['DiSCO']:.1f} %"
-        )
+        found = figures_of(measured(original, file))
+        share, part = 100 * found["TCAP"]["TCAP"], found["DiSCO"]["DiSCO"]
+        shown.append(f"{share:.1f} %, DiSCO {part:.1f} %")
     lines.append(
         ["TCAP", f"{n:,} perturbed records", shown[0], "200 of them", shown[1]]
     )
-    one, other = (
-        f"{beta_likeness(targets_of(original, file))['beta']:.1f}"
-        for file in (original, plain)
-    )
-    return [*lines, ["beta-likeness", "the original itself", one, "margins", other]]
+    pair = ("the original itself", original), ("margins", plain)
+    beta = [(label, measured(original, one)) for label, one in pair]
+    return [*lines, line("beta-likeness", "beta", "1f", *beta)]
 
 
 def _about_distances(original, holdout, plain, copies):
-    columns = len(KEYS) + len(NUMBERS)
-    near = [distances(original, one) for one in (plain, copies)]
-    far = [distances(holdout, one) for one in (plain, copies)]
-    cases = "margins", "margins and 5 % copies"
-    lines = []
-    for figure in ("DCR", "NNDR"):
-        one, other = (f"{closest_record(x, columns)[figure]:.4f}" for x in near)
-        lines.append([f"{figure}, median", cases[0], one, cases[1], other])
-    one, other = (
-        f"{holdout_share(x.first, y.first)['DCR share']:.3f}"
-        for x, y in zip(near, far, strict=True)
-    )
-    lines.append(["DCR share", cases[0], one, cases[1], other])
-    few = [0, 1, 3]
-    scores = []
-    for file in (original, plain):
-        to = [
-            two_closest(
-                MixedRecords.of_categories([keys_of(file)[key] for key in few]),
-                MixedRecords.of_categories([keys_of(one)[key] for key in few]),
-                [LEVELS[key] for key in few],
-                np.zeros(0),
-            ).first
-            for one in (original, holdout)
-        ]
-        scores.append(f"{overfitting_protection(*to)['DCROverfittingProtection']:.3f}")
-    lines.append(
-        ["DCROverfittingProtection", "the original itself, 3 keys", scores[0],
-         "margins", scores[1]]
-    )  # fmt: skip
-    return lines
+    cases = [
+        (label, measured(original, one, holdout))
+        for label, one in (("margins", plain), ("margins and 5 % copies", copies))
+    ]
+    few = {"keys": ["REGION", "SEX", "MARSTAT"], "numbers": []}
+    name = "DCROverfittingProtection"
+    scores = [
+        (label, measured(original, one, holdout, **few))
+        for label, one in (
+            ("the original itself, 3 keys", original), ("margins", plain)
+        )
+    ]  # fmt: skip
+    return [
+        *(line(figure, figure, "4f", *cases) for figure in ("DCR", "NNDR")),
+        line("DCR share", "DCR share", "3f", *cases),
+        line(name, name, "3f", *scores),
+    ]
 
 
 def _about_attacks(everybody, original, release):
-    persons, whole = (
-        singling_out(
-            MixedRecords.of_categories(keys_of(release)),
-            MixedRecords.of_categories(keys_of(one)),
-            LEVELS,
-        )
-        for one in (original, everybody)
+    one, other = (
+        f"{100 * found.figures['singling out']['attack_rate']:.1f} %"
+        for found in (measured(x, release, numbers=[]) for x in (original, everybody))
     )
-    one, other = (f"{100 * x.successes / x.queries:.1f} %" for x in (persons, whole))
-    n = len(original[TARGET])
-    links = linkability(keys_of(original), keys_of(original), LEVELS, [0, 1], [3, 5])
+    four = {"keys": ["REGION", "SEX", "MARSTAT", "HHSIZE"], "numbers": []}
+    links = measured(original, original, **four).figures["linkability"]
     return [
         ["singling out", "one person of the original", one,
          "one person of the population", other],
-        ["linkability", "the original itself, 2 and 2 keys", f"{100 * links / n:.3f} %",
-         "by chance", f"{100 / n:.3f} %"],
+        ["linkability", "the original itself, 2 and 2 keys",
+         f"{100 * links['attack_rate']:.3f} %", "by chance",
+         f"{100 * links['by chance']:.3f} %"],
     ]  # fmt: skip
 
 
 def _about_presence(everybody, original, plain, copies):
     one, other = (
-        f"{delta_presence(*cells_of(original, file).records)['delta_max']:.0f}"
-        for file in (plain, original)
+        f"{measured(original, x).figures['delta-presence']['delta_max']:.0f}"
+        for x in (plain, original)
     )
     k = [
-        f"k = {k_map(*cells_of(everybody, file).records)['k']:.0f}"
-        for file in (plain, copies)
+        f"k = {measured(original, x, people=everybody).figures['k-map']['k']:.0f}"
+        for x in (plain, copies)
     ]
     return [
         ["delta-presence", "margins", f"delta_max {one}", "the original itself",
@@ -466,50 +517,27 @@ def _about_presence(everybody, original, plain, copies):
 
 
 def times():
-    """Return the rows of the seconds of a large file of ten keys."""
+    """Return the rows of the seconds of a large file of ten keys and two numbers."""
     rng = np.random.default_rng(1)
     levels = [2, 5, 8, 4, 3, 6, 2, 7, 9, 12]
+    keys = [f"key {j}" for j in range(len(levels))]
 
     def file():
         kind = rng.integers(0, 3, MANY)
-        return [(rng.random(MANY) ** (1 + kind) * k).astype(np.uint8) for k in levels]
+        codes = [(rng.random(MANY) ** (1 + kind) * k).astype(np.uint8) for k in levels]
+        numbers = {name: rng.lognormal(size=MANY) for name in NUMBERS}
+        target = rng.integers(0, 5, MANY).astype(np.uint8)
+        return dict(zip(keys, codes, strict=True)) | numbers | {TARGET: target}
 
-    original, released = file(), file()
-    first, second = (rng.integers(0, 5, MANY).astype(np.uint8) for _ in range(2))
-    sides = [0, 1, 2, 3, 4], [5, 6, 7, 8, 9]
-    numbers = [rng.lognormal(size=(MANY, 2)) for _ in range(2)]
-    four = [
-        MixedRecords(one[:4], x)
-        for one, x in zip((released, original), numbers, strict=True)
-    ]
+    files = [file() for _ in range(3)]
     lines = []
-
-    def take(name, work):
-        made, seconds = timed(work)
-        lines.append([name, f"{seconds:.2g}"])
-        return made
-
-    files = original, released
-    target = TargetValues(first, second, 5)
-    cells = take("cells of both files", lambda: count_cells(files, levels))
-    targets = take("targets in them", lambda: count_targets(cells, first, second, 5))
-    take("uniques, repU", lambda: replicated_uniques(cells))
-    take("DiSCO and its like", lambda: disclosive(targets))
-    take("CAP, DCAP", lambda: correct_attribution(targets))
-    take("TCAP", lambda: targeted_attribution(targets))
-    take("beta-likeness", lambda: beta_likeness(targets))
-    take("delta-presence", lambda: delta_presence(*cells.records))
-    take("k-map", lambda: k_map(*cells.records))
-    take("GCAP", lambda: agreeing(*files, levels, target))
-    take(
-        "singling out, 120 sets of 3 keys",
-        lambda: singling_out(*map(MixedRecords.of_categories, files), levels),
-    )
-    take("linkability", lambda: linkability(*files, levels, *sides))
-    take(
-        "DCR and NNDR, 4 keys and 2 numbers",
-        lambda: two_closest(*four, levels[:4], ranges_of(*numbers)),
-    )
+    for label, n, numbers in (
+        ("original and release", 2, []),
+        ("and holdout, two numbers", 3, NUMBERS),
+    ):
+        _, seconds = clocked(*files[:n], keys=keys, numbers=numbers)
+        lines.append([label, in_seconds(seconds["whole"])])
+    lines += [[name, in_seconds(seconds[part])] for name, part in NAMES]
     return lines
 
 
@@ -520,35 +548,20 @@ def show(name, text):
 
 
 def main():
-    heads = ["measure", "file", "figure", "beside", "figure"]
-    if "--examples" in sys.argv:
-        made = "Generated; do not edit. " + origin("numpy", "numba") + ".\n\n"
-        show("known_examples", made + table(heads, examples(), texts=5))
-        return
-    everybody = population(20_000, 1)
-    original, holdout = (
-        rows(everybody, slice(at, at + RECORDS)) for at in (0, RECORDS)
-    )
-    files = {
-        "original": original,
-        "released": perturbed(original, 0.2, np.random.default_rng(2)),
-        "holdout": holdout,
-    }
-    found(**files)  # compiled
-    ours, seconds = found(**files)
-    theirs = by_peers(files)
-    heads = ["package", "measure", "ours", "theirs", "our seconds", "their seconds"]
-    versions = {name: told.get("version") for name, told in theirs.items()}
-    said = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
-    made = f"Generated; do not edit. {origin('numpy', 'numba')}, {said}.\n\n"
-    lines = [
-        line
-        for name, beside in BESIDE.items()
-        for line in beside(ours, seconds, theirs[name])
-    ]
-    show("known_measures", made + table(heads, lines, 2))
     made = f"Generated; do not edit. {origin('numpy', 'numba')}.\n\n"
-    show("known_times", made + table(["of 1,000,000 x 10 keys", "seconds"], times()))
+    if "--examples" in sys.argv:
+        heads = ["measure", "file", "figure", "beside", "figure"]
+        show("known_examples", made + table(heads, examples(), texts=5))
+    elif "--adult" in sys.argv:
+        text = adult()
+        if text is None:
+            print(f"no {ADULT} in RISKCORE_POPULATIONS, or no SDV", file=sys.stderr)
+        else:
+            show("known_adult", text)
+    else:
+        show("known_measures", small())
+        heads = ["of 1,000,000 x 10 keys", "seconds"]
+        show("known_times", made + table(heads, times()))
 
 
 if __name__ == "__main__":

@@ -13,18 +13,21 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.auditing.other_people import parts_of_records
 from riskcore.auditing.shared_columns import SharedColumn, number_together
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import printable
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 HOLDOUT, MODEL = "holdout", "model"
 
@@ -48,6 +51,9 @@ class AttributeGuesses:
         Right guesses about them.
     commonest : float
         Right guesses about the original's people by the commonest value of all.
+    model_error : float
+        By how much the model has the share of right guesses about others too small, as
+        guesses between parts of the original tell; 0 for a holdout.
     """
 
     target: Hashable
@@ -57,6 +63,7 @@ class AttributeGuesses:
     guessed_there: int
     right_there: float
     commonest: float
+    model_error: float = 0.0
 
     @property
     def share(self) -> float:
@@ -75,13 +82,17 @@ class AttributeGuesses:
         return self.share - self.share_there
 
     def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for `excess`: both shares are of independent people."""
+        """Return an interval for `excess`: both shares are of independent people.
+
+        Beside people by the model it is wider by the error of the model.
+        """
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
         a, b = _variance(self.share, self.guessed), 0.0
         if self.by == HOLDOUT:
             b = _variance(self.share_there, self.guessed_there)
         error = z * math.sqrt(a + b)
-        return self.excess - error, self.excess + error
+        low, high = self.excess - error, self.excess + error
+        return low - max(self.model_error, 0.0), high - min(self.model_error, 0.0)
 
     def row(self) -> list[str]:
         """Return the figures as a row of a table."""
@@ -106,6 +117,7 @@ class AttributeGuesses:
             "right_there": _plain(self.share_there),
             "excess": _plain(self.excess),
             "excess_interval": [*map(_plain, self.excess_interval())],
+            "model_error": _plain(self.model_error),
             "commonest": _plain(self.commonest / self.guessed)
             if self.guessed
             else None,
@@ -141,66 +153,124 @@ def attribute_guesses(
     without the target are left out of all.
     """
     rows = [np.flatnonzero(one < of_target.levels - 1) for one in of_target.codes]
-    shared = [column.at(rows) for column in shared]
-    of_target = of_target.at(rows)
-    cell = number_together(shared)
-    both = number_together([*shared, of_target])
-    cells, size = (
-        max(int(x.max(initial=-1)) for x in each) + 1 for each in (cell, both)
-    )
-    of_cell = np.zeros(size, np.int64)  # the keys of each combination
-    of_cell[both[1]] = cell[1]
-    records = np.bincount(both[1], minlength=size)
-    most = np.zeros(cells, np.int64)
-    np.maximum.at(most, of_cell, records)
-    guess = np.flatnonzero((records > 0) & (records == most[of_cell]))
-    ties = np.bincount(of_cell[guess], minlength=cells)
-    chance = np.zeros(size)
-    chance[guess] = 1.0 / ties[of_cell[guess]]
-    known = [most[one] > 0 for one in cell]
-    right = [math.fsum(chance[one].tolist()) for one in both]
-    codes = of_target.codes[0]
-    most_common = np.bincount(codes, minlength=1).argmax()
-    commonest = np.count_nonzero(codes[known[0]] == most_common)
-    guessed = int(np.count_nonzero(known[0]))
-    if len(of_target.codes) == 3:
-        there = HOLDOUT, int(np.count_nonzero(known[2])), right[2]
+    columns = [column.at(rows) for column in (*shared, of_target)]
+    pairs = _Pairs.of(columns)
+    original, released, *holdout = pairs.records
+    chance = pairs.chances(released)
+    guessed, right = pairs.guessed(chance, original)
+    error = 0.0
+    if holdout:
+        by, (guessed_there, right_there) = HOLDOUT, pairs.guessed(chance, holdout[0])
     else:
-        people = np.bincount(cell[0], minlength=cells)
-        there = (
-            MODEL,
-            guessed,
-            _by_model([*shared, of_target], both, chance, people[of_cell]),
-        )
-    return AttributeGuesses(target, guessed, right[0], *there, float(commonest))
+        by, guessed_there = MODEL, guessed
+        share = _shares(columns, pairs, original, chance > 0.0)
+        right_there = pairs.expected(chance, original, share)
+        error = _beyond_model(columns, pairs, original)
+    known = chance > 0.0
+    known = np.bincount(pairs.cell, known, pairs.cells)[pairs.cell] > 0
+    values = np.bincount(pairs.value[known], original[known], 1)
+    most_common = np.bincount(pairs.value, original, 1).argmax()
+    commonest = float(values[most_common]) if most_common < len(values) else 0.0
+    return AttributeGuesses(
+        target, guessed, right, by, guessed_there, right_there, commonest, error
+    )
 
 
-def _by_model(
-    columns: Sequence[SharedColumn],
-    both: Sequence[Integers],
-    chance: Floats,
-    people: Integers,
-) -> float:
-    """Return the right guesses about people with the same keys, by a model.
+class _Pairs(NamedTuple):
+    """Pairs of keys and a value of the target, and their records in each file."""
 
-    The model is fitted to keys and target, the last column, of the original; of each
-    person the target is drawn again, given the keys. ``people`` has the number of
-    people of the original with the keys of each combination.
+    records: tuple[Integers, ...]  # of each file, shape (P,)
+    cell: Integers  # the keys of each pair, shape (P,)
+    value: Integers  # its value, shape (P,)
+    cells: int  # number of combinations of keys
+    rows: Integers  # a record of each pair, of all files one after the other
+
+    @classmethod
+    def of(cls, columns: Sequence[SharedColumn]) -> _Pairs:
+        """Return the pairs of files; the target is the last column."""
+        of_keys = np.concatenate(number_together(columns[:-1]))
+        of_pairs = number_together(columns)
+        together = np.concatenate(of_pairs)
+        _, rows = np.unique(together, return_index=True)
+        value = np.concatenate(columns[-1].codes)[rows].astype(np.int64)
+        records = tuple(np.bincount(one, minlength=len(rows)) for one in of_pairs)
+        cells = int(of_keys.max(initial=-1)) + 1
+        return cls(records, of_keys[rows], value, cells, rows)
+
+    def chances(self, released: Integers) -> Floats:
+        """Return the chance that each pair is guessed: 1/m of m commonest values."""
+        most = np.zeros(self.cells, np.int64)
+        np.maximum.at(most, self.cell, released)
+        guess = (released > 0) & (released == most[self.cell])
+        ties = np.bincount(self.cell[guess], minlength=self.cells)
+        chance = np.zeros(len(self.cell))
+        chance[guess] = 1.0 / ties[self.cell[guess]]
+        return chance
+
+    def guessed(self, chance: Floats, people: Integers) -> tuple[int, float]:
+        """Return about how many people there is a guess, and how many are right."""
+        there = np.bincount(self.cell[chance > 0.0], minlength=self.cells) > 0
+        right = math.fsum((chance * people).tolist())
+        return int(people[there[self.cell]].sum()), right
+
+    def expected(self, chance: Floats, people: Integers, share: Floats) -> float:
+        """Return the right guesses about people with other values of the target.
+
+        ``share`` is the share of each pair among the people with its keys.
+        """
+        same_keys = np.bincount(self.cell, people, self.cells)[self.cell]
+        return math.fsum((share * chance * same_keys).tolist())
+
+
+def _shares(
+    columns: Sequence[SharedColumn], pairs: _Pairs, people: Integers, asked: Mask
+) -> Floats:
+    """Return the share of pairs among the people with their keys, by a model.
+
+    The model is fitted to keys and target of some people; nan without an estimate.
     """
-    if not (chance.any() and people.any()):
-        return 0.0
+    share = np.zeros(len(pairs.cell))
+    if not people.any():
+        return share
     levels = tuple(column.levels for column in columns)
-    sample = [column.codes[0].astype(np.int64) for column in columns]
-    model = LatentClass.fit(sample, levels=levels, overdispersion=False)
+    found = np.flatnonzero(people)
+    codes = [np.concatenate(one.codes).astype(np.int64)[pairs.rows] for one in columns]
+    model = LatentClass.fit(
+        [one[found] for one in codes],
+        levels=levels,
+        frequency=people[found],
+        overdispersion=False,
+    )
     if not model.converged:
-        return math.nan
-    found, first = np.unique(both[1], return_index=True)
-    asked = (chance[found] > 0.0) & (people[found] > 0)
-    found, first = found[asked], first[asked]
-    codes = [column.codes[1][first].astype(np.int64) for column in columns]
-    once = np.ones(len(found))
-    names = model.sample.keys
-    guesses = CellTable(tuple(codes), levels, once, once, names)
-    keys = replace(guesses, codes=(*codes[:-1], np.full(len(found), ANY)))
-    share = model.probability(guesses) / model.probability(keys)
-    return math.fsum((share * chance[found] * people[found]).tolist())
+        return np.full(len(share), math.nan)
+    once = np.ones(np.count_nonzero(asked))
+    guesses = [one[asked] for one in codes]
+    of_pairs = CellTable(tuple(guesses), levels, once, once, model.sample.keys)
+    of_keys = replace(of_pairs, codes=(*guesses[:-1], np.full(len(once), ANY)))
+    whole = model.probability(of_keys)
+    share[asked] = np.divide(  # nobody has keys without a probability
+        model.probability(of_pairs), whole, out=np.zeros(len(once)), where=whole > 0.0
+    )
+    return share
+
+
+def _beyond_model(
+    columns: Sequence[SharedColumn], pairs: _Pairs, original: Integers
+) -> float:
+    """Return how much more often guesses between parts are right than by the model.
+
+    The parts of the original know nothing of each other but what the population has in
+    common, which a model of the others has in part.
+    """
+
+    def compare(released: Integers) -> tuple[int, float]:
+        people = original - released
+        chance = pairs.chances(released)
+        share = _shares(columns, pairs, people, chance > 0.0)
+        guessed, right = pairs.guessed(chance, people)
+        return guessed, right - pairs.expected(chance, people, share)
+
+    parts = [(part,) for part in parts_of_records(original)]
+    found = in_threads(usual_threads(), compare, parts)
+    n = sum(guessed for guessed, _ in found)
+    return math.fsum(more for _, more in found) / n if n else 0.0

@@ -82,13 +82,17 @@ class IdentityClaims:
         return self.expected_right - there
 
     def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for `excess`: which claims hit somebody is chance."""
+        """Return an interval for `excess`: which claims hit somebody is chance.
+
+        It is wider by the error of the model of other people.
+        """
         level = arguments.number_in("level", level, "(0, 1)")
         if self.others is None:
             return math.nan, math.nan
         variance = math.fsum((self.right**2).tolist()) + self.others.variance
         error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
-        return self.excess - error, self.excess + error
+        low, high = self.excess - error, self.excess + error
+        return low - max(self.others.error, 0.0), high - min(self.others.error, 0.0)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for the number of right claims.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,75 +77,6 @@ def count_targets(
     first, second = (np.bincount(one, minlength=n) for one in pairs)
     cell, value = (found.codes[key].astype(np.int64) for key in (0, 1))
     return Targets(keys, cell, value, first, second)
-
-
-class TargetValues(NamedTuple):
-    """The codes of a target in two files."""
-
-    query: Codes
-    reference: Codes
-    values: int  # how many there are
-
-
-class Agreeing(NamedTuple):
-    """The references that agree with a query in as many keys as any does."""
-
-    distance: Ints  # number of keys in which they differ, shape (n,)
-    records: Ints  # how many they are, shape (n,)
-    right: Ints  # how many of them have the query's value of the target, shape (n,)
-
-
-def agreeing(
-    query: Columns,
-    reference: Columns,
-    levels: Sequence[int],
-    target: TargetValues | None = None,
-) -> Agreeing:
-    """Return for each query the references at the smallest Hamming distance.
-
-    A reference at the smallest distance h agrees in exactly one set of d - h keys: the
-    number is the sum over these sets of those that agree in them.
-    """
-    n, d = len(query[0]), len(levels)
-    distance, records, right = np.zeros((3, n), np.int64)
-    left = np.arange(n)
-    for h in range(d + 1):
-        asked = [column[left] for column in query]
-        wanted = target and target._replace(query=target.query[left])
-        for kept in combinations(range(d), d - h):
-            all_of_them, right_ones = matching(asked, reference, levels, kept, wanted)
-            records[left] += all_of_them
-            right[left] += right_ones
-        distance[left] = h
-        left = left[records[left] == 0]
-        if not len(left):
-            break
-    return Agreeing(distance, records, right)
-
-
-def matching(
-    query: Columns,
-    reference: Columns,
-    levels: Sequence[int],
-    kept: Sequence[int],
-    target: TargetValues | None = None,
-) -> tuple[Ints, Ints]:
-    """Return how many references agree with each query in the kept keys.
-
-    The second number is of those that agree in the target as well, 0 without one.
-    """
-    asked, known, cells = locate(query, reference, levels, kept)
-    rows = np.flatnonzero(known >= 0)
-    of_cell = known[rows]
-    found = np.bincount(of_cell, minlength=cells)[asked]
-    if target is None:
-        return found, np.zeros(len(asked), np.int64)
-    pairs = [
-        [asked.view(np.uint32), target.query],
-        [of_cell.view(np.uint32), target.reference[rows]],
-    ]
-    both = count_cells(pairs, [cells, target.values])
-    return found, both.records[1][both.cell[0]]
 
 
 class Located(NamedTuple):

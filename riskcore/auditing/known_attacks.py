@@ -1,8 +1,8 @@
 """Singling out and linkability as Anonymeter defines them, without its random numbers.
 
 Giomi, Boenisch, Wehmeyer and Tasnadi (2023) draw queries and records to attack. Here
-all queries are asked and all records attacked: the rates are the expectations of
-theirs, and an interval tells how far a run of so many attacks strays from them.
+the rates are the expectations of theirs: all queries are asked and all records
+attacked, or of a large file as many as a second or two allow, the same in every run.
 """
 
 from __future__ import annotations
@@ -10,68 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from riskcore.auditing.cell_trees import MixedRecords
-from riskcore.auditing.common_cells import (
-    Columns,
-    Ints,
-    agreeing,
-    count_cells,
-    matching,
+from riskcore.auditing.all_pairs import (
+    PAIRS,
+    count_as_extreme,
+    link,
+    selected,
 )
-from riskcore.auditing.orthants import count_as_extreme
+from riskcore.auditing.cell_trees import Floats, MixedRecords
+from riskcore.auditing.common_cells import Columns, Ints, count_cells
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.unsigned import combine
 
-_MOST_COUNTERS = 1 << 24  # of a table of the values of all keys of a query
-
-
-class SuccessRate(NamedTuple):
-    """The success rate of an attack, with half the width of its interval."""
-
-    value: float
-    error: float
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Its interval, cut off at 0 and 1."""
-        low, high = self.value - self.error, self.value + self.error
-        return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
-
-
-def success_rate(successes: float, attacks: int, level: float = 0.95) -> SuccessRate:
-    """Return the center and half the width of Wilson's (1927) interval.
-
-    (k + z^2/2)/(n + z^2), z sqrt(k (n - k)/n + z^2/4)/(n + z^2), as in Anonymeter.
-    Domain: n independent attacks. Blind spot: 0 successes of 10 are reported as 0.14.
-    """
-    if attacks < 1:
-        raise ValueError(f"attacks={attacks}: need at least one")
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    whole = attacks + z * z
-    spread = successes * (attacks - successes) / attacks + z * z / 4.0
-    return SuccessRate((successes + z * z / 2.0) / whole, z * math.sqrt(spread) / whole)
-
-
-def residual_rate(attack: SuccessRate, control: SuccessRate) -> SuccessRate:
-    """Return the success of an attack beyond that on persons who were not released.
-
-    Giomi et al. (2023): (a - c)/(1 - c), with errors propagated; negative where the
-    control is easier to attack, nan where c = 1. Domain: a control of the same
-    population. Blind spot: what the attack does to the control is called no risk.
-    """
-    left = 1.0 - control.value
-    if left == 0.0:
-        return SuccessRate(math.nan, math.nan)
-    error = math.hypot(
-        attack.error / left, control.error * (attack.value - 1.0) / left**2
-    )
-    return SuccessRate((attack.value - control.value) / left, error)
+_MOST_COUNTERS = 1 << 22  # of a table of the values of all keys of a query
+_MOST_SETS = 256  # of columns
 
 
 class SinglingOut(NamedTuple):
@@ -79,14 +34,16 @@ class SinglingOut(NamedTuple):
 
     ``right`` and ``control`` are counted in samples of the size that the smaller of
     original and control has, and expected over these; ``control`` is nan without one.
-    ``baseline`` is nan if there are numbers, or if the keys have too many values.
+    ``baseline`` is nan if there are numbers, or if the keys have too many values. Where
+    not all released records are asked about, all numbers but the last are estimates.
     """
 
-    queries: int  # pairs of columns and released record that single out in the release
-    successes: int  # of them single out in the original
+    queries: float  # sets of columns and released record that single out in the release
+    successes: float  # of them single out in the original
     right: float
     control: float
     baseline: float  # probability that a query at random singles out in the original
+    asked: int  # released records from which queries with numbers are taken
 
 
 def singling_out(
@@ -101,38 +58,46 @@ def singling_out(
     Giomi et al. (2023), after Cohen and Nissim (2020): a query states the values of
     ``size`` columns; of a number it says "at least" above the median of the release,
     "at most" below. Anonymeter draws from the queries that single out in the release,
-    with equal probabilities; here are all of them, over all sets of columns. Its
-    baseline draws columns, values and "is" or "is not". Anonymeter drops repeated
-    records from all files beforehand; do so to get its numbers. Domain: categories and
-    numbers without missing ones. Blind spot: single in the file is not single in the
-    population.
+    with equal probabilities; here are all of them, over all sets of columns, or over
+    256 of them. Its baseline draws columns, values and "is" or "is not". Anonymeter
+    drops repeated records from all files beforehand; do so to get its numbers. Domain:
+    categories and numbers without missing ones. Blind spot: single in the file is not
+    single in the population.
     """
     d = len(levels)
-    columns = range(d + released.numbers.shape[1])
+    columns = d + released.numbers.shape[1]
     others = [original] if control is None else [original, control]
-    for name, one in (("released", released), ("original", original)):
-        one.refuse_missing(name)
     sizes = [len(one.numbers) for one in others]
     least = min(sizes)
-    queries, successes, guesses = 0, 0, []
-    expected = [0.0, 0.0]
-    for chosen in combinations(columns, min(size, len(columns))):
+    most = 2 if max(sizes) == least else max(sizes)
+    sets = [*combinations(range(columns), min(size, columns))]
+    sets = [sets[i] for i in selected(len(sets), 1, pairs=_MOST_SETS)]
+    n = len(released.numbers)
+    mixed = sum(max(chosen) >= d for chosen in sets)
+    rows = selected(n, max(mixed, 1) * max(n, *sizes), pairs=8 * PAIRS)
+    middle = np.median(released.numbers, axis=0) if mixed else np.zeros(0)
+    files, total, guesses = [released, *others], np.zeros(4), []
+    for chosen in sets:
         keys = [key for key in chosen if key < d]
-        if len(keys) == len(chosen):
-            found, guess = _by_keys([released, *others], levels, keys)
+        numbers = [key - d for key in chosen if key >= d]
+        weight, guess = 1.0, math.nan
+        if numbers:
+            weight = n / len(rows)
+            found = _by_numbers(files, levels, keys, numbers, (middle, most), rows)
         else:
-            numbers = [key - d for key in chosen if key >= d]
-            most = 2 if max(sizes) == least else max(sizes)
-            found = _by_numbers([released, *others], levels, keys, numbers, most)
-            guess = math.nan
-        queries += len(found[0])
-        successes += int(np.count_nonzero(found[0] == 1))
-        for i, records in enumerate(found):
-            expected[i] += alone_in_sample(records, sizes[i], least)
+            found, guess = _by_keys(files, levels, keys)
+        singles = np.count_nonzero(found[0] == 1)
+        right = [
+            alone_in_sample(records, size, least)
+            for records, size in zip(found, sizes, strict=True)
+        ]
+        held = right[1] if control is not None else math.nan
+        total += weight * np.array([len(found[0]), singles, right[0], held])
         guesses.append(guess)
     baseline = math.fsum(guesses) / len(guesses)
-    held = math.nan if control is None else expected[1]
-    return SinglingOut(queries, successes, expected[0], held, baseline)
+    queries, successes, expected, held = total.tolist()
+    asked = len(rows) if mixed else n
+    return SinglingOut(queries, successes, expected, held, baseline, asked)
 
 
 def _by_keys(
@@ -154,18 +119,28 @@ def _by_numbers(
     levels: Sequence[int],
     keys: Sequence[int],
     numbers: Sequence[int],
-    most: int,
+    how: tuple[Floats, int],
+    rows: Ints,
 ) -> list[Ints]:
-    """Return the records of the other files for each query of keys and numbers."""
+    """Return the records of the other files for each query of keys and numbers.
+
+    The queries state the values of some released records, the rows. ``how`` has the
+    medians of all numbers, and how far to count.
+    """
     few = [levels[key] for key in keys]
     released, *others = (
         MixedRecords([one.codes[key] for key in keys], one.numbers[:, numbers])
         for one in files
     )
-    middle = np.median(released.numbers, axis=0)
-    claims = count_as_extreme(released, released, few, middle, 2)
-    asked = released.at(claims == 1)
-    return [count_as_extreme(asked, one, few, middle, most) for one in others]
+    middle, most = how[0][numbers], how[1]
+
+    def count(asked: MixedRecords, one: MixedRecords, most: int) -> Ints:
+        pair = asked.numbers, one.numbers
+        return count_as_extreme(asked.codes, one.codes, few, pair, middle, most)
+
+    asked = released.at(rows)
+    asked = asked.at(count(asked, released, 2) == 1)
+    return [count(asked, one, most) for one in others]
 
 
 def alone_in_sample(records: Ints, size: int, sample: int) -> float:
@@ -214,13 +189,21 @@ def _guess(released: Ints, original: Ints, levels: Sequence[int]) -> float:
     return math.fsum(float(np.mean(one[asked] == 1)) for one in counts) / len(counts)
 
 
+class Links(NamedTuple):
+    """How many persons are linked by the two halves of their keys."""
+
+    persons: float  # expected number
+    share: float
+    asked: int  # persons who are attacked
+
+
 def linkability(
     original: Columns,
     released: Columns,
     levels: Sequence[int],
     first: Sequence[int],
     second: Sequence[int],
-) -> float:
+) -> Links:
     """Return the expected number of persons whose two halves the release links.
 
     Giomi et al. (2023), one neighbor: the ``first`` keys of a person have a closest
@@ -233,38 +216,10 @@ def linkability(
     if not first or not second or set(first) & set(second):
         raise ValueError("the two sets of keys must be disjoint, neither empty")
     both = [*first, *second]
-    files = [[one[key] for key in both] for one in (original, released)]
     few = [levels[key] for key in both]
-    cell = count_cells(files, few).cell[0]
-    _, row, persons = np.unique(cell, return_index=True, return_counts=True)
-    asked = [column[row] for column in files[0]]
-    a, b = len(first), len(second)
-    one = agreeing(asked[:a], files[1][:a], few[:a])
-    two = agreeing(asked[a:], files[1][a:], few[a:])
-    common = np.zeros(len(row), np.int64)
-    for near, far in {*zip(one.distance.tolist(), two.distance.tolist(), strict=True)}:
-        these = np.flatnonzero((one.distance == near) & (two.distance == far))
-        group = [column[these] for column in asked]
-        common[these] = _in_both(group, files[1], few, (a, near), (b, far))
-    share = common / one.records / two.records
-    return sum_of_products(share, persons, np.inf)
-
-
-def _in_both(
-    query: Columns,
-    reference: Columns,
-    levels: Sequence[int],
-    first: tuple[int, int],
-    second: tuple[int, int],
-) -> NDArray[np.int64]:
-    """Return how many references differ from each query in so many keys of each half.
-
-    A half is given by its number of keys and how many of these differ; no reference
-    differs in fewer.
-    """
-    (a, near), (b, far) = first, second
-    total = np.zeros(len(query[0]), np.int64)
-    for left in combinations(range(a), a - near):
-        for right in combinations(range(a, a + b), b - far):
-            total += matching(query, reference, levels, (*left, *right))[0]
-    return total
+    n, known = len(original[0]), [released[key] for key in both]
+    rows = selected(n, len(known[0]), len(both))
+    asked = [original[key][rows] for key in both]
+    found = link(asked, known, few, len(first))
+    share = math.fsum((found.both / found.first / found.second).tolist()) / len(rows)
+    return Links(share * n, share, len(rows))

@@ -1,7 +1,8 @@
 """Measures of others by the distance to the closest record.
 
-A distance is that of ``closest_two.py`` over the number of columns: Gower's, between 0
-and 1. Records with missing numbers have none and must be left out before.
+A distance is Gower's (1971): 1 for each category that differs, and for each number the
+gap over its range; the sum over the number of columns. Records with missing numbers
+have none and must be left out before.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import math
 
 import numpy as np
 
+from riskcore.auditing.all_pairs import Nearest
 from riskcore.auditing.cell_trees import Floats
-from riskcore.auditing.closest_two import TwoClosest
 
 Figures = dict[str, float]
 
@@ -26,7 +27,7 @@ def ranges_of(*numbers: Floats) -> Floats:
     return ranges
 
 
-def closest_record(two: TwoClosest, columns: int) -> Figures:
+def closest_record(two: Nearest, columns: int) -> Figures:
     """Return the distance to the closest record (DCR) and its ratio to the second.
 
     Park et al. (2018); Zhao, Kunar, Birke and Chen (2021): median and 5th percentile

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.auditing.common_cells import Agreeing, CommonCells, Ints, Targets
+from riskcore.auditing.all_pairs import Nearest
+from riskcore.auditing.common_cells import CommonCells, Ints, Targets
 from riskcore.core.risk.file_risk import sum_of_products
 
 Figures = dict[str, float]
@@ -115,35 +116,33 @@ def targeted_attribution(targets: Targets) -> Figures:
     }
 
 
-def generalized_attribution(closest: Agreeing) -> Figures:
+def generalized_attribution(closest: Nearest) -> Figures:
     """Return the CAP by the closest keys (GCAP), and the share without a match.
 
     Hittmeir, Mayer and Ekelhart (2020), SDMetrics' CategoricalGeneralizedCAP: as CAP,
     over all released records that differ from a person in as few keys as any does.
-    ``closest`` holds them for each original record. Domain: keys of categories, all
+    ``closest`` holds them for original records. Domain: keys of categories, all
     equally far. Blind spot: as CAP; a wrong region weighs as much as a wrong sex.
     """
     n = len(closest.records)
     each = np.ones(n, np.int64)
     return {
         "GCAP": _ratio(_weighted(closest.right, closest.records, each), n),
-        "unmatched": _ratio(_number(closest.distance > 0), n),
+        "unmatched": _ratio(_number(closest.first > 0), n),
     }
 
 
-def sdmetrics_attribution(cap: Figures, gcap: Figures | None = None) -> Figures:
+def sdmetrics_attribution(cap: Figures, gcap: Figures) -> Figures:
     """Return SDMetrics' scores from CAP and GCAP: 1 minus the probability.
 
     CategoricalCAP = 1 - CAP, CategoricalZeroCAP = 1 - DCAP, CategoricalGeneralizedCAP =
     1 - GCAP. Domain and blind spot: those of CAP and GCAP; no score has a baseline.
     """
-    found = {
+    return {
         "CategoricalCAP": 1.0 - cap["CAP"],
         "CategoricalZeroCAP": 1.0 - cap["DCAP"],
+        "CategoricalGeneralizedCAP": 1.0 - gcap["GCAP"],
     }
-    if gcap is not None:
-        found["CategoricalGeneralizedCAP"] = 1.0 - gcap["GCAP"]
-    return found
 
 
 def beta_likeness(targets: Targets) -> Figures:

@@ -10,8 +10,10 @@ class Note(NamedTuple):
 
     author: str
     figures: tuple[str, ...]  # names in the result of its function
+    main: tuple[str, ...]  # those that a table shows
     says: str
     blind_spot: str
+    unit: str = ""
 
 
 NOTES = {
@@ -21,8 +23,10 @@ NOTES = {
             *("UiO", "UiS", "UiOiS", "repU"),
             *("replicated uniques", "synthetic uniques in original"),
         ),
+        ("repU", "UiO", "UiS"),
         "records that are unique in the original and in the release",
         "unique in the file is not unique in the population",
+        " %",
     ),
     "DiSCO": Note(
         "Raab, Nowok and Dibben (2024), synthpop",
@@ -30,23 +34,28 @@ NOTES = {
             *("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO"),
             *("max_denom", "mean_denom"),
         ),
-        "original records whose cell was released with one value, which is theirs",
+        ("DiSCO", "DiS", "DiSDiO"),
+        "original records whose cell was released with one value, theirs",
         "a value that nearly everybody has is as disclosive as a rare one",
+        " %",
     ),
     "CAP": Note(
         "Elliot (2014); Taub, Elliot, Pampaka and Smith (2018)",
         ("baseCAPd", "CAPd", "CAPs", "DCAP", "CAP"),
+        ("CAP", "DCAP", "baseCAPd"),
         "share of the released records with a person's keys that have its value",
-        "what the keys tell about everybody counts as if the release told it",
+        "what the keys tell about everybody counts as told by the release",
     ),
     "TCAP": Note(
         "Taub and Elliot (2019); Little, Allmendinger and Elliot (2025)",
         ("TCAP", "TCAP by claims", "TCAP matched", "TCAP certain"),
+        ("TCAP", "TCAP matched"),
         "how often cells that were released with one value have the right one",
         "a release of 100 records has the TCAP of one of a million",
     ),
     "GCAP": Note(
         "Hittmeir, Mayer and Ekelhart (2020)",
+        ("GCAP", "unmatched"),
         ("GCAP", "unmatched"),
         "CAP over the released records that differ in as few keys as any does",
         "a wrong region weighs as much as a wrong sex",
@@ -54,11 +63,13 @@ NOTES = {
     "CategoricalCAP": Note(
         "SDMetrics, after Elliot (2014) and Hittmeir et al. (2020)",
         ("CategoricalCAP", "CategoricalZeroCAP", "CategoricalGeneralizedCAP"),
+        ("CategoricalCAP", "CategoricalZeroCAP"),
         "1 minus CAP, DCAP and GCAP",
         "no score has a baseline",
     ),
     "beta-likeness": Note(
         "Cao and Karras (2012)",
+        ("beta", "beyond -ln p"),
         ("beta", "beyond -ln p"),
         "largest relative gain of belief in a value within a released cell",
         "a cell of one record has the largest gain, whoever it stands for",
@@ -66,11 +77,13 @@ NOTES = {
     "delta-presence": Note(
         "Nergiz, Atzori and Clifton (2007)",
         ("delta_min", "delta_max", "mean", "more released"),
+        ("delta_min", "delta_max", "mean"),
         "least and largest share of the persons of a cell that were released",
         "synthetic records stand for nobody",
     ),
     "k-map": Note(
         "Sweeney (2002)",
+        ("k", "nobody"),
         ("k", "nobody"),
         "fewest persons of the population in the cell of a released record",
         "the worst cell says nothing of the others",
@@ -78,31 +91,42 @@ NOTES = {
     "DCR and NNDR": Note(
         "Park et al. (2018); Zhao, Kunar, Birke and Chen (2021)",
         ("DCR", "DCR, 5th percentile", "NNDR", "NNDR, 5th percentile", "copies"),
+        ("DCR", "NNDR", "copies"),
         "distance to the closest original record, and its ratio to the second",
         "a median does not see copies of a few persons",
     ),
     "DCR share": Note(
         "Platzer and Reutterer (2021)",
         ("DCR share", "closer", "as close"),
-        "share of released records that are closer to the original than to a holdout",
+        ("DCR share", "closer", "as close"),
+        "share of released records closer to the original than to a holdout",
         "an average, in which copies of a few persons drown",
     ),
     "DCROverfittingProtection": Note(
         "SDMetrics, after Platzer and Reutterer (2021)",
         ("DCROverfittingProtection",),
-        "2 minus twice the share that is closer to the original, at most 1",
+        ("DCROverfittingProtection",),
+        "2 minus twice the share closer to the original, at most 1",
         "records that are as close to both count as protected",
     ),
     "singling out": Note(
         "Giomi, Boenisch, Wehmeyer and Tasnadi (2023), Anonymeter",
-        ("queries", "successes", "right", "control", "baseline"),
+        (
+            *("queries", "successes", "attack_rate", "baseline_rate"),
+            *("control_rate", "risk"),
+        ),
+        ("attack_rate", "control_rate", "risk"),
         "queries that are true of one released record and of one person",
         "single in the file is not single in the population",
     ),
     "linkability": Note(
         "Giomi, Boenisch, Wehmeyer and Tasnadi (2023), Anonymeter",
-        ("links",),
+        ("links", "attack_rate", "by chance", "control_rate", "risk"),
+        ("links", "attack_rate", "risk"),
         "persons whose two halves have the same closest released record",
-        "with few categories all neighbors tie, and copies are hardly linked",
+        "with few categories neighbors tie, and copies are hardly linked",
     ),
 }
+
+# About a target that an intruder wants to learn.
+OF_TARGETS = ("DiSCO", "CAP", "TCAP", "GCAP", "CategoricalCAP", "beta-likeness")

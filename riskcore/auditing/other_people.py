@@ -8,12 +8,14 @@ draws as another sample of the same size from the same population.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.population import risk_by
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.core.risk import individual
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
@@ -24,6 +26,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 HOLDOUT, MODEL = "holdout", "model"
+PARTS = 3  # of the original, to see what a model has wrong
 _LEAST = 1e-6  # chances of more records of a cell that are left out
 _MOST = 64  # records of a cell: with more, 1/F is nearly that of as many
 
@@ -43,12 +46,17 @@ class OtherPeople:
         Claims whose keys somebody of them has.
     variance : float
         Variance of ``right``, as these people are drawn by chance.
+    error : float
+        By how much the model has ``right`` too small, as parts of the original tell:
+        so many more claims from one part match people of the others than a model of
+        these expects. 0 for a holdout.
     """
 
     by: str
     right: float
     matched: float
     variance: float
+    error: float = 0.0
 
 
 def by_holdout(
@@ -59,23 +67,16 @@ def by_holdout(
 ) -> OtherPeople:
     """Return what the people of a holdout tell; ``cells`` are the original's."""
     hits = claims.matches_in(holdout)
-    found = np.flatnonzero(hits)
-    asked = claims.some(found)
-    if isinstance(model, KnownPopulation):
-        right = 1.0 / np.maximum(asked.matches_in(model.sample), 1)
-    elif model is None:
-        right = _mean_risks(cells, int(hits.max(initial=1)))[hits[found]]
-    else:
-        right = np.zeros(len(found))
-        known = asked.known_in(model.sample)
-        each = asked.weight_sum / asked.records
-        asked = replace(asked, records=hits[found], weight_sum=hits[found] * each)
-        right[known] = risk_by(model.prior(asked.some(known)))
+    means = None if model is not None else _mean_risks(cells)
+    right = _risks_of_hits(model, claims, hits, means)
     scale = cells.n / holdout.n
-    total = math.fsum(right.tolist())
     squares = math.fsum((right * right).tolist())
-    matched = scale * len(found)
-    return OtherPeople(HOLDOUT, scale * total, matched, scale * scale * squares)
+    return OtherPeople(
+        HOLDOUT,
+        scale * math.fsum(right.tolist()),
+        scale * np.count_nonzero(hits),
+        scale * scale * squares,
+    )
 
 
 def by_model(
@@ -87,15 +88,58 @@ def by_model(
     law = model or _fitted(cells)
     if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
-    asked = claims.some(claims.known_in(law.sample))
-    each = asked.weight_sum / asked.records
-    once = replace(asked, records=np.ones(len(asked), np.int64), weight_sum=each)
+    means = None if model is not None else _mean_risks(cells)
+    right, matched, variance = _expected(law, claims, means)
+    hits, wanted = _between_parts(law, means)
+    error = 0.0
+    if wanted:
+        error = right * (math.fsum(hits.tolist()) / wanted - 1.0)
+        variance += math.fsum((hits * hits).tolist()) * (right / wanted) ** 2
+    return OtherPeople(MODEL, right, matched, variance, error)
+
+
+def _risks_of_hits(
+    model: CellModel | None, claims: CellTable, hits: Integers, means: Floats | None
+) -> Floats:
+    """Return E[1/F] of the claims that match so many people of a file; others are 0.
+
+    By weights it is the mean for as many people, by a model the claim's own.
+    """
+    if means is not None:
+        return means[np.minimum(hits, _MOST)]
+    assert model is not None
+    right = np.zeros(len(claims))
+    found = np.flatnonzero(hits)
+    asked = claims.some(found)
+    if isinstance(model, KnownPopulation):
+        right[found] = 1.0 / np.maximum(asked.matches_in(model.sample), 1)
+        return right
+    known = found[asked.known_in(model.sample)]
+    asked = _with_records(claims.some(known), hits[known])
+    right[known] = risk_by(model.prior(asked))
+    return right
+
+
+def _with_records(cells: CellTable, records: Integers) -> CellTable:
+    """Return cells with other numbers of records of the same mean weight."""
+    weights = cells.weight_sum / np.maximum(cells.records, 1) * records
+    return replace(cells.with_records(records), weight_sum=weights)
+
+
+def _expected(
+    law: CellModel, claims: CellTable, means: Floats | None
+) -> tuple[float, float, float]:
+    """Return the claims that are right, those that match, and the variance of right.
+
+    That is about the people of another sample of the size of the model's.
+    """
+    once = claims.some(claims.known_in(law.sample))
+    once = _with_records(once, np.ones(len(once), np.int64))
     prior = law.prior(once)
     expected = law.n * law.probability(once)
     shape = np.full(len(once), math.inf)
     if prior.shape is not None:
         shape = prior.shape - 1.0
-    means = None if model is not None else _mean_risks(cells, _MOST)
     chance = np.exp(_log_nobody(expected, shape))
     left = 1.0 - chance
     matched = math.fsum(left.tolist())
@@ -110,7 +154,56 @@ def by_model(
         left = left - chance
         keep = left > _LEAST
         rows, chance, left = rows[keep], chance[keep], left[keep]
-    return OtherPeople(MODEL, math.fsum(right), matched, math.fsum(squares))
+    return math.fsum(right), matched, math.fsum(squares)
+
+
+def _between_parts(law: CellModel, means: Floats | None) -> tuple[Floats, float]:
+    """Return the risks of claims that match people of other parts, and their model's.
+
+    The parts of the sample know nothing of each other but what the population has in
+    common, which a model of the others has in part.
+    """
+    parts = [(law, part, means) for part in parts_of_records(law.sample.records)]
+    found = in_threads(usual_threads(), _of_part, parts)
+    return np.concatenate([hits for hits, _ in found]), math.fsum(
+        wanted for _, wanted in found
+    )
+
+
+def _of_part(
+    law: CellModel, claimed: Integers, means: Floats | None
+) -> tuple[Floats, float]:
+    """Return the same for the claims of one part about the people of the others."""
+    table, cls = law.sample, type(law)
+    there = table.records - claimed
+    known = _with_records(table, there).some(there > 0)
+    known = known.scaled(table.n / known.n)
+    fitted = cls.fit(known, overdispersion=False)  # type: ignore[attr-defined]
+    if not fitted.converged:
+        return np.zeros(0), 0.0
+    model = replace(fitted, overdispersion=law.overdispersion)
+    alone = np.flatnonzero(claimed == 1)
+    alone = alone[_occur(table.some(alone), known)]
+    claims = table.some(alone).scaled(table.n / known.n)
+    hits = _risks_of_hits(model, claims, there[alone], means)
+    return hits, _expected(model, claims, means)[0]
+
+
+def _occur(cells: CellTable, known: CellTable) -> NDArray[np.bool_]:
+    """Return whether each category of cells is that of a known record."""
+    found = np.ones(len(cells), bool)
+    for codes, theirs, levels in zip(
+        cells.codes, known.codes, known.levels, strict=True
+    ):
+        found &= (np.bincount(theirs, minlength=levels) > 0)[codes]
+    return found
+
+
+def parts_of_records(records: Integers) -> Iterator[Integers]:
+    """Yield the records of each cell in parts drawn at random, the same each time."""
+    cell = np.repeat(np.arange(len(records)), records)
+    for rows in np.array_split(np.random.default_rng(0).permutation(len(cell)), PARTS):
+        yield np.bincount(cell[rows], minlength=len(records))
 
 
 def _fitted(cells: CellTable) -> CellModel | None:
@@ -123,7 +216,7 @@ def _fitted(cells: CellTable) -> CellModel | None:
     return law if law.converged else None
 
 
-def _log_nobody(expected: Floats, shape: Floats) -> Floats:
+def _log_nobody(expected: Floats, shape: Floats | float) -> Floats:
     """Return the log of the chance that a sample has nobody in a cell."""
     with np.errstate(invalid="ignore"):
         dispersed = -shape * np.log1p(expected / shape)
@@ -149,24 +242,24 @@ def _risks(f: int, prior: CellPrior, rows: Integers) -> Floats:
     return risk_by(CellPrior(records, shape, prior.p[rows], prior.q[rows]))
 
 
-def _mean_risks(cells: CellTable, most: int) -> Floats:
-    """Return the mean of E[1/F] by weights over cells with f records, f <= most.
+def _mean_risks(cells: CellTable) -> Floats:
+    """Return the mean of E[1/F] by weights over cells with f records, f = 0, 1, ...
 
     Weights differ, and a mean weight would give too small a risk. Where the original
     has no cell of f records it must do.
     """
-    f = np.arange(most + 1.0)
+    f = np.arange(_MOST + 1.0)
     mean = math.fsum(cells.weight_sum.tolist()) / cells.n
-    found = np.zeros(most + 1)
+    found = np.zeros(_MOST + 1)
     found[1:] = individual.individual_risk_from_frequencies(
         f[1:], f[1:] * max(mean, 1.0)
     )
-    few = cells.records <= most
+    few = cells.records <= _MOST
     records = cells.records[few]
     F = np.maximum(cells.weight_sum[few], records)
     risk = individual.individual_risk_from_frequencies(records.astype(np.float64), F)
-    number = np.bincount(records, minlength=most + 1)
-    sums = np.bincount(records, risk, most + 1)
+    number = np.bincount(records, minlength=_MOST + 1)
+    sums = np.bincount(records, risk, _MOST + 1)
     return np.divide(sums, number, out=found, where=number > 0)
 
 

@@ -118,9 +118,9 @@ class Audit(OnASheet):
                 f"{listed(more)}."
             )
         elif compared and not self.records[2:]:
-            second = " That is no more than about other people, by the model."
+            second = " No more than about other people was found, by the model."
         elif compared:
-            second = " That is no risk beyond the holdout."
+            second = " No risk beyond the holdout was found."
         else:
             second = ""
         return self._answer + second
@@ -295,6 +295,7 @@ class Audit(OnASheet):
             "compared_with": None if there is None else there.by,
             "right_claims_about_others": None if there is None else plain(there.right),
             "claims_excess": plain(identity.excess),
+            "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
             "more_than_others": list(self.more_than_others),

@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore.auditing import common_cells
-from riskcore.auditing.common_cells import (
-    TargetValues,
-    agreeing,
-    count_cells,
-    count_targets,
-    locate,
-    matching,
-)
+from riskcore.auditing.common_cells import count_cells, count_targets, locate
 from tests.thin import examples
 
 LEVELS = [3, 2, 4]
@@ -59,24 +52,6 @@ def test_values_of_the_target_are_counted_in_cells(original, released):
 
 
 @examples(60)
-@given(files, files, st.randoms(use_true_random=False))
-def test_the_closest_keys_are_those_of_all_pairs(query, reference, random):
-    own, their = (
-        np.array([random.randrange(2) for _ in one], np.uint8)
-        for one in (query, reference)
-    )
-    found = agreeing(
-        codes(query), codes(reference), LEVELS, TargetValues(own, their, 2)
-    )
-    for i, record in enumerate(query):
-        apart = [sum(a != b for a, b in zip(record, r, strict=True)) for r in reference]
-        least = [j for j, x in enumerate(apart) if x == min(apart)]
-        assert found.distance[i] == min(apart)
-        assert found.records[i] == len(least)
-        assert found.right[i] == sum(their[j] == own[i] for j in least)
-
-
-@examples(60)
 @given(files, files, st.booleans())
 def test_references_are_located_in_the_cells_of_queries(query, reference, large):
     most = common_cells._MOST_CODES
@@ -113,14 +88,6 @@ def test_many_codes_share_places_of_the_table():
         assert np.array_equal(known, np.isin(codes_of, query))
         pairs = np.unique(np.stack([codes_of[known], cells[known]]), axis=1)
         assert len(np.unique(pairs[0])) == len(np.unique(pairs[1])) == pairs.shape[1]
-
-
-def test_all_references_agree_in_no_key():
-    records, right = matching(
-        codes([(0, 0, 0)]), codes([(1, 1, 1), (2, 1, 3)]), LEVELS, (),
-        TargetValues(np.array([1], np.uint8), np.array([1, 0], np.uint8), 2),
-    )  # fmt: skip
-    assert (records.tolist(), right.tolist()) == ([2], [1])
 
 
 def test_files_of_other_keys_are_refused():

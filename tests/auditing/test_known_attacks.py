@@ -7,18 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, hypergeom
+from scipy.stats import hypergeom
 
-from riskcore.auditing import cell_trees, known_attacks
+from riskcore.auditing import known_attacks
 from riskcore.auditing.cell_trees import MixedRecords
 from riskcore.auditing.known_attacks import (
     alone_in_sample,
     linkability,
-    residual_rate,
     singling_out,
-    success_rate,
 )
-from riskcore.auditing.orthants import count_as_extreme
 from tests.thin import examples
 
 LEVELS = [3, 2, 3, 2]
@@ -175,22 +172,47 @@ def test_queries_of_numbers_ask_for_extremes(released, original, control, size):
     assert math.isnan(found.baseline)
 
 
-def test_many_records_in_trees(monkeypatch):
-    rng = np.random.default_rng(9)
-    released, original = (
-        MixedRecords([rng.integers(0, 3, n).astype(np.uint8)], rng.normal(size=(n, 2)))
-        for n in (900, 1100)
-    )
-    found = count_as_extreme(released, original, [3], np.zeros(2), 10**6)
-    near = released.numbers[:, None, :], original.numbers[None, :, :]
-    extreme = np.where(near[0] > 0, near[1] >= near[0], near[1] <= near[0]).all(axis=2)
-    same = released.codes[0][:, None] == original.codes[0][None, :]
-    assert np.array_equal(found, (extreme & same).sum(axis=1))
-    few = count_as_extreme(released, original, [3], np.zeros(2), 2)
-    assert np.array_equal(few, np.minimum(found, 2))
-    monkeypatch.setattr(cell_trees, "_FEW", 100)  # in parts, by threads
-    again = count_as_extreme(released, original, [3], np.zeros(2), 10**6)
-    assert np.array_equal(again, found)
+def random_file(n, seed):
+    """Return n records of three keys and two numbers."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, k, n).astype(np.uint8) for k in (4, 5, 6)]
+    return MixedRecords(codes, rng.normal(size=(n, 2)))
+
+
+def test_the_estimates_of_parts_are_on_average_the_figures_of_all(monkeypatch):
+    released, original, control = (random_file(n, n) for n in (400, 300, 350))
+    files = released, original, [4, 5, 6], 3, control
+    whole = singling_out(*files)
+    assert whole.asked == 400
+    found = []
+    for part in range(4):
+
+        def some(n, references, pairs, part=part):
+            rows = np.arange(n)
+            return rows if n == 10 else rows[part::4]  # 10 sets of columns
+
+        monkeypatch.setattr(known_attacks, "selected", some)
+        found.append(singling_out(*files))
+    assert [one.asked for one in found] == [100] * 4
+    assert len({one.queries for one in found}) > 1
+    assert np.mean(found, axis=0)[:4] == pytest.approx(whole[:4], rel=1e-12)
+
+
+def test_few_pairs_are_looked_at_in_a_large_file(monkeypatch):
+    files = random_file(400, 1), random_file(400, 2), [4, 5, 6]
+    # 9 of the 10 sets have numbers; 8 times as many pairs as in other measures.
+    monkeypatch.setattr(known_attacks, "PAIRS", 100 * 9 * 400 // 8)
+    assert singling_out(*files).asked == 100
+    by_keys = (MixedRecords.of_categories(one.codes) for one in files[:2])
+    assert singling_out(*by_keys, files[2]).asked == 400
+
+
+def test_some_sets_of_columns(monkeypatch):
+    released, original = random_file(300, 1), random_file(300, 2)
+    whole = singling_out(released, original, [4, 5, 6])
+    monkeypatch.setattr(known_attacks, "_MOST_SETS", 4)
+    some = singling_out(released, original, [4, 5, 6])
+    assert 0 < some.queries < whole.queries
 
 
 def test_alone_in_a_sample_of_a_large_file():
@@ -214,7 +236,9 @@ def test_links_are_those_of_all_pairs(original, released, sides):
         one, two = (closest(record, side) for side in sides)
         wanted += len(one & two) / len(one) / len(two)
     found = linkability(codes(original), codes(released), LEVELS, *sides)
-    assert found == pytest.approx(wanted, rel=1e-13)
+    assert found.persons == pytest.approx(wanted, rel=1e-13)
+    assert found.share * len(original) == pytest.approx(wanted, rel=1e-13)
+    assert found.asked == len(original)
 
 
 def test_halves_share_no_key():
@@ -222,33 +246,3 @@ def test_halves_share_no_key():
     for sides in (([0], [0, 1]), ([], [1])):
         with pytest.raises(ValueError, match="disjoint"):
             linkability(file, file, LEVELS, *sides)
-
-
-@pytest.mark.parametrize(("k", "n"), [(0, 10), (3, 10), (10, 10), (7, 500)])
-def test_the_interval_is_wilsons(k, n):
-    rate = success_rate(k, n, 0.9)
-    wanted = binomtest(k, n).proportion_ci(0.9, "wilson")
-    assert rate.interval == pytest.approx((wanted.low, wanted.high), abs=1e-15)
-
-
-def test_residual_rate_by_hand():
-    attack, control = success_rate(60, 100), success_rate(20, 100)
-    found = residual_rate(attack, control)
-    a, c = attack.value, control.value
-    assert found.value == pytest.approx((a - c) / (1 - c), rel=1e-15)
-    # Errors are propagated: central differences of (a - c)/(1 - c).
-    step = 1e-6
-
-    def beyond(a, c):
-        return (a - c) / (1 - c)
-
-    by_a = (beyond(a + step, c) - beyond(a - step, c)) / (2 * step)
-    by_c = (beyond(a, c + step) - beyond(a, c - step)) / (2 * step)
-    wanted = math.hypot(by_a * attack.error, by_c * control.error)
-    assert found.error == pytest.approx(wanted, rel=1e-8)
-    assert math.isnan(residual_rate(attack, control._replace(value=1.0)).value)
-
-
-def test_no_attack_has_no_rate():
-    with pytest.raises(ValueError, match="at least one"):
-        success_rate(0, 0)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from riskcore.auditing.closest_two import TwoClosest
+from riskcore.auditing.all_pairs import Nearest
 from riskcore.auditing.known_distances import (
     closest_record,
     holdout_share,
@@ -14,14 +14,20 @@ from riskcore.auditing.known_distances import (
 )
 
 
+def nearest(first, second):
+    """Return distances of queries, whatever the number of references."""
+    none = np.zeros(len(first), int)
+    return Nearest(np.array(first), np.array(second), none, none)
+
+
 def test_distances_and_ratios_by_hand():
-    two = TwoClosest(np.array([0, 0, 1, 2.0]), np.array([0, 1, 2, math.inf]))
+    two = nearest([0, 0, 1, 2.0], [0, 1, 2, math.inf])
     found = closest_record(two, 4)
     assert found["copies"] == 0.5
     assert found["DCR"] == np.median([0, 0, 0.25, 0.5])
     assert found["DCR, 5th percentile"] == 0
     assert found["NNDR"] == np.median([0, 0, 0.5, 0])
-    one = closest_record(TwoClosest(np.array([2.0]), np.array([4.0])), 8)
+    one = closest_record(nearest([2.0], [4.0]), 8)
     assert one == {
         "DCR": 0.25,
         "DCR, 5th percentile": 0.25,

@@ -8,12 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.auditing.common_cells import (
-    TargetValues,
-    agreeing,
-    count_cells,
-    count_targets,
-)
+from riskcore.auditing.all_pairs import nearest_of_all
+from riskcore.auditing.common_cells import count_cells, count_targets
 from riskcore.auditing.known_measures import (
     beta_likeness,
     correct_attribution,
@@ -121,8 +117,8 @@ def test_generalized_attribution_by_hand():
     original, released = [(0, 0, 1), (1, 1, 0)], [(0, 0, 1), (1, 0, 0), (0, 1, 1)]
     own, their = ([np.array(x, np.uint8) for x in zip(*one, strict=True)]
                   for one in (original, released))  # fmt: skip
-    target = TargetValues(own[2], their[2], 2)
-    gcap = generalized_attribution(agreeing(own[:2], their[:2], [2, 2], target))
+    near = nearest_of_all(own[:2], their[:2], [2, 2], target=(own[2], their[2]))
+    gcap = generalized_attribution(near)
     same_figures(gcap, {"GCAP": (1 + 0.5) / 2, "unmatched": 0.5})
     scores = sdmetrics_attribution({"CAP": 0.25, "DCAP": 0.125}, gcap)
     assert list(scores.values()) == [0.75, 0.875, 0.25]
