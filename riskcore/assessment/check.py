@@ -442,9 +442,9 @@ class _Request(NamedTuple):
         settings: CheckSettings,
     ) -> _Request:
         """Return what is asked; refuse what contradicts itself or the record."""
-        recorded = record if isinstance(record, Recorded) else None
-        if record is not None and recorded is None:
-            recorded = Recorded.read(record)
+        recorded = record
+        if recorded is not None and not isinstance(recorded, Recorded):
+            recorded = Recorded.read(recorded)
         if recorded is not None:
             roles = {"keys": keys, "weight": weight, "household": household}
             given = {name: one for name, one in roles.items() if one is not None}

@@ -193,8 +193,6 @@ def _options() -> dict[str, str]:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.assessment.check import check
-
     progress = Progress(quiet=options.quiet)
     given = [
         name
@@ -216,22 +214,7 @@ def run(options: argparse.Namespace) -> int:
     recorded = None if release is None else release.recorded()
     source = source_of(options, progress, _reading(options, recorded))
     check_files(options, source, {"--report-public": options.report_public})
-    found = None
-    if release is not None:
-        found = release.check(source, progress=progress, **rules)
-    elif rules or options.of_record is not None or options.audit is None:
-        weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)
-        found = check(
-            source,
-            options.keys,
-            options.weight if weighed else None,
-            options.household,
-            record=options.of_record,
-            progress=progress,
-            **rules,
-        )
-    if options.audit is not None:
-        found = _with_audit(found, source, options, progress)
+    found = _found(options, release, source, rules, progress)
     files = {
         options.report: lambda: report_text(options, found),
         options.report_public: lambda: _rules_page(found, options.report_title),
@@ -246,6 +229,37 @@ def run(options: argparse.Namespace) -> int:
         print(found.text())
         print_files({"report for publication": public, "report": options.report})
     return 0 if found.passed else 1
+
+
+def _found(
+    options: argparse.Namespace,
+    release: Release | None,
+    source: Any,
+    rules: dict[str, Any],
+    progress: Progress,
+) -> Any:
+    """Return the rules, checked: those of the file of rules, of options and an audit."""
+    from riskcore.assessment.check import check
+
+    if release is not None:
+        return release.check(source, progress=progress, **rules)
+    found = None
+    if rules or options.of_record is not None or options.audit is None:
+        weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)
+        found = check(
+            source,
+            options.keys,
+            options.weight if weighed else None,
+            options.household,
+            record=options.of_record,
+            progress=progress,
+            **rules,
+        )
+    return (
+        found
+        if options.audit is None
+        else _with_audit(found, source, options, progress)
+    )
 
 
 def _release(options: argparse.Namespace) -> Release | None:

@@ -165,13 +165,13 @@ def run(options: argparse.Namespace) -> int:
         name: _settings(options, name, one, source.names) for name, one in words.items()
     }
     if options.print_rules is not None:
-        output = {"file": options.output or safe_name(source), "shuffle": True}
+        means = {"file": options.output or safe_name(source), "shuffle": True}
         chosen = candidates[options.print_rules]
         options.weight, options.household = (
             chosen.pop("weight"),
             chosen.pop("household"),
         )
-        return print_rules(rules_of(options, chosen, output))
+        return print_rules(rules_of(options, chosen, means))
     check_files(options, source, {"--plot": options.plot})
     keys = options.keys if len(options.keys) > 1 else options.keys[0]
     tried = try_out(source, keys, candidates, progress=progress)

@@ -71,7 +71,7 @@ FLAG = Kind(lambda value: isinstance(value, bool), "true or false")
 YES = Kind(lambda value: isinstance(value, bool), "true or false")
 # On or off, or the whole number of a fixed choice.
 SEED = Kind(
-    lambda value: FLAG.fits(value) or WHOLE.fits(value), "true, false or a seed"
+    lambda value: isinstance(value, bool) or _is_whole(value), "true, false or a seed"
 )
 NUMBER = Kind(_is_number, "a number")
 FRACTION = Kind(_is_number, "a number")

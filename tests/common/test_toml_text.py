@@ -67,7 +67,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(
     TEXT | st.booleans() | st.integers(-(2**63), 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=3),
+    lambda one: st.lists(one, max_size=4) | st.dictionaries(TEXT, one, max_size=3),
     max_leaves=12,
 )  # fmt: skip
 
@@ -111,5 +111,5 @@ def test_what_cannot_be_read(tmp_path):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800"])
 def test_what_toml_does_not_hold_is_refused(value):
-    with pytest.raises(ValueError, match="cannot be written|no such text"):
+    with pytest.raises(ValueError, match=r"cannot be written|no such text"):
         toml_of({"a": value})

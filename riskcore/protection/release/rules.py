@@ -390,7 +390,7 @@ class Release:
         ValueError
             If the rules do not name it.
         """
-        name = self.tables.get(table, {}).get("file")
+        name: str | None = self.tables.get(table, {}).get("file")
         if name is None:
             raise self._error((table, "file"), "missing; name the file")
         return self._folder / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -339,12 +340,14 @@ def _is(kind: str, value: Any) -> bool:
 def _in_bounds(shape: Shape, value: Any) -> bool:
     """Return whether a number lies in the bounds of a shape."""
     bounds = {
-        "minimum": lambda low: value >= low,
-        "exclusiveMinimum": lambda low: value > low,
-        "maximum": lambda high: value <= high,
-        "exclusiveMaximum": lambda high: value < high,
+        "minimum": operator.ge,
+        "exclusiveMinimum": operator.gt,
+        "maximum": operator.le,
+        "exclusiveMaximum": operator.lt,
     }
-    return all(bounds[name](shape[name]) for name in bounds if name in shape)
+    return all(
+        keeps(value, shape[one]) for one, keeps in bounds.items() if one in shape
+    )
 
 
 def _shown(value: Any) -> str:
