@@ -211,7 +211,7 @@ def run(options: argparse.Namespace) -> int:
         return print_rules(rules_of_check(options, given))
     _check_audit(options)
     rules = arguments_of(options, CheckSettings, given) if given else {}
-    recorded = None if release is None else release.recorded()
+    recorded = None if release is None else release._recorded()
     source = source_of(options, progress, _reading(options, recorded))
     check_files(options, source, {"--report-public": options.report_public})
     found = _found(options, release, source, rules, progress)

@@ -233,7 +233,9 @@ def carry_out(options: argparse.Namespace, release: Release | None = None) -> in
     before = None if options.replay is None else read_record(options.replay)
     progress = Progress(quiet=options.quiet)
     how = reading_as_recorded(options, before)
-    source = source_of(options, progress, how if release is None else release.reading())
+    source = source_of(
+        options, progress, how if release is None else release._reading()
+    )
     settings = _settings(source, options, before or release)
     means = _means(options, before)
     reports = _reports(options, len(settings.keys))
@@ -627,7 +629,7 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
     if isinstance(before, Record):
         return before.settings
     if before is not None:
-        return before.settings(source)
+        return before._settings(source)
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
     return Settings.resolve(

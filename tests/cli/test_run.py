@@ -359,7 +359,7 @@ def test_options_and_their_rules_give_equal_settings(words):
         if name != "k":
             found = again.get(name, usual[name])
             assert found == value, name
-    assert reading(options) == release.reading()
+    assert reading(options) == release._reading()
     source = Source.of("survey.csv")
     given = {
         "keys": options.keys if len(options.keys) > 1 else options.keys[0],

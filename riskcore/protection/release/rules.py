@@ -104,6 +104,15 @@ class Release:
         ValueError
             If it is not TOML, or if a table, a name or a value is not one of a file of
             rules. The message has the file, the line and the column.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rules = Release.of("survey.csv", ["SEX"], k=3)
+        ...     again = Release.read(rules.write(f"{folder}/release.toml").path)
+        >>> again.tables == rules.tables, again.file("data").name
+        (True, 'survey.csv')
         """
         path = arguments.file_path("path", path)
         return cls.parse(read_text(path), path)
@@ -249,6 +258,10 @@ class Release:
         ------
         OSError, ValueError
             If the file cannot be written, exists, or lies in another folder.
+
+        Examples
+        --------
+        See `read`.
         """
         path = arguments.file_path("path", path)
         moved = path.parent.resolve() != self._folder.resolve()
@@ -319,15 +332,16 @@ class Release:
         Returns
         -------
         Protected
-            ``result.write(release.file("output"), ...)`` writes the safe file.
+            ``result.write(path, ...)`` writes the safe file; `file` and `output` say
+            what the rules want of it.
 
         Raises
         ------
         KeyError, TypeError, ValueError, OSError
             As `riskcore.protect`. A message about a rule has its line and column.
         """
-        source = self.source(data)
-        return protect(source, self.settings(source), progress=progress)
+        source = self._source(data)
+        return protect(source, self._settings(source), progress=progress)
 
     def check(
         self,
@@ -359,8 +373,14 @@ class Release:
         ------
         KeyError, TypeError, ValueError, OSError
             As `riskcore.check`.
+
+        Examples
+        --------
+        >>> rules = Release.of(None, ["AGE"], k=3, check={"max_risk": 0.5})
+        >>> [one.passed for one in rules.check({"AGE": [1, 1, 1, 2, 2]}).rules]
+        [False, True]
         """
-        recorded = self.recorded()
+        recorded = self._recorded()
         data = self.file("output") if data is None else data
         source = data if isinstance(data, Source) else Source.of(data)
         if source.path is not None and not isinstance(data, Source):
@@ -389,6 +409,11 @@ class Release:
         ------
         ValueError
             If the rules do not name it.
+
+        Examples
+        --------
+        >>> Release.of("in/survey.csv", ["SEX"], k=3).file("data").as_posix()
+        'in/survey.csv'
         """
         name: str | None = self.tables.get(table, {}).get("file")
         if name is None:
@@ -402,32 +427,53 @@ class Release:
         -------
         dict
             ``file``, the settings of `Protected.write`, and those of reports.
+
+        Examples
+        --------
+        >>> rules = Release.of(None, ["A"], k=2, output={"shuffle": True, "drop": ["B"]})
+        >>> rules.output()
+        {'drop': ['B'], 'shuffle': True}
         """
         return self._arguments("output")
 
-    def source(self, data: Any = None) -> Source:
+    def _source(self, data: Any = None) -> Source:
         """Return the data to protect: those of the rules, or others read like them."""
         if isinstance(data, Source):
             return data
         data = self.file("data") if data is None else data
         is_file = isinstance(data, str | os.PathLike)
-        return Source.of(data, self.reading() if is_file else None)
+        return Source.of(data, self._reading() if is_file else None)
 
-    def reading(self) -> Reading:
+    def _reading(self) -> Reading:
         """Return how the survey file is read."""
         given = self._arguments("data")
         given.pop("file", None)
         with self._placed():
             return Reading(**{"missing_codes": {}, **given})
 
-    def settings(self, source: Source) -> Settings:
+    def _settings(self, source: Source) -> Settings:
         """Return the settings of `protect`; errors have the place of their rule."""
         self._check_columns(source, without=("check",))
         with self._placed():
             return Settings.resolve(source, **self.arguments())
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `riskcore.protect`, without the data."""
+        """Return the arguments of `riskcore.protect`, without the data.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        OSError, ValueError
+            If the key variables are missing, or a file of the rules cannot be read.
+
+        Examples
+        --------
+        >>> Release.of("survey.csv", ["SEX"], threshold=0.01).arguments()
+        {'keys': ['SEX'], 'threshold': 0.01}
+        """
         found = self._arguments("columns", "safe", "suppress")
         if "keys" not in found:
             raise self._error(("columns", "keys"), "missing; name the key variables")
@@ -436,7 +482,7 @@ class Release:
                 found[place[0]] = self._argument(setting, self.tables[place[0]], place)
         return found
 
-    def recorded(self) -> Recorded:
+    def _recorded(self) -> Recorded:
         """Return the goals as a check takes them, like those of a private record."""
         given = self.arguments()
         if given.get("person") is not None:
@@ -469,7 +515,7 @@ class Release:
             **limits,
             how={name: given.get(name, usual) for name, usual in _HOW.items()},
             population=given.get("population", "weights"),
-            reading=self.reading().to_dict(),
+            reading=self._reading().to_dict(),
         )
 
     def _arguments(self, *tables: str) -> dict[str, Any]:
