@@ -2,13 +2,17 @@
 
 import argparse
 import json
+import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import csv
 
 from riskcore import Release, simulate
 from riskcore.cli import protect, rules
@@ -22,6 +26,7 @@ from riskcore.data.source import Source
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ProtectSettings
 
+ROOT = Path(__file__).parents[2]
 LINE = (
     "protect survey.csv --keys REGION SEX AGE --weight WEIGHT --household HOUSEHOLD "
     "--recode REGION=truncate:2 AGE=age.grc --treat INCOME=top:1% INCOME=round:1000 "
@@ -218,6 +223,48 @@ def test_try_takes_and_prints_rules(run):
     other = line.replace("--keys SEX AGE", "--keys SEX")
     assert "keys other than --keys" in run(other)[2]
     assert "leave out --costs" in run(f"{line} --costs")[2]
+
+
+def blocks(language):
+    """Return the blocks of a language on the page of files of rules."""
+    text = (ROOT / "notes/howto/rules.md").read_text()
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_hook_and_the_action_gate_a_file(run):
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert not hook["pass_filenames"]
+    commit, action = map(yaml.safe_load, blocks("yaml"))
+    (used,) = commit["repos"][0]["hooks"]
+    assert used["id"] == hook["id"]
+    steps = [one["run"] for one in action["jobs"]["check"]["steps"] if "run" in one]
+    lines = [one for one in steps if one.startswith("riskcore ")]
+    assert len(lines) == 1
+    lines += [" ".join([hook["entry"], *used["args"]])]
+    printed(run, LINE)
+    assert run("run release.toml")[0] == 0
+    for line in lines:
+        assert run(line.removeprefix("riskcore "))[0] == 0
+    Path("safe.csv").write_bytes(Path("survey.csv").read_bytes())
+    for line in lines:
+        assert run(line.removeprefix("riskcore "))[0] == 1
+
+
+def test_the_model_of_dbt_makes_a_safe_table(run):
+    (model,) = [one for one in blocks("python") if "def model" in one]
+    names = {}
+    exec(compile(model, "survey_safe.py", "exec"), names)
+    table = csv.read_csv("survey.csv")
+    relation = SimpleNamespace(to_arrow_table=lambda: table)
+    dbt = SimpleNamespace(ref=lambda name: {"survey": relation}[name])
+    rules = "format = 1\n[columns]\nkeys = ['SEX', 'AGE']\n[safe]\nk = 3\n"
+    Path("release.toml").write_text(f"{rules}[accept]\n'*' = 'a test'\n")
+    safe = names["model"](dbt, None)
+    assert safe.num_rows == table.num_rows
+    assert safe["SEX"].null_count + safe["AGE"].null_count > 0
+    Path("release.toml").write_text(rules)
+    with pytest.raises(ValueError, match="NOT SAFE"):
+        names["model"](dbt, None)
 
 
 def test_the_schema_is_printed(run):
