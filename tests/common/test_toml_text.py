@@ -6,10 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore.common.toml_text import Places, parsed, read_text, toml_of
+from riskcore.common.toml_text import Places, RulesError, parsed, read_text, toml_of
 
 HOSTILE = Path(__file__).with_name("hostile.toml").read_text()
 
@@ -79,6 +79,45 @@ def test_what_is_written_is_read_back_with_its_places(tables):
     places = Places(text)
     for place, _ in places_of(tables):
         assert place in places._at
+
+
+PIECES = st.sampled_from(
+    [
+        "",
+        "[",
+        "]",
+        "[[",
+        "{",
+        "}",
+        "=",
+        ".",
+        ",",
+        '"',
+        "'",
+        '"""',
+        "\\",
+        "#",
+        "\n",
+        "x = 1\n",
+    ]
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(HOSTILE)), PIECES), max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_every_valid_text_has_its_places(changes):
+    text = HOSTILE
+    for at, piece in changes:
+        text = text[:at] + piece + text[at + (piece == "") :]
+    try:
+        tables = parsed(text, "f")
+    except RulesError:
+        return
+    places = Places(text)
+    for place, value in places_of(tables):
+        assert place in places._at, place
+        if not isinstance(place[-1], int):
+            assert begins(text, place, value), place
 
 
 @pytest.mark.parametrize(

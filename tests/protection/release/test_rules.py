@@ -1,11 +1,14 @@
 """Files of rules in Python: read, changed, written, and used."""
 
 import builtins
+import contextlib
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import riskcore
 from riskcore import Recoding, Release, models, simulate
@@ -227,6 +230,15 @@ def test_errors_have_the_place_of_their_rule(text, message, tmp_path):
     path = formats.write(tmp_path / "s.csv", {"A": [1, 1, 2], "X": [1, 2, 3]})
     with pytest.raises(RulesError, match=message):
         Release.parse(text, "r.toml" if text else None).protect(path)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(TEXT)), st.text(max_size=2)), max_size=3))
+def test_no_text_makes_another_error(changes):
+    text = TEXT
+    for at, piece in changes:
+        text = text[:at] + piece + text[at + 1 :]
+    with contextlib.suppress(RulesError):
+        Release.parse(text, "r.toml").arguments()
 
 
 def test_panels_and_lost_weights_cannot_be_checked():
