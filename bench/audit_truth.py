@@ -31,7 +31,7 @@ from riskcore.auditing.shared_columns import SharedColumn
 PAGE = HERE.parent / "notes" / "audit_truth.md"
 RAW = HERE / "audit_truth.csv"
 SIZES = (0.01, 0.05, 0.2)
-REPLICATES = 20
+REPLICATES = 10
 PROCESSES = 2
 NAMES = (
     "independent keys",
@@ -301,18 +301,18 @@ def of_size(size):
     return f"{100 * size:.3g} %"
 
 
-def summary(rows):
-    """Return the rows of the table by size and generator, over all kinds."""
+def of_claims_in_all(rows):
+    """Return the rows of the table of claims by size and generator, of all kinds."""
     lines = []
     for (size, generator), some in grouped(rows, "size", "generator").items():
-        kinds = {
-            kind: each
+        ratios = {
+            kind: ratio(each)
             for (kind,), each in grouped(some, "kind").items()
             if total(each, "truth") >= FEW
         }
-        ratios = {kind: ratio(each) for kind, each in kinds.items()}
         far = max(ratios, key=lambda kind: abs(math.log(ratios[kind])), default="")
         within = sum(abs(one - 1.0) <= WITHIN[size] for one in ratios.values())
+        drawn = total(some, "counted") / max(total(some, "truth"), 1e-9)
         lines.append(
             [
                 of_size(size),
@@ -320,69 +320,73 @@ def summary(rows):
                 number(mean(some, "claims")),
                 number(mean(some, "truth")),
                 f"{ratio(some):.3f}",
-                f"{total(some, 'counted') / max(total(some, 'truth'), 1e-9):.3f}",
+                f"{drawn:.3f}",
                 f"{far} {ratios[far]:.2f}" if far else "",
                 f"{within} of {len(ratios)}",
                 percent(coverage(some)),
-                percent(mean(some, "claims_none_by_model")),
-                percent(mean(some, "claims_none_by_holdout")),
-                percent(mean(some, "guesses_none_by_model")),
-                percent(mean(some, "guesses_none_by_holdout")),
-                percent(mean(some, "share"), 2),
-                percent(mean(some, "share_there"), 2),
-                percent(mean(some, "copies_none_by_holdout")),
-                number(mean(some, "auc")),
             ]
         )
     return lines
 
 
-SUMMARY = [
-    "sample", "generator", "claims", "right", "predicted / right", "drawn / right",
-    "worst kind", "kinds within", "coverage", "claims: none by model",
-    "by holdout", "guesses: none by model", "by holdout", "copied", "of holdout",
-    "none", "AUC",
+def of_claims_by_kind(rows):
+    """Return the rows of the table of claims by kind, size and generator."""
+    groups = grouped(rows, "kind", "size", "generator")
+    return [
+        [
+            kind,
+            of_size(size),
+            generator,
+            str(len(some)),
+            number(mean(some, "claims")),
+            number(mean(some, "truth")),
+            f"{ratio(some):.2f}" + "*" * (total(some, "truth") < FEW),
+            f"{worst(some):.2f}",
+            percent(coverage(some)),
+        ]
+        for (kind, size, generator), some in groups.items()
+    ]
+
+
+def of_leaks(rows, *names):
+    """Return the rows of the table of what is beyond, by some columns."""
+    return [
+        [
+            *(of_size(one) if name == "size" else one for name, one in at),
+            number(mean(some, "claims_by_model")),
+            percent(mean(some, "claims_none_by_model")),
+            number(mean(some, "claims_by_holdout")),
+            percent(mean(some, "claims_none_by_holdout")),
+            percent(mean(some, "guesses_by_model"), 2),
+            percent(mean(some, "guesses_none_by_model")),
+            percent(mean(some, "guesses_by_holdout"), 2),
+            percent(mean(some, "guesses_none_by_holdout")),
+            percent(mean(some, "share"), 2),
+            percent(mean(some, "share_there"), 2),
+            percent(mean(some, "copies_none_by_holdout")),
+            number(mean(some, "auc")),
+            percent(mean(some, "found"), 2),
+        ]
+        for at, some in (
+            (zip(names, key, strict=True), some)
+            for key, some in grouped(rows, *names).items()
+        )
+    ]
+
+
+CLAIMS = ["claims", "right", "predicted / right"]
+IN_ALL = [
+    "sample", "generator", *CLAIMS, "drawn / right", "worst population",
+    "populations within", "coverage",
 ]  # fmt: skip
-
-
-def detail(rows):
-    """Return the rows of the table by kind, size and generator."""
-    lines = []
-    for (kind, size, generator), some in grouped(
-        rows, "kind", "size", "generator"
-    ).items():
-        lines.append(
-            [
-                kind,
-                of_size(size),
-                generator,
-                str(len(some)),
-                number(mean(some, "truth")),
-                f"{ratio(some):.2f}" + "*" * (total(some, "truth") < FEW),
-                f"{worst(some):.2f}",
-                percent(coverage(some)),
-                number(mean(some, "claims_by_model")),
-                percent(mean(some, "claims_none_by_model")),
-                number(mean(some, "claims_by_holdout")),
-                percent(mean(some, "claims_none_by_holdout")),
-                percent(mean(some, "guesses_by_model"), 2),
-                percent(mean(some, "guesses_none_by_model")),
-                percent(mean(some, "guesses_by_holdout"), 2),
-                percent(mean(some, "guesses_none_by_holdout")),
-                percent(mean(some, "share"), 2),
-                percent(mean(some, "share_there"), 2),
-                number(mean(some, "auc")),
-                percent(mean(some, "found"), 2),
-            ]
-        )
-    return lines
-
-
-DETAIL = [
-    "population", "sample", "generator", "replicates", "right", "predicted / right",
-    "worst replicate", "coverage", "claims beyond model", "none", "beyond holdout",
-    "none", "guesses beyond model", "none", "beyond holdout", "none", "copied",
-    "of holdout", "AUC", "copies found",
+BY_KIND = [
+    "population", "sample", "generator", "replicates", *CLAIMS, "worst replicate",
+    "coverage",
+]  # fmt: skip
+LEAKS = [
+    "sample", "generator", "claims beyond model", "none", "beyond holdout", "none",
+    "guesses beyond model", "none", "beyond holdout", "none", "copied", "of holdout",
+    "none", "AUC", "copies found",
 ]  # fmt: skip
 
 
@@ -424,28 +428,45 @@ def goals(rows):
             reached(min(areas) >= 0.9),
         ]
     )
+    planted = [row for row in rows if row["generator"] == "5 % copied"]
     only = [row for row in rows if row["generator"] == "margins"]
-    for name, what in (
-        ("claims", "claims"), ("guesses", "guesses"), ("copies", "copies"),
-    ):  # fmt: skip
-        none = mean(only, f"{name}_none_by_holdout")
+    for what, some, share in (
+        ("the planted 5 % of copies", planted, COPIED),
+        ("no copies, for margins", only, 0.0),
+    ):
+        within = [row["share_low"] <= share <= row["share_high"] for row in some]
+        found = sum(within) / len(within)
         lines.append(
             [
-                f"margins have no risk beyond the holdout, by {what}",
-                percent(none),
-                reached(none >= 0.95),
+                f"interval of the share holds {what}",
+                percent(found),
+                reached(found >= 0.9),
             ]
         )
+    for what in ("claims", "guesses", "copies"):
+        none = mean(only, f"{what}_none_by_holdout")
+        said = f"margins have no risk beyond the holdout, by {what}"
+        lines.append([said, percent(none), reached(none >= 0.95)])
     return lines
 
 
 def publish(rows):
     """Write the tables into the page."""
-    about = origin("numpy", "numba")
+    about = origin("numpy", "numba").replace(" --tables", "")
     head = f"{about}; {len(rows):,} releases.\n\n"
-    replace(PAGE, "truth_goals", head + table(["goal", "found", ""], goals(rows), 3))
-    replace(PAGE, "truth", head + table(SUMMARY, summary(rows), 2))
-    replace(PAGE, "truth_by_kind", head + table(DETAIL, detail(rows), 3))
+    for name, header, lines, texts in (
+        ("truth_goals", ["goal", "found", ""], goals(rows), 3),
+        ("truth_claims", IN_ALL, of_claims_in_all(rows), 2),
+        ("truth_leaks", LEAKS, of_leaks(rows, "size", "generator"), 2),
+        ("truth_claims_by_kind", BY_KIND, of_claims_by_kind(rows), 3),
+        (
+            "truth_leaks_by_kind",
+            ["population", *LEAKS],
+            of_leaks(rows, "kind", "size", "generator"),
+            3,
+        ),
+    ):
+        replace(PAGE, name, head + table(header, lines, texts))
 
 
 if __name__ == "__main__":

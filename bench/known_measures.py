@@ -12,6 +12,7 @@ packages run, and where they are. Without one, its numbers are empty.
 
 import csv
 import sys
+import time
 from unittest.mock import patch
 
 import numpy as np
@@ -144,9 +145,11 @@ def clocked(*files, **how):
         return run
 
     with patch.multiple(measures, **{name: with_clock(name) for name in FUNCTIONS}):
+        start = time.process_time()
         found, whole = timed(lambda: measured(*files, **how))
+        busy = time.process_time() - start
     gcap = seconds["nearest_of_all"] - seconds["_nearest"]
-    return found, seconds | {"gcap": gcap, "whole": whole}
+    return found, seconds | {"gcap": gcap, "whole": whole, "busy": busy}
 
 
 def number(value, digits=6):
@@ -537,6 +540,7 @@ def times():
     ):
         _, seconds = clocked(*files[:n], keys=keys, numbers=numbers)
         lines.append([label, in_seconds(seconds["whole"])])
+        lines.append([f"{label}, processor time", in_seconds(seconds["busy"])])
     lines += [[name, in_seconds(seconds[part])] for name, part in NAMES]
     return lines
 

@@ -168,7 +168,13 @@ SECTIONS = (
     # It has rows of files and packages that are not part of the project.
     *(
         Section("audit_truth", "notes/audit_truth.md", name, measured=True)
-        for name in ("truth_goals", "truth", "truth_by_kind")
+        for name in (
+            "truth_goals",
+            "truth_claims",
+            "truth_leaks",
+            "truth_claims_by_kind",
+            "truth_leaks_by_kind",
+        )
     ),
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),

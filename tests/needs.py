@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import sysconfig
+from importlib.metadata import version
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -96,6 +97,10 @@ riskutility = pytest.mark.skipif(
 privacy_metrics = pytest.mark.skipif(
     not os.environ.get("RISKCORE_PEERS"),
     reason="needs in RISKCORE_PEERS a Python with SDMetrics and Anonymeter",
+)
+sdv = pytest.mark.skipif(
+    importlib.util.find_spec("sdv") is None or version("sdv").split(".")[0] != "2",
+    reason="needs the synthesizer SDV 2, with scikit-learn and pandas",
 )
 bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash")
 posix = pytest.mark.skipif(

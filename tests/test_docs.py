@@ -40,8 +40,9 @@ ELSEWHERE = {
     "notes/embedding.md": "tests/core/test_embed.py",
     "notes/howto/other_languages.md": "tests/bindings/test_other_languages.py",
 }
-# Commands that not every machine has.
+# Commands that not every machine has, and pages that need a package.
 NEEDED = {"cc": needs.compiler}
+NEEDED_BY = {"notes/tutorials/synthetic_file.md": needs.sdv}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -53,11 +54,17 @@ def blocks(page):
 def with_blocks():
     """Return the pages that have something to run."""
     return [
-        pytest.param(page, marks=[n for at, n in NEEDED.items() if calls(page, at)])
+        pytest.param(page, marks=marks_of(page))
         for page in PAGES
         if page not in ELSEWHERE
         and any(block["language"] in RUN for block in blocks(page))
     ]
+
+
+def marks_of(page):
+    """Return the marks of what a page needs."""
+    marks = [mark for name, mark in NEEDED.items() if calls(page, name)]
+    return [*marks, NEEDED_BY[page]] if page in NEEDED_BY else marks
 
 
 def calls(page, command):

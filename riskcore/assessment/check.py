@@ -210,6 +210,7 @@ class Checked(OnASheet):
             {
                 **asdict(one),
                 "keys": [str(name) for name in one.keys],
+                "found": None if math.isnan(one.found) else one.found,
                 "sensitive": None if one.sensitive is None else str(one.sensitive),
             }
             for one in self.rules
@@ -272,6 +273,8 @@ def _line(rule: Rule) -> tuple[str, ...]:
 
 
 def _number(value: float) -> str:
+    if math.isnan(value):
+        return "unknown"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 

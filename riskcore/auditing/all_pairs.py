@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.auditing.cell_trees import Floats
 from riskcore.auditing.common_cells import Columns, Ints
+from riskcore.auditing.mixed_records import Floats
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
@@ -168,7 +168,7 @@ def count_apart(
 
 
 @kernel
-def smallest(apart: Any, at: int, n: int) -> int:
+def smallest(apart: Any, at: int, n: int) -> Any:
     """Return the smallest of n numbers."""
     least = apart[at]
     for i in range(1, n):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from riskcore.auditing.other_people import parts_of_records
 from riskcore.auditing.shared_columns import SharedColumn, number_together
+from riskcore.common import arguments
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import printable
 from riskcore.models.cell_table import ANY, CellTable
@@ -84,14 +85,19 @@ class AttributeGuesses:
     def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for `excess`: both shares are of independent people.
 
-        Beside people by the model it is wider by the error of the model.
+        With a holdout by Agresti and Caffo (2000), otherwise by Agresti and Coull
+        (1998), and wider by the error of the model: few guesses, all of them right by
+        luck, are no leak.
         """
-        z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-        a, b = _variance(self.share, self.guessed), 0.0
-        if self.by == HOLDOUT:
-            b = _variance(self.share_there, self.guessed_there)
-        error = z * math.sqrt(a + b)
-        low, high = self.excess - error, self.excess + error
+        level = arguments.number_in("level", level, "(0, 1)")
+        two = self.by == HOLDOUT
+        here, variance = _careful(self.right, self.guessed, 1.0 if two else 2.0)
+        there = self.share_there
+        if two:
+            there, more = _careful(self.right_there, self.guessed_there, 1.0)
+            variance += more
+        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
+        low, high = here - there - error, here - there + error
         return low - max(self.model_error, 0.0), high - min(self.model_error, 0.0)
 
     def row(self) -> list[str]:
@@ -134,12 +140,13 @@ def _plain(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _variance(share: float, n: int) -> float:
-    """Return the variance of a share of n; Agresti and Coull's where it is 0 or 1."""
+def _careful(right: float, n: int, more: float) -> tuple[float, float]:
+    """Return a share with some right and some wrong guesses added, and its variance."""
     if not n:
-        return math.nan
-    careful = (share * n + 2.0) / (n + 4.0)
-    return careful * (1.0 - careful) / (n + 4.0)
+        return math.nan, math.nan
+    n_careful = n + 2.0 * more
+    share = (right + more) / n_careful
+    return share, share * (1.0 - share) / n_careful
 
 
 def attribute_guesses(
@@ -243,9 +250,11 @@ def _shares(
     )
     if not model.converged:
         return np.full(len(share), math.nan)
-    once = np.ones(np.count_nonzero(asked))
+    once = np.ones(np.count_nonzero(asked), np.int64)
     guesses = [one[asked] for one in codes]
-    of_pairs = CellTable(tuple(guesses), levels, once, once, model.sample.keys)
+    of_pairs = CellTable(
+        tuple(guesses), levels, once, np.ones(len(once)), model.sample.keys
+    )
     of_keys = replace(of_pairs, codes=(*guesses[:-1], np.full(len(once), ANY)))
     whole = model.probability(of_keys)
     share[asked] = np.divide(  # nobody has keys without a probability

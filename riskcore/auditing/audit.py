@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
 from riskcore.assessment.settings_table import BOTH
 from riskcore.auditing.attributes import AttributeGuesses, attribute_guesses
 from riskcore.auditing.claims import IdentityClaims, identity_claims
-from riskcore.auditing.files import HOLDOUT, ORIGINAL, RELEASED, AuditFiles, read_like
+from riskcore.auditing.copies import copies
+from riskcore.auditing.files import (
+    HOLDOUT,
+    ORIGINAL,
+    RELEASED,
+    AuditFiles,
+    Floats,
+    Integers,
+    read_like,
+)
+from riskcore.auditing.linkage import link
+from riskcore.auditing.measures import Measures, known_measures
+from riskcore.auditing.membership import membership
 from riskcore.auditing.result import Audit
 from riskcore.auditing.settings_table import AuditSettings
+from riskcore.auditing.shared_columns import SharedColumn
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
@@ -19,6 +32,8 @@ from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.models.cell_model import CellModel
+from riskcore.models.known_population import KnownPopulation
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 
@@ -99,6 +114,10 @@ def audit(
     comparison is with people of equal keys whose target is drawn from a latent-class
     model of keys and target: what a model teaches about everybody is no leak.
 
+    With numbers, each released record is linked to the person of the original, or of
+    the holdout, that fits best by keys and numbers together. With a holdout, the
+    distance to the closest released record tells whether somebody was in the original.
+
     Examples
     --------
     >>> import riskcore
@@ -111,13 +130,11 @@ def audit(
     say = progress or silent
     asked = complete(AuditSettings, settings)
     names = key_names(keys)
-    single = {
-        one: arguments.names(one, asked[one])  # type: ignore[literal-required]
-        for one in ("target", "numeric")
-    }
+    single = {one: arguments.names(one, asked[one]) for one in ("target", "numeric")}
     missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
-    _check(names, weight, single, asked)
+    if asked["record_by"] is not None:
+        arguments.column_name("record_by", asked["record_by"])
     sources = {
         ORIGINAL: Source.of(original, reading),
         RELEASED: Source.of(released, released_reading or read_like(reading)),
@@ -125,8 +142,12 @@ def audit(
     if holdout is not None:
         sources[HOLDOUT] = Source.of(holdout, read_like(reading))
     weight = sources[ORIGINAL].weight if weight is None else weight
+    _check(names, weight, single, asked)
     files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
     coded = files.coded
+    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
+    for one in coded.values() if missing == "refuse" else ():
+        refuse_missing(names, [key.missing for key in one.keys(names)], one.n)
     sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
     found = assess_coded(
         files.data[ORIGINAL],
@@ -139,32 +160,66 @@ def audit(
         progress=say,
     )
     say("counting claims")
-    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
-    for what in (RELEASED, HOLDOUT) if missing == "refuse" else ():
-        if what in coded:
-            lacking = [one.missing for one in coded[what].keys(names)]
-            refuse_missing(names, lacking, coded[what].n)
     cells = {
         what: cells_of(coded[what], names, missing, 1.0)
         for what in (RELEASED, HOLDOUT)
         if what in coded
     }
     claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
-    guesses, notes = [], files.unknown_categories()
-    shared = files.shared_keys() if any(single.values()) else []
-    for name in single["target"]:
+    notes = files.unknown_categories()
+    more: dict[str, Any] = {}
+    if not files.on_engine:
+        targets = {}
+        for name in single["target"]:
+            targets[name], note = files.target(name)
+            notes += [] if note is None else [note]
+        numbers = {name: files.numbers(name) for name in single["numeric"]}
+        notes += files.repeated_numbers(numbers)
+        more = _of_records(files, targets, numbers, own, say)
+        more["data"] = files.data[RELEASED]
+        if asked["measures"]:
+            say("computing the measures of others")
+            more["measures"] = _measures(files, targets, numbers, found.model)
+    return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
+
+
+def _of_records(
+    files: AuditFiles,
+    targets: Mapping[Hashable, SharedColumn],
+    numbers: Mapping[Hashable, tuple[Floats, ...]],
+    own: Integers | None,
+    say: Lines,
+) -> dict[str, Any]:
+    """Return what needs single records: guesses, links, closest records and copies."""
+    keys, found = files.shared_keys(), dict[str, Any]()
+    guesses = []
+    for name, column in targets.items():
         say(f"guessing {name}")
-        column, note = files.target(name)
-        guesses.append(attribute_guesses(name, shared, column))
-        notes += [] if note is None else [note]
-    return Audit(
-        tuple(names),
-        files.n,
-        claims,
-        tuple(guesses),
-        notes=tuple(notes),
-        data=files.data[RELEASED],
-    )
+        guesses.append(attribute_guesses(name, keys, column))
+    found["attributes"] = tuple(guesses)
+    values = [*numbers.values()]
+    if values:
+        say("linking records by keys and numbers")
+        found["linkage"] = link(keys, values, [*files.keys, *numbers], own)
+    if HOLDOUT in files.coded:
+        say("looking for the closest records")
+        found["membership"] = membership(keys, values)
+    say("looking for copies")
+    found["copies"] = copies([*keys, *targets.values()])
+    return found
+
+
+def _measures(
+    files: AuditFiles,
+    targets: Mapping[Hashable, SharedColumn],
+    numbers: Mapping[Hashable, tuple[Floats, ...]],
+    model: CellModel | None,
+) -> Measures:
+    """Return the measures of others, with the people of a population if it is known."""
+    known = model.sample if isinstance(model, KnownPopulation) else None
+    people = None if known is None else known.records
+    keys = files.shared_keys(known)
+    return known_measures(keys, targets, [*numbers.values()], people)
 
 
 def _check(

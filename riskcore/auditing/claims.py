@@ -20,17 +20,20 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.result import Assessment
-from riskcore.auditing.other_people import OtherPeople, by_holdout, by_model
+from riskcore.auditing.other_people import HOLDOUT, OtherPeople, by_holdout, by_model
 from riskcore.common import arguments
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells
 from riskcore.data.wildcard import WILDCARDS
-from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_model import GROUPS, CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
+from riskcore.models.known_population import KnownPopulation
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+_MANY = 500_000  # records, of which fits without some groups take seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,12 +87,14 @@ class IdentityClaims:
     def excess_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for `excess`: which claims hit somebody is chance.
 
-        It is wider by the error of the model of other people.
+        Which people a holdout has is chance, too; what a model expects is not, but the
+        interval is wider by the error of the model.
         """
         level = arguments.number_in("level", level, "(0, 1)")
         if self.others is None:
             return math.nan, math.nan
-        variance = math.fsum((self.right**2).tolist()) + self.others.variance
+        here, there = math.fsum((self.right**2).tolist()), self.others.variance
+        variance = here + there if self.others.by == HOLDOUT else max(here, there)
         error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
         low, high = self.excess - error, self.excess + error
         return low - max(self.others.error, 0.0), high - min(self.others.error, 0.0)
@@ -114,12 +119,15 @@ class IdentityClaims:
         if not self.possible.any():
             return 0.0, 0.0
         cells = self.cells.some(self.found)
+        if isinstance(self.model, KnownPopulation):
+            return self.expected_right, self.expected_right
         if self.model is not None:
             _, low, high = self.model.interval(
-                cells.coded_as(self.model.sample),
+                cells.coded_as(self.model.sample, any_value=True),
                 self._once(risk_by),
                 level,
                 deviation=self._once(deviation_by),
+                groups=GROUPS if self.model.n < _MANY else GROUPS // 2,
             )
             return low, min(high, float(len(self)))
         f, F = _frequencies(cells)
@@ -199,9 +207,15 @@ def _rows_of(released: Cells, alone: Integers) -> Integers | None:
 
 
 def _risk(cells: CellTable, model: CellModel | None) -> Floats:
-    """Return E[1/F] of cells."""
+    """Return E[1/F] of cells that somebody in the original has.
+
+    If only records with missing keys match a new category, it is any value to a model.
+    """
+    if isinstance(model, KnownPopulation):
+        people = cells.matches_in(model.sample)
+        return np.divide(1.0, people, out=np.zeros(len(cells)), where=people > 0)
     if model is not None:
-        return risk_by(model.prior(cells))
+        return risk_by(model.prior(cells.coded_as(model.sample, any_value=True)))
     f, F = _frequencies(cells)
     found: Floats = individual.individual_risk_from_frequencies(f, F)
     return found
@@ -217,7 +231,7 @@ def _has_keys(
     claims: CellTable, row: Integers, cells: CellTable, original: Cells
 ) -> Mask:
     """Return whether the own original of each claim has its keys."""
-    claims = claims.coded_as(cells)
+    claims = claims.coded_as(cells, any_value=True)
     here = row >= 0
     cell = original.inverse[np.maximum(row, 0)]
     same = here.copy()
@@ -227,5 +241,5 @@ def _has_keys(
         found = theirs[cell].astype(np.int64)
         if original.missing in WILDCARDS and labels[-1] is None:
             found[found == len(labels) - 1] = -1
-        same &= (codes == found) | (codes < 0)
+        same &= (codes == found) | (codes < 0) | (found < 0)
     return same

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -120,15 +120,17 @@ class CopiedBeside:
     @classmethod
     def of(cls, scores: tuple[Floats, Floats], ratio: float) -> CopiedBeside:
         """Return the most likely shares for the scores of records."""
-        pairs, records = np.unique(np.stack(scores), axis=1, return_counts=True)
-        unknown = cls(math.nan, math.nan, ratio, (pairs[0], pairs[1]), records)
+        pairs, records = np.unique(scores[0] + 1j * scores[1], return_counts=True)
+        unknown = cls(
+            math.nan, math.nan, ratio, (pairs.real.copy(), pairs.imag.copy()), records
+        )
 
         def there(share: float) -> float:
             most = max(1.0 - share - _TINY, 0.0)
             return _top(lambda d: unknown._slopes(share, d)[1], 0.0, most)
 
         share = _top(lambda c: unknown._slopes(c, there(c))[0], 0.0, 1.0 - _TINY)
-        return cls(share, ratio * there(share), ratio, (pairs[0], pairs[1]), records)
+        return replace(unknown, share=share, share_there=ratio * there(share))
 
     @property
     def excess(self) -> float:
@@ -249,6 +251,11 @@ class Copies:
         sure = np.ones(len(copied))
         return np.divide(copied, made + copied, out=sure, where=made + copied != 0.0)
 
+    @property
+    def in_words(self) -> str:
+        """The share and its interval as percentages."""
+        return _in_words(self.share, self.interval())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON; no single record is in them."""
         return {
@@ -262,8 +269,8 @@ class Copies:
 
     def _parts(self) -> list[Part]:
         """Return the figures as facts."""
-        said = _in_words(self.share, self.interval())
-        facts = [("as if copied", f"unknown: {self.reason}" if self.reason else said)]
+        said = f"unknown: {self.reason}" if self.reason else self.in_words
+        facts = [("as if copied", said)]
         if self.beside is not None:
             there = _percent(self.share_there)
             facts += [
@@ -297,14 +304,15 @@ def copies(columns: Sequence[SharedColumn]) -> Copies:
     that many have.
     """
     original, released, *holdout = number_together(columns)
+    if not len(released):
+        return _unknown(0, "there are no released records")
     model = LatentClass.fit(
         [column.codes[1].astype(np.int64) for column in columns],
         levels=tuple(column.levels for column in columns),
         overdispersion=False,
     )
     if not model.converged:
-        unknown = np.full(len(released), math.nan)
-        return Copies(unknown, CopiedShare.of(unknown), reason=model.reason)
+        return _unknown(len(released), model.reason)
     size = max(int(one.max(initial=-1)) for one in (original, released, *holdout)) + 1
     found = [np.bincount(one, minlength=size) for one in (original, *holdout)]
     law = _law(model, columns, released, np.sum(found, axis=0))
@@ -314,6 +322,12 @@ def copies(columns: Sequence[SharedColumn]) -> Copies:
         return Copies(scores[0], alone)
     ratio = len(original) / len(holdout[0])
     return Copies(scores[0], alone, CopiedBeside.of((scores[0], scores[1]), ratio))
+
+
+def _unknown(records: int, reason: str) -> Copies:
+    """Return the result for records without an estimate."""
+    score = np.full(records, math.nan)
+    return Copies(score, CopiedShare.of(score), reason=reason)
 
 
 def _law(
@@ -327,10 +341,11 @@ def _law(
     row[released] = np.arange(len(released))
     asked = np.flatnonzero((row >= 0) & (others > 0))
     codes = tuple(column.codes[1][row[asked]].astype(np.int64) for column in columns)
-    once = np.ones(len(asked))
+    once = np.ones(len(asked), np.int64)
     levels, names = model.sample.levels, model.sample.keys
+    table = CellTable(codes, levels, once, once.astype(np.float64), names)
     law = np.full(len(row), math.nan)
-    law[asked] = model.probability(CellTable(codes, levels, once, once, names))
+    law[asked] = model.probability(table)
     return law
 
 

@@ -9,17 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.auditing.shared_columns import SharedColumn, in_bands, refuse_other_kinds
+from riskcore.auditing.shared_columns import (
+    SharedColumn,
+    in_bands,
+    refuse_other_kinds,
+    values_of,
+)
 from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.models.cell_table import CellTable
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+_REPEATED = 0.5  # of the released numbers that single people of the original have
 ORIGINAL, RELEASED, HOLDOUT = "original", "released", "holdout"
 
 
@@ -73,9 +80,19 @@ class AuditFiles:
         """Whether an engine holds any of the files."""
         return any(one.counted is not None for one in self.coded.values())
 
-    def shared_keys(self) -> list[SharedColumn]:
-        """Return the keys of the records of all files, coded alike."""
+    def shared_keys(self, population: CellTable | None = None) -> list[SharedColumn]:
+        """Return the keys of all files and, if given, of a population, coded alike."""
         files = [one.keys(self.keys) for one in self.coded.values()]
+        if population is not None and population.categories is not None:
+            columns = zip(
+                self.keys, population.codes, population.categories, strict=True
+            )
+            files.append(
+                [
+                    CodedColumn(name, codes.astype(np.uint32), labels, 0)
+                    for name, codes, labels in columns
+                ]
+            )
         return [SharedColumn.of(columns) for columns in zip(*files, strict=True)]
 
     def target(self, name: Hashable) -> tuple[SharedColumn, str | None]:
@@ -107,8 +124,8 @@ class AuditFiles:
         row = np.empty(len(original.labels) + 1, np.int64)
         row[original.codes] = np.arange(len(original.codes))
         row[-1] = -1
-        place = {label: i for i, label in enumerate(original.labels.tolist())}
-        of = np.array([place.get(one, -1) for one in released.labels.tolist()])
+        place = {label: i for i, label in enumerate(values_of(original))}
+        of = np.array([place.get(one, -1) for one in values_of(released)])
         found: Integers = row[of[released.codes]]
         return found
 
@@ -130,16 +147,35 @@ class AuditFiles:
             mine, theirs = (
                 self.coded[what].columns[name] for what in (RELEASED, ORIGINAL)
             )
-            there = set(theirs.labels.tolist())
-            new = np.array([one not in there for one in mine.labels.tolist()] + [False])
+            there = set(values_of(theirs))
+            new = np.array([one not in there for one in values_of(mine)] + [False])
             if new.any():
                 rows = new[np.minimum(mine.codes, len(mine.labels))]
                 sizes = self.coded[RELEASED].counted
                 records = rows.sum() if sizes is None else sizes.records[rows].sum()
                 lines.append(
                     f"{int(records):,} of {self.coded[RELEASED].n:,} released records "
-                    f"have a category of {name} that no record of the original has: "
-                    "they are nobody's"
+                    f"have a category of {name} that no record of the original has"
+                )
+        return lines
+
+    def repeated_numbers(
+        self, numbers: Mapping[Hashable, tuple[Floats, ...]]
+    ) -> list[str]:
+        """Return which numbers are released as single people of the original have them.
+
+        Such a value alone tells that its owner was in the original, whatever record it
+        stands in.
+        """
+        lines = []
+        for name, (original, released, *_) in numbers.items():
+            values, people = np.unique(original, return_counts=True)
+            theirs = released[np.isin(released, values[people == 1])]
+            if len(theirs) > _REPEATED * len(released):
+                lines.append(
+                    f"{len(theirs):,} of {len(released):,} released values of {name} "
+                    "are exactly those of one person of the original: round them, or "
+                    "draw new ones"
                 )
         return lines
 

@@ -20,8 +20,8 @@ from riskcore.auditing.all_pairs import (
     link,
     selected,
 )
-from riskcore.auditing.cell_trees import Floats, MixedRecords
 from riskcore.auditing.common_cells import Columns, Ints, count_cells
+from riskcore.auditing.mixed_records import Floats, MixedRecords
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.unsigned import combine
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from riskcore.auditing.all_pairs import Nearest
-from riskcore.auditing.cell_trees import Floats
+from riskcore.auditing.mixed_records import Floats
 
 Figures = dict[str, float]
 

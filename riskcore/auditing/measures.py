@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.auditing.all_pairs import Nearest, nearest_of_all, selected
-from riskcore.auditing.cell_trees import Floats, MixedRecords
 from riskcore.auditing.common_cells import (
     CommonCells,
     Ints,
@@ -41,6 +40,7 @@ from riskcore.auditing.known_measures import (
     targeted_attribution,
 )
 from riskcore.auditing.known_notes import NOTES, OF_TARGETS
+from riskcore.auditing.mixed_records import Floats, MixedRecords
 from riskcore.auditing.shared_columns import SharedColumn, number_together
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable

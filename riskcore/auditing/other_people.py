@@ -27,6 +27,7 @@ Integers = NDArray[np.int64]
 
 HOLDOUT, MODEL = "holdout", "model"
 PARTS = 3  # of the original, to see what a model has wrong
+_MANY = 100_000
 _LEAST = 1e-6  # chances of more records of a cell that are left out
 _MOST = 64  # records of a cell: with more, 1/F is nearly that of as many
 
@@ -84,7 +85,8 @@ def by_model(
 ) -> OtherPeople:
     """Return what other samples of the population tell, by a model of the keys."""
     if isinstance(model, KnownPopulation):
-        return _by_population(claims.matches_in(model.sample), cells)
+        share = cells.n / model.n
+        return _by_population(claims.matches_in(model.sample), share)
     law = model or _fitted(cells)
     if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
@@ -200,9 +202,13 @@ def _occur(cells: CellTable, known: CellTable) -> NDArray[np.bool_]:
 
 
 def parts_of_records(records: Integers) -> Iterator[Integers]:
-    """Yield the records of each cell in parts drawn at random, the same each time."""
+    """Yield the records of each cell in parts drawn at random, the same each time.
+
+    Of many records one part tells enough.
+    """
     cell = np.repeat(np.arange(len(records)), records)
-    for rows in np.array_split(np.random.default_rng(0).permutation(len(cell)), PARTS):
+    order = np.random.default_rng(0).permutation(len(cell))
+    for rows in np.array_split(order, PARTS)[: 1 if len(order) > _MANY else PARTS]:
         yield np.bincount(cell[rows], minlength=len(records))
 
 
@@ -249,11 +255,10 @@ def _mean_risks(cells: CellTable) -> Floats:
     has no cell of f records it must do.
     """
     f = np.arange(_MOST + 1.0)
-    mean = math.fsum(cells.weight_sum.tolist()) / cells.n
+    mean = max(math.fsum(cells.weight_sum.tolist()) / cells.n, 1.0)
     found = np.zeros(_MOST + 1)
-    found[1:] = individual.individual_risk_from_frequencies(
-        f[1:], f[1:] * max(mean, 1.0)
-    )
+    people = np.minimum(f[1:], np.finfo(np.float64).max / mean) * mean
+    found[1:] = individual.individual_risk_from_frequencies(f[1:], people)
     few = cells.records <= _MOST
     records = cells.records[few]
     F = np.maximum(cells.weight_sum[few], records)
@@ -263,11 +268,10 @@ def _mean_risks(cells: CellTable) -> Floats:
     return np.divide(sums, number, out=found, where=number > 0)
 
 
-def _by_population(people: Integers, cells: CellTable) -> OtherPeople:
-    """Return what samples of a known population tell, each with the same chance."""
+def _by_population(people: Integers, share: float) -> OtherPeople:
+    """Return what samples of this share of a known population tell."""
     F = people[people > 0].astype(np.float64)
-    mean_weight = math.fsum(cells.weight_sum.tolist()) / cells.n
-    somebody = 1.0 - (1.0 - 1.0 / max(mean_weight, 1.0)) ** F
+    somebody = 1.0 - (1.0 - min(share, 1.0)) ** F
     return OtherPeople(
         MODEL,
         math.fsum((somebody / F).tolist()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,10 @@ import numpy as np
 from riskcore.assessment.check import Checked, Rule
 from riskcore.auditing.attributes import AttributeGuesses
 from riskcore.auditing.claims import IdentityClaims
+from riskcore.auditing.copies import Copies
+from riskcore.auditing.linkage import Linkage
+from riskcore.auditing.measures import Measures
+from riskcore.auditing.membership import Membership
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
@@ -19,8 +23,15 @@ from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
+_COPIED = 0.01  # share of records: a poor model of the release has as many
+_SEEN = 0.52  # area: margins learned from a file are nearer to it, and nobody's secret
+Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
-RECORD_COLUMNS = ("original_frequency", "right_claim_probability")
+RECORD_COLUMNS = (
+    "original_frequency",
+    "right_claim_probability",
+    "copy_probability",
+)
 _OTHERS = {"holdout": "people of the holdout", "model": "people by the model"}
 
 
@@ -38,6 +49,15 @@ class Audit(OnASheet):
         The claims that a released record is a person, one for each that is unique.
     attributes : tuple of AttributeGuesses
         For each target, the guesses about the people of the original and about others.
+    linkage : tuple of Linkage
+        With numbers, the links by distance and by the weights of Fellegi and Sunter.
+    membership : Membership or None
+        With a holdout, whether distances tell who was in the original.
+    copies : Copies or None
+        Which released records look like copies of records of the original; None if an
+        engine holds a file.
+    measures : Measures or None
+        The measures that others report, if they were asked for.
     notes : tuple of str
         What was noticed in the files, in words.
 
@@ -49,12 +69,18 @@ class Audit(OnASheet):
     >>> found = riskcore.audit(data, made, ["sex", "age"], "w")
     >>> found.claims, round(found.expected_right_claims, 4), found.more_than_others
     (3, 0.1577, ())
+    >>> found.text().splitlines()[0], found.to_dict()["claims"]
+    ('Audit', 3)
     """
 
     keys: tuple[Hashable, ...]
     records: tuple[int, ...]
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
+    linkage: tuple[Linkage, ...] = ()
+    membership: Membership | None = None
+    copies: Copies | None = None
+    measures: Measures | None = None
     notes: tuple[str, ...] = ()
     data: Any = field(default=None, repr=False)  # the released records
 
@@ -100,18 +126,32 @@ class Audit(OnASheet):
     def more_than_others(self) -> tuple[str, ...]:
         """What the release tells more often of the original's people than of others.
 
-        "claims", and guesses of targets: those whose excess has an interval above 0, at
-        95 %.
+        "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
+        "copies": those whose interval lies above what it would be for others. The
+        levels are those of Bonferroni: all comparisons together are right with 95 %.
         """
-        found = ["claims"] if self.identity.excess_interval()[0] > 0.0 else []
-        of = [one for one in self.attributes if one.excess_interval()[0] > 0.0]
-        return (*found, *(f"guesses of {printable(str(one.target))}" for one in of))
+        compared: list[tuple[str, Interval, float]] = [
+            ("claims", self.identity.excess_interval, 0.0)
+        ]
+        for guesses in self.attributes:
+            name = f"guesses of {printable(str(guesses.target))}"
+            compared.append((name, guesses.excess_interval, 0.0))
+        for linked in self.linkage:
+            compared += [("linkage", linked.interval, linked.chance)] * linked.converged
+        if self.membership is not None:
+            compared.append(("membership", self.membership.interval, _SEEN))
+        if self.copies is not None and not math.isnan(self.copies.excess):
+            compared.append(("copies", self.copies.excess_interval, 0.0))
+        level = 1.0 - (1.0 - LEVEL) / len(compared)
+        more = [name for name, of, other in compared if of(level)[0] > other]
+        return tuple(dict.fromkeys(more))
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         more = self.more_than_others
-        compared = self.identity.others or self.attributes
+        excess = [self.identity.excess, *(one.excess for one in self.attributes)]
+        compared = not all(map(math.isnan, excess))
         if more:
             second = (
                 " The release tells more of the original's people than of others, by "
@@ -123,7 +163,14 @@ class Audit(OnASheet):
             second = " No risk beyond the holdout was found."
         else:
             second = ""
-        return self._answer + second
+        return self._answer + second + self._copied
+
+    @property
+    def _copied(self) -> str:
+        """How many released records look like copies, in a sentence, if some do."""
+        if self.copies is None or not self.copies.interval()[0] > _COPIED:
+            return ""
+        return f" As if {self.copies.in_words} of its records were copied."
 
     @property
     def _answer(self) -> str:
@@ -186,7 +233,7 @@ class Audit(OnASheet):
                 raise ValueError("max_guess_excess needs targets: give target")
             most = arguments.number_in("max_guess_excess", max_guess_excess, "[0, 1]")
             for one in self.attributes:
-                found = one.excess
+                found = one.excess if one.guessed else 0.0
                 rules.append(self._rule("max_guess_excess", one.target, most, found))
         return Checked(self.records[1], tuple(rules))
 
@@ -198,11 +245,12 @@ class Audit(OnASheet):
 
     @property
     def released_records(self) -> Any:
-        """The released records with two columns added, same type and order.
+        """The released records with three columns added, same type and order.
 
         ``original_frequency``: how many records of the original have the keys, 0 also
         where the record is not unique in the release; ``right_claim_probability``: the
-        probability that the claim about the record is right.
+        probability that the claim about the record is right; ``copy_probability``: that
+        the record is a copy of one of the original, by `copies`.
 
         Raises
         ------
@@ -212,17 +260,15 @@ class Audit(OnASheet):
             If they already have a column of one of these names, ignoring case.
         """
         claims = self.identity
-        if claims.rows is None:
+        if claims.rows is None or self.copies is None:
             raise TypeError(
-                "released_records: an engine holds the released records; collect them "
-                "first"
+                "released_records: an engine holds the records; collect them first"
             )
         frequency = np.zeros(self.records[1], np.int64)
         right = np.zeros(self.records[1])
         frequency[claims.rows], right[claims.rows] = claims.frequency, claims.right
-        return with_results(
-            self.data, dict(zip(RECORD_COLUMNS, (frequency, right), strict=True))
-        )
+        columns = frequency, right, self.copies.probability
+        return with_results(self.data, dict(zip(RECORD_COLUMNS, columns, strict=True)))
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the claims that are most probably right, for internal use.
@@ -298,6 +344,12 @@ class Audit(OnASheet):
             "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
+            "linkage": [one.to_dict() for one in self.linkage],
+            "membership": None
+            if self.membership is None
+            else self.membership.to_dict(),
+            "copies": None if self.copies is None else self.copies.to_dict(),
+            "measures": None if self.measures is None else self.measures.to_dict(),
             "more_than_others": list(self.more_than_others),
             "notes": list(self.notes),
         }
@@ -320,6 +372,9 @@ class Audit(OnASheet):
             yield Part(
                 f"Guesses of a target by the keys, beside {by}", rows=rows, sides="<>"
             )
+        for found in (*self.linkage, self.membership, self.copies, self.measures):
+            if found is not None:
+                yield from found._parts()
 
     def _identity_part(self) -> Part:
         identity = self.identity

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.columns import CodedColumn
+from riskcore.data.columns import CodedColumn, comparable
 from riskcore.data.count import count
 
 Codes = NDArray[np.uint32]
@@ -30,7 +30,7 @@ class SharedColumn(NamedTuple):
         refuse_other_kinds(columns)
         place: dict[object, int] = {}
         new = [
-            [place.setdefault(value, len(place)) for value in column.labels.tolist()]
+            [place.setdefault(value, len(place)) for value in values_of(column)]
             for column in columns
         ]
         codes = tuple(
@@ -43,6 +43,12 @@ class SharedColumn(NamedTuple):
         """Return some records of each file."""
         pairs = zip(self.codes, rows, strict=True)
         return self._replace(codes=tuple(codes[which] for codes, which in pairs))
+
+
+def values_of(column: CodedColumn) -> list[Any]:
+    """Return the values of a column, to be found by those of another file."""
+    labels = column.labels
+    return [*map(comparable, labels)] if labels.dtype.kind in "mMO" else labels.tolist()
 
 
 def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
@@ -60,6 +66,7 @@ def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
     values = np.asarray(numbers[0])[first.codes[known]]
     shares = np.arange(1, BANDS) / BANDS
     edges = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    edges = edges[edges < values.max()]
     labels = np.arange(len(edges) + 1)
     found = []
     for column, one in zip(columns, numbers, strict=True):
@@ -71,6 +78,8 @@ def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
 
 def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
     """Return values as finite numbers, None if they are not."""
+    if labels.dtype.kind in "mM":
+        return None
     try:
         found = labels.astype(np.float64)
     except (TypeError, ValueError):
@@ -101,6 +110,8 @@ def _kind(value: object) -> str:
 def number_together(columns: Sequence[SharedColumn]) -> list[NDArray[np.int64]]:
     """Return, for each file, the number of each record's combination of values."""
     sizes = [len(one) for one in columns[0].codes]
+    if not any(sizes):
+        return [np.zeros(0, np.int64) for _ in sizes]
     found = count(
         [np.concatenate(column.codes) for column in columns],
         [column.levels for column in columns],

@@ -58,10 +58,11 @@ examples:
 --holdout are people of the same population, best drawn at random before RELEASED was
 made, with the same columns. All files are read by the same options.
 
---output writes RELEASED with two more columns: original_frequency, how many records of
-ORIGINAL have the keys of a claim, and right_claim_probability. Keep it, --report and
-what is printed to yourself. --report-public may go with RELEASED: it gives the answer
-in rounded figures and no record. "riskcore check --audit" is the gate for a pipeline.
+--output writes RELEASED with three more columns: original_frequency, how many records
+of ORIGINAL have the keys of a claim, right_claim_probability, and copy_probability,
+that the record is a copy. Keep it, --report and what is printed to yourself.
+--report-public may go with RELEASED: it gives the answer in rounded figures and no
+record. "riskcore check --audit" is the gate for a pipeline.
 
 The exit status is 0; 2 if a file is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.
@@ -172,7 +173,7 @@ def run(options: argparse.Namespace) -> None:
         print_json({**names, **found.to_dict()})
         return
     print(found.text(f"riskcore {__version__}: {options.file}, {options.released}"))
-    written = {"claims of each record": options.output, "report": options.report}
+    written = {"table of claims": options.output, "report": options.report}
     print_files({**written, "report for publication": public})
 
 

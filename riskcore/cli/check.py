@@ -243,8 +243,9 @@ def _found(
 
     if release is not None:
         return release.check(source, progress=progress, **rules)
-    found = None
-    if rules or options.of_record is not None or options.audit is None:
+    found: Any = None
+    of_file = rules.keys() - {"missing"}  # which holds for the audit, too
+    if of_file or options.of_record is not None or options.audit is None:
         weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)
         found = check(
             source,
@@ -308,6 +309,7 @@ def _with_audit(
     from riskcore.data.source import Source
 
     how = reading(options)
+    asked = {"missing": options.missing} if options.missing is not None else {}
     rules = [] if found is None else [*found.rules]
     for keys in options.keys:
         one = audit(
@@ -318,6 +320,7 @@ def _with_audit(
             holdout=options.holdout and Source.of(options.holdout, read_like(how)),
             target=options.target,
             progress=progress,
+            **asked,
         ).check(
             max_right_claims=options.max_right_claims,
             max_guess_excess=options.max_guess_excess,

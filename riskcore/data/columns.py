@@ -225,6 +225,21 @@ def plain_value(value: Any) -> Any:
     return value.item() if number else value
 
 
+def comparable(value: Any) -> Any:
+    """Return a value that is found in a dict by equal values of other types.
+
+    Before NumPy 2.2 equal times of other units have other hashes.
+    """
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = np.datetime64(value)
+    if not isinstance(value, np.datetime64 | np.timedelta64):
+        return plain_value(value)
+    kind = value.dtype.kind
+    seconds = value.astype(f"{kind}8[s]")
+    rest = (value - seconds).astype("m8[ns]")
+    return kind, int(seconds.astype(np.int64)), int(rest.astype(np.int64))
+
+
 _NEEDED = (
     "data is a frame (pandas, polars, pyarrow, ...), a table of Arrow, or a mapping of "
     "column names to arrays"

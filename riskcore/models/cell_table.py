@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
-from riskcore.data.columns import plain_value
+from riskcore.data.columns import comparable
 from riskcore.data.count import count
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.wildcard import WILDCARDS
@@ -563,13 +563,16 @@ class CellTable:
             return None
         return Matching(near.windows, near.records[mask], near.weight_sum[mask])
 
-    def coded_as(self, other: CellTable) -> CellTable:
+    def coded_as(self, other: CellTable, *, any_value: bool = False) -> CellTable:
         """Return the cells with the codes of another table's categories.
 
         Parameters
         ----------
         other : CellTable
             The sample of a model.
+        any_value : bool
+            Whether a category that does not occur in the other table becomes any value;
+            otherwise it is refused.
 
         Returns
         -------
@@ -581,6 +584,8 @@ class CellTable:
             If the keys differ, or a category does not occur in the other table.
         """
         columns = self._columns_of(other)
+        if any_value:
+            columns = tuple(np.maximum(column, ANY) for column in columns)
         for key, column in zip(self.keys, columns, strict=True):
             bad = int(np.count_nonzero(column == _UNKNOWN))
             if bad:
@@ -662,8 +667,9 @@ class CellTable:
             records = other.records[there]
             matches[cells] += np.bincount(theirs, records, size)[mine]
             sums[cells] += np.bincount(theirs, records * values[there], size)[mine]
-        mean = np.full(len(self), math.nan)
-        return np.divide(sums, matches, out=mean, where=matches > 0)
+        mean: Floats = np.full(len(self), math.nan)
+        np.divide(sums, matches, out=mean, where=matches > 0)
+        return mean
 
     def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
         """Yield cells, cells of another table, and numbers that agree where they match.
@@ -760,8 +766,8 @@ class CellTable:
             if mine is theirs or np.array_equal(mine, theirs):
                 columns.append(codes)
                 continue
-            place = {plain_value(value): code for code, value in enumerate(theirs)}
-            values = [place.get(plain_value(value), _UNKNOWN) for value in mine]
+            place = {comparable(value): code for code, value in enumerate(theirs)}
+            values = [place.get(comparable(value), _UNKNOWN) for value in mine]
             columns.append(np.array([*values, ANY])[codes])
         return tuple(columns)
 

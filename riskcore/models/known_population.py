@@ -125,7 +125,8 @@ class KnownPopulation(CellModel):
         raise ValueError(
             f"cells: the population lacks {absent} of {len(table)} cells of the sample"
             f", {int(bad.sum()) - absent} have fewer people than records; code the "
-            "keys of both in the same way, or say what to do with these cells: lacking="
+            "keys of both in the same way, or say by KnownPopulation(lacking=...) what "
+            "to do with them"
         )
 
     def correctness(self, N: int) -> float:

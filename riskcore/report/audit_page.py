@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 from riskcore.auditing.attributes import AttributeGuesses
+from riskcore.auditing.claims import IdentityClaims
 from riskcore.auditing.result import Audit
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, listed, on_one_line, printable
@@ -60,13 +62,17 @@ def public_audit_page(found: Audit, *, title: str) -> str:
         ("known of a person", " x ".join(printable(str(one)) for one in found.keys)),
     ]
     rows = [["what an intruder may do", "of the original's people", "beside others"]]
-    rows.append(["claim that a record is a person", _right(found), _beside(found)])
+    claims = "claim that a record is a person"
+    rows.append([claims, _right(found), _beside(found.identity)])
     for one in found.attributes:
         name = printable(str(one.target))
-        more = f"guesses of {name}" in found.more_than_others
-        rows.append(
-            [f"guess {name}", _percent(one), "more often" if more else "as often"]
-        )
+        rows.append([f"guess {name}", _percent(one), _beside(one)])
+    if found.copies is not None:
+        share = found.copies.share
+        known = "unknown" if math.isnan(share) else f"at most {_class(share)} %"
+        beside = "not compared" if math.isnan(found.copies.excess) else "as many"
+        beside = "more" if "copies" in found.more_than_others else beside
+        rows.append(["find records that look like copies", known, beside])
     verdict = _right(found, sentence=True)
     part = Part("What the file tells of the people behind it", rows=rows)
     return render(
@@ -85,9 +91,9 @@ def public_audit_page(found: Audit, *, title: str) -> str:
 def _right(found: Audit, *, sentence: bool = False) -> str:
     """Return the share of right claims, rounded up to a class."""
     share = found.expected_right_claims / found.claims if found.claims else 0.0
-    most = next(one for one in _CLASSES if share <= one * (1.0 + 1e-12))
+    most = _class(share)
     if not sentence:
-        return f"at most {100 * most:.3g} % right"
+        return f"at most {most} % right"
     more = found.more_than_others
     than = ""
     if more:
@@ -98,15 +104,22 @@ def _right(found: Audit, *, sentence: bool = False) -> str:
         return f"No released record is unique by the keys.{than}"
     return (
         "Of 100 claims that a released record is a certain person, at most "
-        f"{100 * most:.3g} are expected to be right.{than}"
+        f"{most} are expected to be right.{than}"
     )
 
 
-def _beside(found: Audit) -> str:
-    """Return whether more claims are right than about other people, in words."""
-    if found.identity.others is None:
+def _class(share: float) -> str:
+    """Return the next class above a share, in per cent."""
+    most = next(one for one in _CLASSES if share <= one * (1.0 + 1e-12))
+    return f"{100 * most:.3g}"
+
+
+def _beside(found: IdentityClaims | AttributeGuesses) -> str:
+    """Return whether more is right than about other people, in words."""
+    low, _ = found.excess_interval()
+    if math.isnan(low):
         return "not compared"
-    return "more often" if "claims" in found.more_than_others else "as often"
+    return "more often" if low > 0.0 else "as often"
 
 
 def _percent(one: AttributeGuesses) -> str:

@@ -76,4 +76,5 @@ def public_rules_page(found: Any, *, title: str) -> str:
         facts=[],
         command="",
         public=True,
+        says="which rules the file keeps",
     )

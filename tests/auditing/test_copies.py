@@ -181,11 +181,11 @@ def test_what_copies_nobody_has_a_share_of_zero(base):
 def test_a_holdout_corrects_a_poor_model(part):
     """People at random places of a table: no model of few classes sees them."""
     right = 0
-    for seed in range(10):
+    for seed in range(6):
         rng = np.random.default_rng([seed, 9])
         people = np.repeat(np.arange(3000), rng.zipf(1.7, 3000).clip(1, 60))
         place = rng.choice(20**4, 3000, replace=False)[people]
-        rows = rng.permutation(len(people))[:3000]
+        rows = rng.permutation(len(people))[:1500]
         original, released, others = np.split(place[rows], 3)
         files = (
             np.unravel_index(one, (20,) * 4) for one in (original, released, others)
@@ -194,7 +194,7 @@ def test_a_holdout_corrects_a_poor_model(part):
         assert found.interval()[0] > 0.05
         low, high = found.excess_interval()
         right += low <= 0.0 <= high
-    assert right >= 8
+    assert right >= 5
 
 
 def test_the_original_itself():
@@ -239,6 +239,23 @@ def test_without_an_estimate_it_says_why():
     assert found.to_dict()["share"] is None
     assert found.to_dict()["share_interval"] == [None, None]
     assert "unknown: all records are in one cell" in str(found._parts()[0].lines())
+
+
+def test_files_of_few_records():
+    some, nobody = [np.array([0, 1, 1]), np.array([0, 1, 0])], [np.zeros(0, int)] * 2
+    empty = copies(shared(some, nobody))
+    assert empty.reason == "there are no released records"
+    assert len(empty.score) == len(empty.probability) == 0
+    assert math.isnan(empty.share)
+    assert math.isnan(empty.excess)
+    unsampled = copies(shared(nobody, some))
+    assert unsampled.share == 0.0
+    assert unsampled.score.tolist() == [0.0, 0.0, 0.0]
+    alone = copies(shared(some, some, nobody))
+    assert alone.share == 1.0
+    assert math.isnan(alone.share_there)
+    stranger = copies(shared(some, [np.array([2, 3]), np.array([2, 3])], some))
+    assert stranger.share == stranger.share_there == 0.0
 
 
 def test_figures_in_words():

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from riskcore.auditing import known_attacks
-from riskcore.auditing.cell_trees import MixedRecords
 from riskcore.auditing.known_attacks import (
     alone_in_sample,
     linkability,
     singling_out,
 )
+from riskcore.auditing.mixed_records import MixedRecords
 from tests.thin import examples
 
 LEVELS = [3, 2, 3, 2]

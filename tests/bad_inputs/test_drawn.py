@@ -54,6 +54,7 @@ OPTIONS = {
     "suda": ("max-size", "fraction", "top", "scoring", *READING),
     "check": ("k", "max-risk", "max-rate", "min-population", "l", *READING),
     "compare": ("interactions", "columns", "id", "recode", *READING),
+    "audit": ("sampling-fraction", "report-top", "population", "missing", *READING),
     "try": ("candidate", "candidates", *READING),
     "error-table": ("f", "p", "forms"),
     "simulate": ("population", "cells", "exponent", "records", "seed", "theta"),
@@ -65,11 +66,13 @@ GOOD = {
     "diversity": ["--sensitive", "W"],
     "check": ["--k", "2"],
     "compare": ["good2.csv"],
+    "audit": ["good2.csv"],
     "try": ["--candidate", "a=--k 2"],
     "error-table": ["--forms", "series7", "--f", "1", "--p", "0.1"],
     "simulate": ["zipf", "--population", "100", "--cells", "10", "--exponent", "1"],
     "demo": ["--file", "out.csv", "--records", "9"],
 }
+TWO_FILES = ("audit", "compare")
 WITHOUT_FILE = ("error-table", "simulate", "demo")
 
 
@@ -82,8 +85,8 @@ def drawn_command(rng):
     else:
         path = rng.choice(PATHS) if rng.random() < 0.4 else "good.csv"
         keys = [rng.choice(NAMES)] if rng.random() < 0.3 else ["REG", "SEX"]
-        words = [name, path, *(good if name == "compare" else []), "--keys", *keys]
-        words += [] if name == "compare" else good
+        words = [name, path, *(good if name in TWO_FILES else []), "--keys", *keys]
+        words += [] if name in TWO_FILES else good
         if rng.random() < 0.3 and name != "diversity":
             words += ["--weight", rng.choice([*NAMES, "W", "W", "W"])]
     for option in rng.sample(OPTIONS[name], rng.choice([0, 1, 1, 2])):
@@ -116,13 +119,17 @@ def frame(rng):
     return rng.choice([columns, columns, columns, value(rng)])
 
 
+FRAMES = ("assess", "protect", "tabulate", "check", "suda", "describe", "audit")
+
+
 def drawn_call(rng):
     """Return the name of a function, and a call of it with odd arguments."""
     name = rng.choice(
-        ["assess", "protect", "tabulate", "suda", "check", "describe", "household_risk",
+        ["assess", "protect", "tabulate", "suda", "check", "describe", "audit",
+         "household_risk",
          "individual_risk", "individual_risk_bounds", "individual_risk_with_prior"]
     )  # fmt: skip
-    if name in ("assess", "protect", "tabulate", "check", "suda", "describe"):
+    if name in FRAMES:
         data = frame(rng)
         keys = rng.choice([["REG", "SEX"], ["REG", "SEX"], value(rng), "REG", ["no"]])
         options = {"weight": rng.choice(["W", "W", None, value(rng)])}
@@ -132,6 +139,11 @@ def drawn_call(rng):
             odd = {rng.choice(["W", "SEX", "no"]): rng.choice(["harmless", value(rng)])}
             which = ["roles"] if name == "describe" else ["roles", "accept"]
             options[rng.choice(which)] = rng.choice([odd, value(rng)])
+        if name == "audit":
+            options["released"] = frame(rng)
+            for one in ("target", "record_by", "holdout", "population", "missing"):
+                if rng.random() < 0.2:
+                    options[one] = rng.choice(["W", ["W"], frame(rng), value(rng)])
         return name, lambda: getattr(riskcore, name)(data, keys=keys, **options)
     arguments = [value(rng) for _ in range(3 if name.endswith("prior") else 2)]
     return name, lambda: getattr(riskcore, name)(*arguments)

@@ -147,6 +147,7 @@ def test_a_full_disk_for_errors(run, monkeypatch, full, line, status, unbuffered
         ),
         (f"check {KEYS} --k 2 --report r.html", ["r.html"]),
         (f"suda {KEYS} --output o.csv", ["o.csv"]),
+        (f"audit survey.csv {KEYS} --output o.csv", ["o.csv"]),
         ("demo --records 300 --file d.csv", ["d.csv"]),
     ],
 )

@@ -108,3 +108,102 @@ def test_missing_values():
 def test_what_is_no_sample_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         CellTable.of(**arguments)
+
+
+# Cells of two tables that match, with any value in either
+
+
+VALUES = {"a": ["p", "q", "r"], "b": [1, 2, 3, 4], "c": ["x", "y"]}
+
+
+def drawn(rng, n, missing, values):
+    """Return a table of records, some with missing keys, and the records."""
+    columns = {
+        name: [None if rng.random() < missing else each[i]
+               for i in rng.integers(0, len(each), n)]
+        for name, each in values.items()
+    }  # fmt: skip
+    weight = rng.integers(1, 9, n).astype(float)
+    cells = tabulate({**columns, "w": weight}, [*values], "w", missing="wildcard")
+    table = CellTable.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
+    return table, [*zip(*columns.values(), strict=True)]
+
+
+def values_of(table):
+    """Return the values of each cell, None for any."""
+    columns = [
+        [None if code < 0 else labels[code] for code in codes]
+        for codes, labels in zip(table.codes, table.categories, strict=True)
+    ]
+    return [*zip(*columns, strict=True)]
+
+
+def agree(one, other):
+    pairs = zip(one, other, strict=True)
+    return all(x is None or y is None or x == y for x, y in pairs)
+
+
+@pytest.mark.parametrize("missing", [(0.0, 0.0), (0.3, 0.0), (0.0, 0.3), (0.3, 0.3)])
+@pytest.mark.parametrize("seed", range(4))
+def test_matches_by_search_through_all_pairs(seed, missing):
+    rng = np.random.default_rng(seed)
+    # The other table lacks a category, and has one more in another place.
+    there = VALUES | {"a": ["o", "p", "q"], "b": [4, 2, 1]}
+    mine, _ = drawn(rng, 25, missing[0], VALUES)
+    other, records = drawn(rng, 40, missing[1], there)
+    value = rng.uniform(1, 5, len(other))
+    of_record = dict(zip(values_of(other), value, strict=True))
+    cells = values_of(mine)
+    found = [[r for r in records if agree(cell, r)] for cell in cells]
+    assert mine.matches_in(other).tolist() == [len(each) for each in found]
+    means = mine.means_in(other, value)
+    for each, mean in zip(found, means.tolist(), strict=True):
+        if each:
+            wanted = np.mean([of_record[one] for one in each])
+            assert mean == pytest.approx(wanted, rel=1e-13)
+        else:
+            assert np.isnan(mean)
+    labels = [set(each.tolist()) for each in other.categories]
+    known = [
+        all(x is None or x in each for x, each in zip(cell, labels, strict=True))
+        for cell in cells
+    ]
+    assert mine.known_in(other).tolist() == known
+    assert 0 < sum(map(len, found)) < 25 * 40
+    assert not all(known)
+
+
+def test_cells_of_any_value_match_all_records():
+    empty = tabulate({"a": [None], "b": [None]}, ["a", "b"])
+    mine = CellTable.of(empty, any_value=True)
+    other, records = drawn(
+        np.random.default_rng(0), 9, 0.4, {"a": ["p", "q"], "b": ["x"]}
+    )
+    assert mine.matches_in(other).tolist() == [len(records)]
+    assert other.matches_in(mine).tolist() == [1] * len(other)
+
+
+def test_no_cells_match_nothing():
+    table = CellTable.of(DATA, ["sex", "age"])
+    none = table.some(np.zeros(len(table), bool))
+    assert none.matches_in(table).tolist() == []
+    assert none.means_in(table, table.weight_sum).tolist() == []
+    assert none.known_in(table).tolist() == []
+    renamed = CellTable.of({"sex": ["m"], "years": [20]}, ["sex", "years"])
+    for method in (renamed.matches_in, renamed.known_in):
+        with pytest.raises(ValueError, match="the model has the keys sex, age"):
+            method(table)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_patterns_part_the_cells_by_their_keys(missing):
+    table, _ = drawn(np.random.default_rng(3), 40, missing, VALUES)
+    seen = []
+    patterns = [*table.patterns()]
+    for keys, cells in patterns:
+        for cell in cells:
+            has = [k for k, codes in enumerate(table.codes) if codes[cell] >= 0]
+            assert list(keys) == has
+        seen += cells.tolist()
+    assert sorted(seen) == [*range(len(table))]
+    assert len({keys for keys, _ in patterns}) == len(patterns) == (8 if missing else 1)

@@ -10,6 +10,7 @@ import pytest
 from riskcore import (
     Recoding,
     assess,
+    audit,
     check,
     compare,
     describe,
@@ -29,6 +30,7 @@ from riskcore.page import (
     public_protection_page,
     recoding_facts,
 )
+from riskcore.report.audit_page import audit_page, public_audit_page
 from riskcore.report.listed_settings import role_facts
 from riskcore.report.provenance import Provenance
 from riskcore.report.sheet_charts import part_charts
@@ -114,6 +116,18 @@ def on_sheets(text):
     )
 
 
+def audited(text, holdout=True):
+    """Audit a file of which keys, targets and their values have the name."""
+    names = [f"{text}{i}" for i in range(3)]
+    columns = [text, "b", "c"] * 6, [f"{text}{i}" for i in range(18)], [text, "z"] * 9
+    data = dict(zip(names, columns, strict=True))
+    made = {**data, names[0]: [f"{text}new", "b", "c"] * 6}
+    return audit(
+        {**data, "w": [5.0] * 18}, made, names[:2], "w", target=names[2:],
+        holdout=data if holdout else None, population="weights",
+    )  # fmt: skip
+
+
 def treated(text):
     """Protect a file whose treated columns, and a column without a role, are named."""
     names = [f"{text}{i}" for i in range(3)]
@@ -177,6 +191,14 @@ PLACES = {
         unsafe(text), title="T"
     ),
     "facts and tables": on_sheets,
+    "audit": lambda text: audit_page(audited(text), title=text, top=9),
+    "values in claims": lambda text: audit_page(audited(text), title="T", top=18),
+    "audit by a model": lambda text: audit_page(audited(text, False), title="T"),
+    "public audit": lambda text: public_audit_page(audited(text), title="T"),
+    "title of a public audit": lambda text: public_audit_page(audited("a"), title=text),
+    "rules of an audit": lambda text: public_rules_page(
+        audited(text).check(max_right_claims=0.5, max_guess_excess=0.5), title="T"
+    ),
     "rules to hand out": lambda text: public_rules_page(
         check({text: ["a", "b"] * 9, "s": ["x"] * 18}, [text], k=4), title=text
     ),
@@ -211,6 +233,7 @@ def results_named(text):
     own = {**data, f"{text}3": [f"{text}{i}" for i in range(18)]}
     return {
         "assess": assess(data, keys, "w"),
+        "audit": audited(text),
         "check": check(data, [first], k=2, sensitive=[second], t=0.5),
         "compare": compare(data, safe.data, keys, "w"),
         "describe": describe(own, [first], roles={second: "sensitive"}),
@@ -234,7 +257,7 @@ def test_results_show_names_and_run_nothing(text):
         said = [repr(result)]
         if name.startswith(("assess", "protect")):
             said += result.summary().splitlines()
-        if name == "describe":
+        if name in ("audit", "describe"):
             said += result.text(text).splitlines()
         if hasattr(result, "_repr_html_"):
             made = result._repr_html_()
