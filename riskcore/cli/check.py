@@ -238,7 +238,7 @@ def _found(
     rules: dict[str, Any],
     progress: Progress,
 ) -> Any:
-    """Return the rules, checked: those of the file of rules, of options and an audit."""
+    """Return the rules of a file of rules, or of the options and an audit, checked."""
     from riskcore.assessment.check import check
 
     if release is not None:
@@ -256,11 +256,9 @@ def _found(
             progress=progress,
             **rules,
         )
-    return (
-        found
-        if options.audit is None
-        else _with_audit(found, source, options, progress)
-    )
+    if options.audit is not None:
+        found = _with_audit(found, source, options, progress)
+    return found
 
 
 def _release(options: argparse.Namespace) -> Release | None:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from riskcore.protection.release.rules import Release
 
 
-def add_print_rules(command: Any, what: str = "these options") -> None:
+def add_print_rules(command: Any) -> None:
     """Add the option that prints the rules and ends."""
     command.add_argument(
         "--print-rules",
         action="store_true",
-        help=f"print {what} as a file of rules, for riskcore run, and end",
+        help="print these options as a file of rules, for riskcore run, and end",
     )
 
 
@@ -52,6 +52,9 @@ def means_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def rules_of_check(options: argparse.Namespace, given: Iterable[str]) -> Release:
     """Return the rules that the options of ``check`` say."""
+    for option, value in {"record": options.of_record, "audit": options.audit}.items():
+        if value is not None:
+            raise ValueError(f"--print-rules prints options; leave out --{option}")
     names = [*given]
     rules = arguments_of(options, CheckSettings, names) if names else {}
     return rules_of(options, rules, {"file": options.file}, data=False)

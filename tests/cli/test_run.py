@@ -276,8 +276,10 @@ def test_the_schema_is_printed(run):
 
 def test_rules_of_a_replay_are_refused(run):
     assert "leave out --replay" in run("protect s.csv --replay r --print-rules")[2]
-    for line in ("--record r.json", "--rules r.toml"):
-        assert run(f"check survey.csv {line} --print-rules")[0] == 2
+    for line in ("--record r.json", "--rules r.toml", "--keys SEX --audit s.csv"):
+        status, _, err = run(f"check survey.csv {line} --print-rules")
+        assert status == 2
+        assert "leave out" in err
 
 
 # Options of protect, each with some of its values.

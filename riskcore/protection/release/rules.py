@@ -430,7 +430,8 @@ class Release:
 
         Examples
         --------
-        >>> rules = Release.of(None, ["A"], k=2, output={"shuffle": True, "drop": ["B"]})
+        >>> wanted = {"shuffle": True, "drop": ["B"]}
+        >>> rules = Release.of(None, ["A"], k=2, output=wanted)
         >>> rules.output()
         {'drop': ['B'], 'shuffle': True}
         """
