@@ -272,6 +272,18 @@ class AssessSettings(TypedDict, total=False):
     wave_choice: Annotated[str, WAVE_CHOICE]
 
 
+# Rules of `check` that need the weights of the file itself.
+OF_WEIGHTS = frozenset(
+    {
+        "max_risk",
+        "max_rate",
+        "max_household_risk",
+        "max_household_rate",
+        "min_population",
+    }
+)
+
+
 class CheckSettings(TypedDict, total=False):
     """The settings of `check`: the rules, and how they are counted."""
 

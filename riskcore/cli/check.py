@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
 from riskcore.auditing.settings_table import AuditSettings
 from riskcore.cli.options import (
     add_file,
@@ -90,15 +90,6 @@ one that the record names; 2 if the input is refused and nothing is written; 70 
 riskcore has a defect; 74 if an error occurred after files were written; or 130 if
 interrupted.
 """
-
-# Rules that need the weights of the file itself.
-_OF_WEIGHTS = (
-    "max_risk",
-    "max_rate",
-    "max_household_risk",
-    "max_household_rate",
-    "min_population",
-)
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -246,7 +237,7 @@ def _found(
     found: Any = None
     of_file = rules.keys() - {"missing"}  # which holds for the audit, too
     if of_file or options.of_record is not None or options.audit is None:
-        weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)
+        weighed = options.audit is None or bool(OF_WEIGHTS & rules.keys())
         found = check(
             source,
             options.keys,

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from riskcore.assessment.check import Checked, check
 from riskcore.assessment.goals import KeyGoals, key_sets
 from riskcore.assessment.recorded import Recorded
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
 from riskcore.common import arguments
 from riskcore.common import settings as kinds
 from riskcore.common.missing_column import NoSuchNameError, no_such_column
@@ -41,6 +41,8 @@ from riskcore.protection.settings_table import ProtectSettings
 
 # In place of a set of keys without a goal: every file has k = 1.
 _NO_GOAL = 1
+# A word of a message that is not in quotes, as the names of columns are.
+_WORD = re.compile(r"(?<!['\w])\w+(?!['\w])")
 _LIMITS = ("threshold", "rate", "household_threshold", "household_rate")
 _HOW = {"level": "record", "method": "exact", "missing": "wildcard", "alpha": 1.0}
 
@@ -380,15 +382,16 @@ class Release:
         >>> [one.passed for one in rules.check({"AGE": [1, 1, 1, 2, 2]}).rules]
         [False, True]
         """
-        recorded = self._recorded()
-        data = self.file("output") if data is None else data
-        source = data if isinstance(data, Source) else Source.of(data)
-        if source.path is not None and not isinstance(data, Source):
-            source = Source.of(source.path, recorded.reading_of(source.path))
         rules = self._arguments("check")
         idle = [name for name in settings if name in rules]
         if idle:
             raise self._error(("check", idle[0]), "stated here; leave it out there")
+        recorded = self._recorded([*rules, *settings])
+        data = self.file("output") if data is None else data
+        source = data if isinstance(data, Source) else Source.of(data)
+        if source.path is not None and not isinstance(data, Source):
+            source = Source.of(source.path, recorded.reading_of(source.path))
+        self._check_columns(source, gate=True)
         with self._placed():
             return check(
                 source, record=recorded, progress=progress, **{**rules, **settings}
@@ -454,7 +457,7 @@ class Release:
 
     def _settings(self, source: Source) -> Settings:
         """Return the settings of `protect`; errors have the place of their rule."""
-        self._check_columns(source, without=("check",))
+        self._check_columns(source, gate=False)
         with self._placed():
             return Settings.resolve(source, **self.arguments())
 
@@ -483,8 +486,11 @@ class Release:
                 found[place[0]] = self._argument(setting, self.tables[place[0]], place)
         return found
 
-    def _recorded(self) -> Recorded:
-        """Return the goals as a check takes them, like those of a private record."""
+    def _recorded(self, more: Iterable[str] = ()) -> Recorded:
+        """Return the goals as a check takes them, like those of a private record.
+
+        ``more`` are further rules that the weights may be needed for.
+        """
         given = self.arguments()
         if given.get("person") is not None:
             raise self._error(
@@ -494,7 +500,8 @@ class Release:
         limits = {name: given.get(name) for name in _LIMITS}
         weight = given.get("weight")
         if weight in self.tables.get("output", {}).get("drop", ()):
-            if any(one is not None for one in limits.values()):
+            asked = {name for name, one in limits.items() if one is not None}
+            if asked or OF_WEIGHTS.intersection(more):
                 raise self._error(
                     ("columns", "weight"),
                     f"{weight!r} is left out of the safe file, whose risks cannot be "
@@ -565,12 +572,12 @@ class Release:
 
     # --- errors ---
 
-    def _check_columns(self, source: Source, without: Iterable[str] = ()) -> None:
-        """Refuse names that are not columns of the data, before any work."""
+    def _check_columns(self, source: Source, *, gate: bool) -> None:
+        """Refuse names in the rules, or in the gate's, that are not columns."""
         columns = source.names
         known = set(map(str, columns))
         for place, setting in entries().items():
-            if place[0] in without or not self._has(place):
+            if (place[0] == "check") != gate or not self._has(place):
                 continue
             value = self.tables[place[0]]
             value = value if len(place) == 1 else value[place[1]]
@@ -596,7 +603,8 @@ class Release:
     def _place_in(self, message: str) -> Place:
         """Return the place of the first setting of the rules that a message names."""
         named = {place[-1]: place for place in entries() if self._has(place)}
-        found = next((one for one in re.findall(r"\w+", message) if one in named), None)
+        named.pop("file", None)  # a word of many messages
+        found = next((one for one in _WORD.findall(message) if one in named), None)
         if found is None:
             return ()
         place: Place = named[found]

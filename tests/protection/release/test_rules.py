@@ -250,6 +250,22 @@ def test_panels_and_lost_weights_cannot_be_checked():
         model.check({"A": [1, 1], "w": [2.0, 2.0]})
     no_risk = Release.of(None, ["A"], "w", k=2, output={"drop": ["w"]})
     assert no_risk.check({"A": [1, 1]}).passed
+    with pytest.raises(RulesError, match="'w' is left out of the safe file"):
+        no_risk.check({"A": [1, 1]}, max_risk=0.9)
+    gate = no_risk.with_rules(check={"min_population": 10, "area": ["A"]})
+    with pytest.raises(RulesError, match="'w' is left out of the safe file"):
+        gate.check({"A": [1, 1]})
+
+
+def test_names_in_quotes_are_no_settings(tmp_path):
+    # The message lists the columns, one of which is called like a rule.
+    text = "format = 1\n[safe]\nk = 2\n[columns]\nkeys = ['t']\n[check]\nl = 2\n"
+    text += "sensitive = ['l']"
+    rules = Release.parse(text, "r.toml")
+    with pytest.raises(RulesError, match=r"^r.toml: no column 't'; .* 'k', 'l'"):
+        rules.check({"k": [1, 1], "l": [1, 1]})
+    with pytest.raises(RulesError, match=r"^r.toml:8:14: check.sensitive: no column"):
+        rules.check({"t": [1, 1], "k": [1, 1]})
 
 
 def test_changes_need_tomlkit(monkeypatch):
