@@ -30,7 +30,7 @@ def recoding_of(
     """Return the recoding of a rule in words, or of a recode file of mu-Argus.
 
     >>> recoding_of("from:15,30").apply(["7", "15"]).codes
-    ('under 15', '15-29')
+    ('< 15', '[15, 30)')
     """
     from riskcore.data.argus_recode_file import read_recoding
     from riskcore.data.recode import Recoding
