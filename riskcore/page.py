@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from riskcore.report.audit_page import public_audit_page
 from riskcore.report.page import (
     page,
     protection_page,
@@ -16,6 +17,7 @@ __all__ = [
     "comparison_page",
     "page",
     "protection_page",
+    "public_audit_page",
     "public_page",
     "public_protection_page",
     "recoding_facts",

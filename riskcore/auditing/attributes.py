@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.auditing.in_words import percent, plain
 from riskcore.auditing.other_people import parts_of_records
 from riskcore.auditing.shared_columns import SharedColumn, number_together
 from riskcore.common import arguments
@@ -117,27 +118,15 @@ class AttributeGuesses:
         return {
             "target": str(self.target),
             "guessed": self.guessed,
-            "right": _plain(self.share),
+            "right": plain(self.share),
             "compared_with": self.by,
             "guessed_there": self.guessed_there,
-            "right_there": _plain(self.share_there),
-            "excess": _plain(self.excess),
-            "excess_interval": [*map(_plain, self.excess_interval())],
-            "model_error": _plain(self.model_error),
-            "commonest": _plain(self.commonest / self.guessed)
-            if self.guessed
-            else None,
+            "right_there": plain(self.share_there),
+            "excess": plain(self.excess),
+            "excess_interval": [*map(plain, self.excess_interval())],
+            "model_error": plain(self.model_error),
+            "commonest": plain(self.commonest / self.guessed) if self.guessed else None,
         }
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage of three digits."""
-    return "-" if math.isnan(share) else f"{100 * share:.3g} %"
-
-
-def _plain(value: float) -> float | None:
-    """Return a number for JSON, which has no nan."""
-    return None if math.isnan(value) else value
 
 
 def _careful(right: float, n: int, more: float) -> tuple[float, float]:

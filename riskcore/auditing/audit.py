@@ -81,7 +81,7 @@ def audit(
         Whether to compute the measures that others report, too.
     holdout : frame, mapping, path or data on an engine, optional
         People of the same population who were not in the original, with the same
-        columns: what is right about them, too, is no leak of the original's people.
+        columns: what is right about them, too, is not a leak of the original's people.
     reading, released_reading : Reading, optional
         How to read the files, if they are paths; a holdout is read as the original. By
         default the released file is, too.
@@ -112,7 +112,7 @@ def audit(
     person's keys; a tie of m counts 1/m. Of numbers with fewer than five records a
     value, a band is guessed, of ten with equally many people. Without a holdout the
     comparison is with people of equal keys whose target is drawn from a latent-class
-    model of keys and target: what a model teaches about everybody is no leak.
+    model of keys and target: what a model teaches about everybody is not a leak.
 
     With numbers, each released record is linked to the person of the original, or of
     the holdout, that fits best by keys and numbers together. With a holdout, the

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.auditing.in_words import percent, plain
 from riskcore.auditing.shared_columns import SharedColumn, number_together
 from riskcore.common import arguments
 from riskcore.common.sheet import Part
@@ -259,11 +260,11 @@ class Copies:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON; no single record is in them."""
         return {
-            "share": _plain(self.share),
-            "share_interval": [*map(_plain, self.interval())],
-            "share_there": _plain(self.share_there),
-            "excess": _plain(self.excess),
-            "excess_interval": [*map(_plain, self.excess_interval())],
+            "share": plain(self.share),
+            "share_interval": [*map(plain, self.interval())],
+            "share_there": plain(self.share_there),
+            "excess": plain(self.excess),
+            "excess_interval": [*map(plain, self.excess_interval())],
             "reason": self.reason,
         }
 
@@ -272,7 +273,7 @@ class Copies:
         said = f"unknown: {self.reason}" if self.reason else self.in_words
         facts = [("as if copied", said)]
         if self.beside is not None:
-            there = _percent(self.share_there)
+            there = percent(self.share_there)
             facts += [
                 ("as if copied from the holdout", there),
                 ("more than that", _in_words(self.excess, self.excess_interval())),
@@ -282,18 +283,8 @@ class Copies:
 
 def _in_words(share: float, interval: tuple[float, float]) -> str:
     """Return a share and its interval as percentages."""
-    low, high = map(_percent, interval)
-    return f"{_percent(share)} ({low} to {high})"
-
-
-def _percent(share: float) -> str:
-    """Return a share as a percentage of at most two decimals."""
-    return f"{round(100.0 * share, 2):g} %"
-
-
-def _plain(value: float) -> float | None:
-    """Return a number for JSON, which has no nan."""
-    return None if math.isnan(value) else value
+    low, high = map(percent, interval)
+    return f"{percent(share)} ({low} to {high})"
 
 
 def copies(columns: Sequence[SharedColumn]) -> Copies:

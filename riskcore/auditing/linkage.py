@@ -28,6 +28,7 @@ from riskcore.auditing.compared_records import (
     strangers_agree,
 )
 from riskcore.auditing.fellegi_sunter import fit, weights_of
+from riskcore.auditing.in_words import number, percent, plain
 from riskcore.auditing.patterns import patterns_of
 from riskcore.auditing.shared_columns import SharedColumn
 from riskcore.auditing.strangers import right_beyond
@@ -157,14 +158,14 @@ class Linkage:
             "attacked": self.attacked,
             "people": list(self.people),
             "originals_known": self.known,
-            "right": _plain(self.right),
-            "right_interval": [_plain(low), _plain(high)],
+            "right": plain(self.right),
+            "right_interval": [plain(low), plain(high)],
             "right_by_chance": self.chance,
-            "right_by_model": _plain(self.by_model),
+            "right_by_model": plain(self.by_model),
             "to_original": self.original_share if held else None,
             "to_original_interval": list(both) if held else None,
             "original_among_people": self.people_share if held else None,
-            "share_with_original": _plain(self.share),
+            "share_with_original": plain(self.share),
             "converged": self.converged,
             "columns": [
                 {"name": str(name), "strangers": u, "linked": m}
@@ -178,20 +179,20 @@ class Linkage:
         what = "right links" if self.known else "right, if each has one"
         facts = [
             ("attacked", f"{self.attacked:,} of {counted(self.released, 'record')}"),
-            (what, f"{_few(self.right)} ({_few(low)} to {_few(high)})"),
-            ("right by chance", _few(self.chance)),
+            (what, f"{number(self.right)} ({number(low)} to {number(high)})"),
+            ("right by chance", number(self.chance)),
         ]
         if not math.isnan(self.by_model) and not self.known:
-            facts.append(("right by the model alone", _few(self.by_model)))
+            facts.append(("right by the model alone", number(self.by_model)))
         if self.people[1]:
             one, other = self.original_share_interval()
-            interval = f"{_percent(one)} to {_percent(other)}"
-            share = f"{_percent(self.original_share)} ({interval})"
+            interval = f"{percent(one)} to {percent(other)}"
+            share = f"{percent(self.original_share)} ({interval})"
             facts.append(("links to the original", share))
-            facts.append(("original among the people", _percent(self.people_share)))
+            facts.append(("original among the people", percent(self.people_share)))
         rows = [["column", "equal", "near", "strangers equal", "near"]]
         for name, u, m in self.columns:
-            row = [printable(str(name)), *map(_percent, (m[0], m[1], u[0], u[1]))]
+            row = [printable(str(name)), *map(percent, (m[0], m[1], u[0], u[1]))]
             rows.append(row)
         said = []
         if not self.converged:
@@ -366,18 +367,3 @@ def _normal(level: float) -> float:
     """Return the quantile of the normal distribution for a two-sided level."""
     level = arguments.number_in("level", level, "(0, 1)")
     return NormalDist().inv_cdf((1.0 + level) / 2.0)
-
-
-def _plain(value: float) -> float | None:
-    """Return a number for JSON, None for nan."""
-    return None if math.isnan(value) else value
-
-
-def _few(value: float) -> str:
-    """Return a number of links as text."""
-    return "-" if math.isnan(value) else f"{value:,.4g}"
-
-
-def _percent(share: float) -> str:
-    """Return a share as text."""
-    return "-" if math.isnan(share) else f"{100.0 * share:.3g} %"

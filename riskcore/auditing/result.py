@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from riskcore.assessment.check import Checked, Rule
 from riskcore.auditing.attributes import AttributeGuesses
 from riskcore.auditing.claims import IdentityClaims
 from riskcore.auditing.copies import Copies
+from riskcore.auditing.in_words import number, plain
 from riskcore.auditing.linkage import Linkage
 from riskcore.auditing.measures import Measures
 from riskcore.auditing.membership import Membership
@@ -23,8 +25,9 @@ from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
+_WIDE = 96  # of a line of the verdict
 _COPIED = 0.01  # share of records: a poor model of the release has as many
-_SEEN = 0.52  # area: margins learned from a file are nearer to it, and nobody's secret
+_SEEN = 0.52  # area: margins alone, learned from a file, lie a little nearer to it
 Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
 RECORD_COLUMNS = (
@@ -127,8 +130,9 @@ class Audit(OnASheet):
         """What the release tells more often of the original's people than of others.
 
         "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
-        "copies": those whose interval lies above what it would be for others. The
-        levels are those of Bonferroni: all comparisons together are right with 95 %.
+        "copies": those whose interval lies above what it would be for others, that of
+        membership above 0.52. The levels are those of Bonferroni: all comparisons
+        together are right with 95 %.
         """
         compared: list[tuple[str, Interval, float]] = [
             ("claims", self.identity.excess_interval, 0.0)
@@ -168,9 +172,12 @@ class Audit(OnASheet):
     @property
     def _copied(self) -> str:
         """How many released records look like copies, in a sentence, if some do."""
-        if self.copies is None or not self.copies.interval()[0] > _COPIED:
+        found = self.copies
+        if found is None or not found.interval()[0] > _COPIED:
             return ""
-        return f" As if {self.copies.in_words} of its records were copied."
+        if found.excess_interval()[0] <= 0.0:  # beside a holdout: as of anybody
+            return ""
+        return f" As if {found.in_words} of its records were copied."
 
     @property
     def _answer(self) -> str:
@@ -180,11 +187,9 @@ class Audit(OnASheet):
         low, high = self.expected_right_claims_interval()
         right = self.expected_right_claims
         verb = "is" if self.claims == 1 else "are"
-        return (
-            f"Of {counted(self.claims, 'claim')} that a released record is a certain "
-            f"person, {shown(right)} ({shown(low)} to {shown(high)}) {verb} expected "
-            "to be right."
-        )
+        claims = f"{counted(self.claims, 'claim')} that a released record is a certain"
+        found = f"{number(right)} ({number(low)} to {number(high)})"
+        return f"Of {claims} person, {found} {verb} expected to be right."
 
     def check(
         self,
@@ -385,7 +390,7 @@ class Audit(OnASheet):
             ("with the keys of somebody", f"{identity.matched:,}"),
             (
                 "expected to be right",
-                f"{shown(identity.expected_right)} ({shown(low)} to {shown(high)})",
+                f"{number(identity.expected_right)} ({number(low)} to {number(high)})",
             ),
             ("population", "by the weights" if model is None else model.label),
         ]
@@ -393,10 +398,10 @@ class Audit(OnASheet):
             low, high = identity.excess_interval()
             of = _OTHERS[identity.others.by]
             facts += [
-                (f"right about {of}", shown(identity.others.right)),
+                (f"right about {of}", number(identity.others.right)),
                 (
                     "more than about them",
-                    f"{shown(identity.excess)} ({shown(low)} to {shown(high)})",
+                    f"{number(identity.excess)} ({number(low)} to {number(high)})",
                 ),
             ]
         return Part("Claims that a released record is a certain person", facts)
@@ -413,22 +418,11 @@ class Audit(OnASheet):
         -------
         str
         """
-        return self._sheet().text(title) + f"\n\n  {self.verdict}"
+        verdict = textwrap.wrap(self.verdict, _WIDE)
+        return "\n  ".join([self._sheet().text(title), "", *verdict])
 
     def __repr__(self) -> str:
         return (
             f"<Audit: {counted(self.claims, 'claim')}, "
             f"{self.expected_right_claims:.5g} expected to be right>"
         )
-
-
-def shown(value: float) -> str:
-    """Return a number of claims in words: whole from 100 on, else three digits."""
-    if math.isnan(value):
-        return "unknown"
-    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.3g}"
-
-
-def plain(value: float) -> float | None:
-    """Return a number for JSON, which has no nan."""
-    return None if math.isnan(value) else value

@@ -91,7 +91,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="people of the same population who were not in ORIGINAL, with the same "
-        "columns: what is right about them, too, is no leak",
+        "columns: what is right about them, too, is not a leak",
     )
     add_settings(parser, AuditSettings)
     parser.add_argument(

@@ -25,12 +25,13 @@ def audit_page(
     found: Audit, *, title: str, top: int = 0, provenance: Provenance | None = None
 ) -> str:
     """Return an audit as HTML, for internal use; with the ``top`` riskiest claims."""
-    sheet = found._sheet()
-    parts = [*sheet.parts, *_riskiest(found, top)]
+    sheet, riskiest = found._sheet(), [*_riskiest(found, top)]
+    of_claims, *others = sheet.parts
+    chart, *charts = part_charts(found)
     return sheet_page(
-        replace(sheet, parts=parts),
+        replace(sheet, parts=[of_claims, *riskiest, *others]),
         title=title,
-        charts=part_charts(found),
+        charts=[chart, *[None for _ in riskiest], *charts],
         provenance=provenance,
     )
 
@@ -55,6 +56,27 @@ def public_audit_page(found: Audit, *, title: str) -> str:
     """Return an audit as HTML for publication: the answer in rounded figures.
 
     Numbers of records of the original, exact expectations and records are left out.
+
+    Parameters
+    ----------
+    found : Audit
+    title : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> found = riskcore.audit({"age": [31, 47]}, {"age": [47, 50]}, ["age"])
+    >>> "at most 50 are expected" in public_audit_page(found, title="Our file")
+    True
     """
     need_jinja()
     facts = [

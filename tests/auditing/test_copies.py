@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from riskcore.auditing.copies import CopiedBeside, CopiedShare, copies
+from riskcore.auditing.in_words import percent
 from riskcore.auditing.shared_columns import SharedColumn
 from riskcore.models import LatentClass
 
@@ -269,7 +270,7 @@ def test_figures_in_words():
     assert told["share_interval"] == [low, high]
     assert told["excess"] == pytest.approx(told_excess(found))
     said = "\n".join(found._parts()[0].lines())
-    assert f"{round(100 * low, 2):g} % to {round(100 * high, 2):g} %" in said
+    assert f"{percent(low)} to {percent(high)}" in said
     assert "from the holdout" in said
     without = copies(shared(original, made))
     assert without.share == found.share

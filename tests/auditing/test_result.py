@@ -12,7 +12,8 @@ import pytest
 import riskcore
 from riskcore import audit
 from riskcore.assessment.check import Checked
-from riskcore.auditing.result import RECORD_COLUMNS, shown
+from riskcore.auditing.in_words import number
+from riskcore.auditing.result import RECORD_COLUMNS
 
 DATA = {
     "sex": ["f", "m", "f", "m"],
@@ -132,7 +133,7 @@ def test_the_verdict_tells_what_is_more_than_about_others():
     assert copied.more_than_others == ("claims", "guesses of t", "membership", "copies")
     assert copied.verdict.endswith(
         " The release tells more of the original's people than of others, by claims, "
-        "guesses of t, membership and copies. As if 100 % (99.31 % to 100 %) of its "
+        "guesses of t, membership and copies. As if 100 % (99.3 % to 100 %) of its "
         "records were copied."
     )
     new = audit(data, fresh, ["a", "b"], holdout=other, **options)
@@ -141,7 +142,7 @@ def test_the_verdict_tells_what_is_more_than_about_others():
     by_model = audit(data, fresh, ["a", "b"], **options)
     assert by_model.verdict.endswith("other people was found, by the model.")
     low, high = new.expected_right_claims_interval()
-    said = f"{shown(new.expected_right_claims)} ({shown(low)} to {shown(high)})"
+    said = f"{number(new.expected_right_claims)} ({number(low)} to {number(high)})"
     assert said in new.verdict
     assert said in new.text()
     assert f"Of {new.claims} claims" in new.verdict
@@ -201,4 +202,4 @@ def test_without_a_guess_nothing_is_learned():
      (-200.0, "-200"), (math.nan, "unknown")],
 )  # fmt: skip
 def test_numbers_of_claims_in_words(value, words):
-    assert shown(value) == words
+    assert number(value) == words

@@ -1,0 +1,30 @@
+"""Figures of an audit in words, and as plain data."""
+
+from __future__ import annotations
+
+import math
+
+
+def number(value: float) -> str:
+    """Return a number of claims or links: whole from 100 on, else three digits.
+
+    >>> number(1234.5), number(12.345), number(float("nan"))
+    ('1,234', '12.3', 'unknown')
+    """
+    if math.isnan(value):
+        return "unknown"
+    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage of three digits.
+
+    >>> percent(0.12345), percent(float("nan"))
+    ('12.3 %', '-')
+    """
+    return "-" if math.isnan(share) else f"{100.0 * share:.3g} %"
+
+
+def plain(value: float) -> float | None:
+    """Return a number for JSON, which has no nan."""
+    return None if math.isnan(value) else value
