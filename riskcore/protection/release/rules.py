@@ -621,7 +621,7 @@ class Release:
         if place and self.text:
             where += f":{Places(self.text).of(place)}"
         names = ".".join(str(one) for one in place if isinstance(one, str))
-        named = f"{names}: " if names and not message.startswith(names) else ""
+        named = f"{names}: " if names else ""
         return RulesError(f"{where}: {named}{message}")
 
     def __repr__(self) -> str:
