@@ -142,7 +142,12 @@ def published(result):
     """
     figures, settings = result.to_dict(), result.settings
     shown = {"verdict": result._public_verdict}
-    done = {"shuffled": False, "renumbered": [], "formulas_guarded": False, "sha256": ""}
+    done = {
+        "shuffled": False,
+        "renumbered": [],
+        "formulas_guarded": False,
+        "sha256": "",
+    }
     shown |= {"versions": {}, "output": done}
     return (
         record.public(figures, settings, **shown),
