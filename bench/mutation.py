@@ -54,6 +54,7 @@ LISTED = HERE / "mutation_survivors.csv"
 COPIED = (
     "riskcore", "tests", "bench", "notes", "recipe", "README.md", "pyproject.toml",
     "hatch_build.py", "noxfile.py", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
+    ".pre-commit-hooks.yaml",
 )  # fmt: skip
 
 # What the tests import: once, instead of once for every mutant.

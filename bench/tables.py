@@ -136,6 +136,8 @@ SECTIONS = (
     Section("reproductions", "notes/reproductions.md", "mokken"),
     Section("reproductions", "notes/reproductions.md", "takemura"),
     Section("reproductions", "notes/reproductions.md", "thesis"),
+    Section("release_rules", "notes/_static/release-1.json"),
+    Section("release_rules", "notes/reference/rules.md", "rules"),
     Section("guide", "notes/guide.md", "guide"),
     Section("guide", "notes/guide.md", "guide_times", measured=True),
     Section("guide", "notes/guide.md", "guide_peer", measured=True),

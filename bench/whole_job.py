@@ -33,7 +33,7 @@ import riskcore
 from bench import _sdcmicro as peer
 from bench import relink
 from bench._common import HERE, origin, replace, table
-from riskcore.cli.words import recoding
+from riskcore.data.recoding_words import recoding_of
 from riskcore.protection.release.record import read_record
 
 PAGE = HERE.parent / "notes" / "guide.md"
@@ -589,8 +589,7 @@ def in_short(rules):
 
 def recodings_of(job):
     """Return the recodings of a job, from its rules in words."""
-    given = (recoding(f"{name}={rule}") for name, rule in job.recode.items())
-    return dict(given)
+    return {name: recoding_of(rule) for name, rule in job.recode.items()}
 
 
 FIGURES = [

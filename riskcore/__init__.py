@@ -104,6 +104,9 @@ if TYPE_CHECKING:
     from riskcore.protection.protect import (  # isort: skip
         protect as protect,
     )
+    from riskcore.protection.release.rules import (  # isort: skip
+        Release as Release,
+    )
     from riskcore.protection.result import (  # isort: skip
         Protected as Protected,
     )
@@ -125,6 +128,7 @@ _HOMES = {
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.data.files.reading",
     "Recoding": "riskcore.data.recode",
+    "Release": "riskcore.protection.release.rules",
     "Trials": "riskcore.protection.trials",
     "WaveAssessment": "riskcore.assessment.waves",
     "assess": "riskcore.assessment.assess",

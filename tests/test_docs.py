@@ -34,7 +34,7 @@ BLOCK = re.compile(
 )
 RUN = {"python", "pycon", "console", "sh"}
 # Directives of the site, programs in files, and input of other tools.
-NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r"}
+NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r", "toml", "yaml"}
 # Pages with programs that are tested elsewhere.
 ELSEWHERE = {
     "notes/embedding.md": "tests/core/test_embed.py",
@@ -161,13 +161,17 @@ class Folder:
             )
             self.status = done.returncode
             return done.stdout
+        *arguments, into = arguments if arguments[-2:-1] == [">"] else [*arguments, ""]
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             try:
-                self.status = cli.main(arguments)
+                self.status = cli.main([one for one in arguments if one != ">"])
             except SystemExit as exit:
                 self.status = exit.code or 0
-        return said.getvalue()
+        if not into:
+            return said.getvalue()
+        Path(into).write_text(said.getvalue())
+        return ""
 
     def finish(self):
         """Fail if the last command failed and the page does not show it."""

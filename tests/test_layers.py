@@ -218,7 +218,7 @@ def test_every_library_is_declared():
     project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     named = ("jit", "files", "report", "plot", "labelled", "excel", "completion")
-    named += ("engines",)
+    named += ("engines", "rules")
     optional = [each for name in named for each in extras[name]]
     declared = [*project["dependencies"], *optional]
     names = {re.match(r"[\w-]+", each)[0] for each in declared}

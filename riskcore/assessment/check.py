@@ -285,7 +285,7 @@ def check(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
-    record: str | os.PathLike[str] | None = None,
+    record: str | os.PathLike[str] | Recorded | None = None,
     reading: Reading | None = None,
     progress: Lines | None = None,
     **settings: Unpack[CheckSettings],
@@ -441,11 +441,13 @@ class _Request(NamedTuple):
         keys: Iterable[Any] | None,
         weight: Hashable | None,
         household: Hashable | None,
-        record: str | os.PathLike[str] | None,
+        record: str | os.PathLike[str] | Recorded | None,
         settings: CheckSettings,
     ) -> _Request:
         """Return what is asked; refuse what contradicts itself or the record."""
-        recorded = None if record is None else Recorded.read(record)
+        recorded = record
+        if recorded is not None and not isinstance(recorded, Recorded):
+            recorded = Recorded.read(recorded)
         if recorded is not None:
             roles = {"keys": keys, "weight": weight, "household": household}
             given = {name: one for name, one in roles.items() if one is not None}

@@ -49,12 +49,12 @@ _OF_CSV = ("encoding", "delimiter", "decimal")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """The goals of a protection, by its private record.
+    """The goals of a protection, by its private record or a file of rules.
 
     Attributes
     ----------
     path : pathlib.Path
-        The record.
+        The record, or the rules.
     goals : KeyGoals
         The sets of keys, each with its strata and its k.
     weight, household : str or None
@@ -65,10 +65,10 @@ class Recorded:
         What the risks came from: the weights, or a model.
     reading : dict
         How the original file was read.
-    sha256 : str
-        The digest of the safe file.
-    safe : bool
-        Whether the file was written as safe.
+    sha256 : str or None
+        The digest of the safe file; None for rules.
+    safe : bool or None
+        Whether the file was written as safe; None for rules.
     """
 
     path: Path
@@ -82,8 +82,8 @@ class Recorded:
     how: dict[str, Any]
     population: str
     reading: dict[str, Any]
-    sha256: str
-    safe: bool
+    sha256: str | None = None
+    safe: bool | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Recorded:
@@ -136,9 +136,11 @@ class Recorded:
         """Refuse arguments of `check` that the record states."""
         idle = [name for name in given if name in self.stated]
         if idle:
+            what, verb = "record", "the record states, or check without a record"
+            if self.sha256 is None:
+                what, verb = "rules", "the rules state, or check without them"
             raise ValueError(
-                f"record: {self.path} states {', '.join(idle)}: leave out what the "
-                "record states, or check without a record"
+                f"{what}: {self.path} states {', '.join(idle)}: leave out what {verb}"
             )
 
     def refuse_model(self) -> None:
@@ -167,9 +169,9 @@ class Recorded:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.path}: input.reading: {error}") from None
 
-    def is_of(self, path: Path) -> bool:
-        """Return whether a file is the safe file of the record, by its digest."""
-        return digest(path) == self.sha256
+    def is_of(self, path: Path) -> bool | None:
+        """Return whether a file is the safe file of the record; None for rules."""
+        return None if self.sha256 is None else digest(path) == self.sha256
 
 
 def _goals(plain: Mapping[str, Any]) -> KeyGoals:

@@ -4,16 +4,19 @@ Types that take time to load are in quotes: parsing a command does not need them
 """
 
 from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from riskcore.common.settings import (
     FRACTION,
     GOALS,
+    KEY_SETS,
     MODEL,
     MODEL_OR_FILE,
     NAME,
     NAMES,
     NUMBER,
+    PATH,
     TOLERANCES,
     TREES,
     WHOLE,
@@ -45,6 +48,22 @@ _MISSING = (
     "mu-Argus (argus), or only missing keys (category); or refuse the file (refuse)"
 )
 
+KEYS = Setting(
+    kind=KEY_SETS,
+    metavar="COLUMN",
+    help="key variables: what an intruder may know about a person",
+)
+WEIGHT = Setting(
+    kind=NAME,
+    metavar="COLUMN",
+    help="column of sampling weights, > 0; by default the weight that mu-Argus "
+    "metadata declare",
+)
+HOUSEHOLD = Setting(
+    kind=NAME,
+    metavar="COLUMN",
+    help="column of household ids, for household risks",
+)
 METHOD = Setting(
     default="exact",
     help="how to compute the individual risk: exact (default), or by the formulas of "
@@ -191,6 +210,47 @@ def population(*, file: bool) -> Setting:
     )
 
 
+class ReportSettings(TypedDict, total=False):
+    """The reports of `assess` and `protect`."""
+
+    report: Annotated[
+        str | Path | None,
+        Setting(
+            kind=PATH,
+            metavar="HTML",
+            help="report for internal use: one page for any browser, with a risk chart "
+            "whose threshold can be moved. Its exact risks reveal weights of single "
+            "records, so only you can read the file",
+        ),
+    ]
+    report_top: Annotated[
+        int,
+        Setting(
+            default=0,
+            kind=WHOLE,
+            metavar="N",
+            help="list the N riskiest combinations in --report (default none)",
+        ),
+    ]
+    report_public: Annotated[
+        str | Path | None,
+        Setting(
+            kind=PATH,
+            metavar="HTML",
+            help="report for publication: classes of at least 3 records and rounded "
+            "figures, which reveal nothing about a single record",
+        ),
+    ]
+    report_title: Annotated[
+        str | None,
+        Setting(
+            metavar="TEXT",
+            help="title of the reports; the default title of --report names the file, "
+            "the default title of --report-public does not",
+        ),
+    ]
+
+
 class AssessSettings(TypedDict, total=False):
     """The settings of `assess`."""
 
@@ -210,6 +270,18 @@ class AssessSettings(TypedDict, total=False):
     wave: Annotated[Hashable | None, WAVE]
     known_waves: Annotated[int | None, KNOWN_WAVES]
     wave_choice: Annotated[str, WAVE_CHOICE]
+
+
+# Rules of `check` that need the weights of the file itself.
+OF_WEIGHTS = frozenset(
+    {
+        "max_risk",
+        "max_rate",
+        "max_household_risk",
+        "max_household_rate",
+        "min_population",
+    }
+)
 
 
 class CheckSettings(TypedDict, total=False):

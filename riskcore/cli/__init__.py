@@ -24,6 +24,7 @@ from riskcore.cli import (
     error_table,
     protect,
     reproduce,
+    run,
     simulate,
     stop,
     suda,
@@ -40,6 +41,7 @@ from riskcore.cli.terminal import (
     tell,
 )
 from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.toml_text import RulesError
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.data.files import replace
@@ -114,6 +116,8 @@ def _tell_defect(error: Exception, written: Sequence[Path]) -> None:
 
 def _said(error: BaseException) -> str:
     """Return the message of an error in terms of the command's options."""
+    if isinstance(error, RulesError):
+        return str(error)
     if isinstance(error, KeyError):
         return in_options(str(error.args[0]))
     if isinstance(error, ModuleNotFoundError) and error.name:
@@ -223,6 +227,7 @@ def _parser() -> argparse.ArgumentParser:
     describe.add(commands)
     assess.add(commands)
     protect.add(commands)
+    run.add(commands)
     check.add(commands)
     compare.add(commands)
     audit.add(commands)

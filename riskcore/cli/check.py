@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
 from riskcore.auditing.settings_table import AuditSettings
 from riskcore.cli.options import (
     add_file,
@@ -27,12 +27,17 @@ from riskcore.cli.results import (
     report_text,
     write_files,
 )
+from riskcore.cli.rules import add_print_rules, print_rules, rules_of_check
 from riskcore.cli.settings import add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import fraction
 from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
+
+if TYPE_CHECKING:
+    from riskcore.assessment.recorded import Recorded
+    from riskcore.protection.release.rules import Release
 
 _CHECK = """\
 Check whether a file of survey microdata keeps the rules of a release.
@@ -46,6 +51,7 @@ its original, as by "riskcore audit": for synthetic and perturbed files.
 _CHECK_EXAMPLES = """\
 examples:
   riskcore check safe.csv --record safe.csv.private.json
+  riskcore check --rules release.toml
   riskcore check safe.csv --keys REGION SEX AGE MARSTAT --k 5
   riskcore check safe.parquet --keys REGION SEX AGE --weight W --max-risk 0.05 \\
       --max-rate 0.1% --json
@@ -85,30 +91,21 @@ riskcore has a defect; 74 if an error occurred after files were written; or 130 
 interrupted.
 """
 
-# Rules that need the weights of the file itself.
-_OF_WEIGHTS = (
-    "max_risk",
-    "max_rate",
-    "max_household_risk",
-    "max_household_rate",
-    "min_population",
-)
-
 
 def add(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "check",
-        usage="riskcore check FILE (--record JSON | --keys COLUMN [COLUMN ...] "
-        "(--k K | --max-risk RISK | --max-rate RATE | --min-population N | --l L | "
-        "--t T | --audit ORIGINAL)) [options]",
+        usage="riskcore check FILE (--record JSON | --rules TOML | "
+        "--keys COLUMN [COLUMN ...] (--k K | --max-risk RISK | --max-rate RATE | "
+        "--min-population N | --l L | --t T | --audit ORIGINAL)) [options]",
         help="check a file against the rules of a release",
         description=_CHECK,
         epilog=_CHECK_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    add_file(parser, what="the file to be released")
+    add_file(parser, what="the file to be released", needed=False)
     parser.add_argument(
         "--record",
         dest="of_record",
@@ -116,6 +113,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="JSON",
         help="private record of the protection of FILE: it states --keys, the goals "
         "and how records are counted",
+    )
+    parser.add_argument(
+        "--rules",
+        type=Path,
+        metavar="TOML",
+        help="file of rules of riskcore run, in place of --keys and the goals; by "
+        "default FILE is its safe file",
     )
     add_keys(parser, sets=True, needed=False)
     add_roles(parser)
@@ -131,6 +135,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "no value that was found",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_print_rules(parser)
     add_reading(parser)
     add_quiet(parser)
     # Nothing stands for an option that was not given, which a record may state.
@@ -179,35 +184,28 @@ def _options() -> dict[str, str]:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.assessment.check import check
-
     progress = Progress(quiet=options.quiet)
     given = [
         name
         for option, name in _options().items()
         if getattr(options, option) is not None
     ]
-    if options.keys is None and options.of_record is None:
-        raise ValueError("give --keys, or --record with the record of a protection")
+    release = _release(options)
+    if options.keys is None and options.of_record is None and release is None:
+        raise ValueError(
+            "give --keys, --record with the record of a protection, or --rules with a "
+            "file of rules"
+        )
+    if options.file is None:
+        raise ValueError("give FILE, the file to be released")
+    if options.print_rules:
+        return print_rules(rules_of_check(options, given))
     _check_audit(options)
     rules = arguments_of(options, CheckSettings, given) if given else {}
-    source = source_of(options, progress, _reading(options))
+    recorded = None if release is None else release._recorded()
+    source = source_of(options, progress, _reading(options, recorded))
     check_files(options, source, {"--report-public": options.report_public})
-    found: Any = None
-    of_file = rules.keys() - {"missing"}  # which holds for the audit, too
-    if of_file or options.of_record is not None or options.audit is None:
-        weighed = options.audit is None or any(name in rules for name in _OF_WEIGHTS)
-        found = check(
-            source,
-            options.keys,
-            options.weight if weighed else None,
-            options.household,
-            record=options.of_record,
-            progress=progress,
-            **rules,
-        )
-    if options.audit is not None:
-        found = _with_audit(found, source, options, progress)
+    found = _found(options, release, source, rules, progress)
     files = {
         options.report: lambda: report_text(options, found),
         options.report_public: lambda: _rules_page(found, options.report_title),
@@ -222,6 +220,52 @@ def run(options: argparse.Namespace) -> int:
         print(found.text())
         print_files({"report for publication": public, "report": options.report})
     return 0 if found.passed else 1
+
+
+def _found(
+    options: argparse.Namespace,
+    release: Release | None,
+    source: Any,
+    rules: dict[str, Any],
+    progress: Progress,
+) -> Any:
+    """Return the rules of a file of rules, or of the options and an audit, checked."""
+    from riskcore.assessment.check import check
+
+    if release is not None:
+        return release.check(source, progress=progress, **rules)
+    found: Any = None
+    of_file = rules.keys() - {"missing"}  # which holds for the audit, too
+    if of_file or options.of_record is not None or options.audit is None:
+        weighed = options.audit is None or bool(OF_WEIGHTS & rules.keys())
+        found = check(
+            source,
+            options.keys,
+            options.weight if weighed else None,
+            options.household,
+            record=options.of_record,
+            progress=progress,
+            **rules,
+        )
+    if options.audit is not None:
+        found = _with_audit(found, source, options, progress)
+    return found
+
+
+def _release(options: argparse.Namespace) -> Release | None:
+    """Return the file of rules, which names the file to check if no option does."""
+    if options.rules is None:
+        return None
+    from riskcore.protection.release.rules import Release
+
+    for name in ("keys", "weight", "household", "of_record", "audit", "print_rules"):
+        if getattr(options, name):
+            option = words_of(name.removeprefix("of_"))
+            raise ValueError(f"--rules states what to check: leave out {option}")
+    release = Release.read(options.rules)
+    if options.file is None:
+        options.file = release.file("output")
+    return release
 
 
 def _check_audit(options: argparse.Namespace) -> None:
@@ -275,15 +319,17 @@ def _with_audit(
     return replace(found, rules=tuple(rules))
 
 
-def _reading(options: argparse.Namespace) -> Any:
-    """Return how to read the file: as the options say, otherwise as the record says."""
+def _reading(options: argparse.Namespace, recorded: Recorded | None) -> Any:
+    """Return how to read the file: as the options say, or the record or the rules."""
     from riskcore.assessment.recorded import Recorded
     from riskcore.data.files.reading import Reading
 
     chosen = reading(options)
-    if options.of_record is None or chosen != Reading(missing_codes={}):
+    if chosen != Reading(missing_codes={}):
         return chosen
-    return Recorded.read(options.of_record).reading_of(options.file)
+    if options.of_record is not None:
+        recorded = Recorded.read(options.of_record)
+    return chosen if recorded is None else recorded.reading_of(options.file)
 
 
 def _rules_page(found: Any, title: str | None) -> str:

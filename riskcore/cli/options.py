@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riskcore.assessment.settings_table import HOUSEHOLD, KEYS, WEIGHT, ReportSettings
+from riskcore.cli.settings import add_setting, add_settings
 from riskcore.cli.shell import command_again
-from riskcore.cli.words import delimiter, whole
+from riskcore.data.files.settings_table import ReadSettings
 
 if TYPE_CHECKING:
     from riskcore.cli.terminal import Progress
@@ -39,117 +41,35 @@ def add_keys(
     command: argparse.ArgumentParser, *, sets: bool = False, needed: bool = True
 ) -> None:
     """Add the key variables: one set or several."""
-    known = "key variables: what an intruder may know about a person"
     command.add_argument(
         "--keys",
         nargs="+",
         action="append" if sets else "store",
         required=needed,
-        metavar="COLUMN",
-        help=f"{known}; give --keys once for each set" if sets else known,
+        metavar=KEYS.metavar,
+        help=f"{KEYS.help}; give --keys once for each set" if sets else KEYS.help,
     )
 
 
 def add_weight(command: argparse.ArgumentParser) -> None:
     """Add the column of weights."""
-    command.add_argument(
-        "--weight",
-        metavar="COLUMN",
-        help="column of sampling weights, > 0; by default the weight that mu-Argus "
-        "metadata declare",
-    )
+    add_setting(command, "weight", WEIGHT)
 
 
 def add_roles(command: argparse.ArgumentParser) -> None:
     """Add the columns of weights and of household ids."""
     add_weight(command)
-    command.add_argument(
-        "--household",
-        metavar="COLUMN",
-        help="column of household ids, for household risks",
-    )
+    add_setting(command, "household", HOUSEHOLD)
 
 
 def add_reading(command: argparse.ArgumentParser) -> None:
     """Add how to read the file."""
-    command.add_argument(
-        "--metadata",
-        type=Path,
-        metavar="RDA",
-        help="mu-Argus metadata of the survey file (default: the .rda file beside it)",
-    )
-    command.add_argument(
-        "--delimiter",
-        type=delimiter,
-        metavar="C",
-        help="character between the fields of a CSV file; tab or \\t for a tab. By "
-        "default comma, semicolon, tab or bar: the most frequent in the first line",
-    )
-    command.add_argument(
-        "--encoding",
-        metavar="NAME",
-        default="utf-8",
-        help="character encoding of a CSV file (default utf-8)",
-    )
-    command.add_argument(
-        "--decimal",
-        choices=(".", ","),
-        default=".",
-        help="decimal mark of the weights in a CSV file (default .)",
-    )
-    command.add_argument(
-        "--na",
-        nargs="+",
-        default=[],
-        metavar="[COLUMN=]CODE",
-        help="codes that mean missing: NA in every column, MAR=9 in the column MAR "
-        "(write =A=B for the code A=B in every column). Empty fields of a CSV file are "
-        "always missing",
-    )
-    command.add_argument(
-        "--user-missing",
-        choices=("missing", "codes"),
-        default="missing",
-        help="how to read codes that an SPSS, Stata or SAS file declares missing: as "
-        "missing (default), or as ordinary codes",
-    )
-    command.add_argument(
-        "--sheet",
-        metavar="NAME",
-        help="sheet of an Excel file to read (default: the first)",
-    )
+    add_settings(command, ReadSettings)
 
 
 def add_report(command: Any) -> None:
     """Add the reports."""
-    command.add_argument(
-        "--report",
-        type=Path,
-        metavar="HTML",
-        help="report for internal use: one page for any browser, with a risk chart "
-        "whose threshold can be moved. Its exact risks reveal weights of single "
-        "records, so only you can read the file",
-    )
-    command.add_argument(
-        "--report-top",
-        type=whole,
-        default=0,
-        metavar="N",
-        help="list the N riskiest combinations in --report (default none)",
-    )
-    command.add_argument(
-        "--report-public",
-        type=Path,
-        metavar="HTML",
-        help="report for publication: classes of at least 3 records and rounded "
-        "figures, which reveal nothing about a single record",
-    )
-    command.add_argument(
-        "--report-title",
-        metavar="TEXT",
-        help="title of the reports; the default title of --report names the file, the "
-        "default title of --report-public does not",
-    )
+    add_settings(command, ReportSettings)
 
 
 def provenance(options: argparse.Namespace) -> Provenance:

@@ -26,6 +26,8 @@ READ = frozenset(
         "recode",
         "hierarchy",
         "replay",
+        "rules",
+        "data",
         "of_record",
         "candidate",
         "candidates",
@@ -80,7 +82,7 @@ def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Pa
 
 def rule_files(options: argparse.Namespace) -> list[Path]:
     """Return the recode files and hierarchies that --recode names."""
-    from riskcore.data.recode import rule_file
+    from riskcore.data.recoding_words import rule_file
 
     rules = (rule_file(rule) for _, rule in getattr(options, "recode", ()))
     return [path for path in rules if path is not None]
@@ -102,7 +104,7 @@ def refuse_inputs(
     if not targets:
         return
     read = inputs(options, source)
-    records = [getattr(options, name, None) for name in ("replay", "of_record")]
+    records = [getattr(options, one, None) for one in ("replay", "of_record", "rules")]
     private: tuple[Any, ...] = (*records, key_file())
     read += [Path(path) for path in private if path is not None]
     refuse_sources(targets, read)

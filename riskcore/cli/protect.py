@@ -8,7 +8,7 @@ import hmac
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riskcore.cli.options import (
     add_file,
@@ -24,20 +24,23 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.results import print_json
-from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
+from riskcore.cli.rules import add_print_rules, print_rules, rules_of_protect
+from riskcore.cli.settings import add_setting, add_settings, arguments_of, options_of
 from riskcore.cli.terminal import Progress, tell
-from riskcore.cli.words import whole
-from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings_table import (
     ANY,
     ORDER,
+    OUTPUT,
     ColumnSettings,
     ProtectSettings,
     SafetySettings,
     WriteSettings,
 )
+
+if TYPE_CHECKING:
+    from riskcore.protection.release.rules import Release
 
 _PROTECT = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
@@ -178,24 +181,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("files")
-    group.add_argument(
-        "--output", type=Path, metavar="FILE", help="the safe file to write"
-    )
-    known = settings_of(WriteSettings)
-    for name in ("record", "public_record"):
-        one = known[name]
-        option = "--" + option_of(name, one).replace("_", "-")
-        group.add_argument(option, type=Path, metavar=one.metavar, help=one.help)
+    add_setting(group, "output", OUTPUT)
+    add_settings(group, WriteSettings, "record", "public_record")
     add_report(group)
-    add_settings(group, WriteSettings, "drop")
-    group.add_argument(
-        "--shuffle",
-        nargs="?",
-        type=_seed,
-        const=True,
-        metavar="SEED",
-        help=known["shuffle"].help,
-    )
+    add_settings(group, WriteSettings, "drop", "shuffle")
     ids = group.add_mutually_exclusive_group()
     add_settings(ids, WriteSettings, "renumber")
     ids.add_argument(
@@ -221,10 +210,18 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help="let --replay apply the record to a file other than its input",
     )
     group.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    add_print_rules(group)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    if options.print_rules:
+        return print_rules(rules_of_protect(options))
+    return carry_out(options)
+
+
+def carry_out(options: argparse.Namespace, release: Release | None = None) -> int:
+    """Make the safe file, by the options or by a file of rules; return the status."""
     from riskcore.protection.facts import facts_of
     from riskcore.protection.leaks.examination import Examination
     from riskcore.protection.leaks.showing import SuppressedValueShows
@@ -235,8 +232,11 @@ def run(options: argparse.Namespace) -> int:
     _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
     progress = Progress(quiet=options.quiet)
-    source = source_of(options, progress, reading_as_recorded(options, before))
-    settings = _settings(source, options, before)
+    how = reading_as_recorded(options, before)
+    source = source_of(
+        options, progress, how if release is None else release._reading()
+    )
+    settings = _settings(source, options, before or release)
     means = _means(options, before)
     reports = _reports(options, len(settings.keys))
     _check_outputs(source, settings, options, means, reports)
@@ -316,7 +316,7 @@ def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
         }
     return {
         "drop": options.drop,
-        "shuffle": False if options.shuffle is None else options.shuffle,
+        "shuffle": options.shuffle,
         "renumber": () if options.keep_ids else options.renumber,
         "guard_formulas": options.guard_formulas,
     }
@@ -622,11 +622,14 @@ def _is_the_input(source: Any, before: Any) -> bool | None:
 
 
 def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
-    """Return the settings from the options or from a record."""
+    """Return the settings from the options, a record or a file of rules."""
+    from riskcore.protection.release.record import Record
     from riskcore.protection.settings import Settings
 
-    if before is not None:
+    if isinstance(before, Record):
         return before.settings
+    if before is not None:
+        return before._settings(source)
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
     return Settings.resolve(
@@ -636,14 +639,3 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         options.household,
         **arguments_of(options, ProtectSettings, columns=source.names),
     )
-
-
-def _seed(text: str) -> int:
-    """Read the seed of --shuffle; the word may also be the file that follows."""
-    try:
-        return whole(text)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(
-            f"{error}; to shuffle without a seed, put -- or another option after "
-            f"--shuffle: --shuffle -- {text}"
-        ) from None

@@ -9,25 +9,31 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.cli.words import (
+    delimiter,
     fraction,
     gathered,
     number,
     pair,
     recoding,
     related,
+    seed,
     split_by_columns,
     whole,
 )
 from riskcore.common.settings import (
+    CODES,
     COST,
+    DELIMITER,
     FLAG,
     FRACTION,
     GOALS,
     NAMES,
     NEVER,
     NUMBER,
+    PATH,
     RECODINGS,
     RELATED,
+    SEED,
     SHARES,
     TOLERANCES,
     TREATMENTS,
@@ -42,6 +48,9 @@ from riskcore.common.settings import (
 
 # How one word of an option is read; options of these kinds take several words.
 _READ: dict[Kind, Callable[[str], Any]] = {
+    DELIMITER: delimiter,
+    PATH: Path,
+    SEED: seed,
     FRACTION: fraction,
     NUMBER: number,
     WHOLE: whole,
@@ -54,7 +63,7 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     WORDS: pair,
 }
 _BY_COLUMN = (RELATED, TOLERANCES, TREATMENTS, TREES, WORDS)
-_SEVERAL = (GOALS, NAMES, RECODINGS, COST, *_BY_COLUMN)
+_SEVERAL = (CODES, GOALS, NAMES, RECODINGS, COST, *_BY_COLUMN)
 _COSTS = ("fewest", "equal", "entropy")
 
 
@@ -94,16 +103,17 @@ def add_setting(
     default = setting.default
     if setting.kind is YES:
         default = setting.choices[0]
-    elif setting.kind in (RECODINGS, TOLERANCES, TREES, WORDS):
+    elif setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
         default = []
-    number = "*" if setting.kind is SHARES else "+" if several else None
+    number = {SHARES: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
     command.add_argument(
         option,
         default=default,
+        const=True if setting.kind is SEED else None,
         required=required,
         nargs=number,
         type=_READ.get(setting.kind),
-        choices=setting.choices or None,
+        choices=None if setting.kind is WORDS else setting.choices or None,
         metavar=setting.metavar or None,
         help=text,
     )

@@ -19,6 +19,7 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import check_files, print_files, print_json, write_files
+from riskcore.cli.rules import print_rules, rules_of
 from riskcore.cli.settings import arguments_of, options_of
 from riskcore.cli.shell import shell_line, shell_lines
 from riskcore.cli.terminal import Progress
@@ -83,7 +84,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=_candidate,
         default=[],
         metavar="NAME=OPTIONS",
-        help="a name, and in quotes the options of riskcore protect",
+        help="a name, and in quotes the options of riskcore protect, or a file of "
+        "rules such as coarse.toml",
     )
     parser.add_argument(
         "--candidates",
@@ -100,6 +102,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--script",
         metavar="NAME",
         help="print how to make the safe file of a candidate",
+    )
+    parser.add_argument(
+        "--print-rules",
+        metavar="NAME",
+        help="print a candidate as a file of rules, for riskcore run, and end",
     )
     parser.add_argument(
         "--output",
@@ -137,22 +144,34 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.report.utility_page import trials_page
     from riskcore.report.utility_pictures import risk_utility_figure
 
-    if options.output is not None and options.script is None:
-        raise ValueError("--output needs --script")
+    if options.output and not (options.script or options.print_rules):
+        raise ValueError("--output needs --script or --print-rules")
     words = _words(options)
     if options.costs:
         words = _with_costs(words)
-    if options.script is not None and options.script not in words:
-        raise ValueError(
-            f"--script {options.script}: no candidate has this name; candidates are "
-            f"{', '.join(words)}"
-        )
+    for option, name in (
+        ("--script", options.script),
+        ("--print-rules", options.print_rules),
+    ):
+        if name is not None and name not in words:
+            raise ValueError(
+                f"{option} {name}: no candidate has this name; candidates are "
+                f"{', '.join(words)}"
+            )
     options.recode = []
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     candidates = {
         name: _settings(options, name, one, source.names) for name, one in words.items()
     }
+    if options.print_rules is not None:
+        means = {"file": options.output or safe_name(source), "shuffle": True}
+        chosen = candidates[options.print_rules]
+        options.weight, options.household = (
+            chosen.pop("weight"),
+            chosen.pop("household"),
+        )
+        return print_rules(rules_of(options, chosen, means))
     check_files(options, source, {"--plot": options.plot})
     keys = options.keys if len(options.keys) > 1 else options.keys[0]
     tried = try_out(source, keys, candidates, progress=progress)
@@ -223,6 +242,8 @@ _COSTS = {
 def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return each candidate with several costs of suppression."""
     for name, own in words.items():
+        if _is_file(own):
+            raise ValueError(f"candidate {name} is a file of rules; leave out --costs")
         for word in own:
             if word.partition("=")[0] in ("--cost", "--protect-shares"):
                 raise ValueError(
@@ -263,6 +284,8 @@ def _settings(
     options: argparse.Namespace, name: str, words: list[str], columns: Iterable[Any]
 ) -> dict[str, Any]:
     """Return the arguments of `riskcore.protect` for one candidate."""
+    if _is_file(words):
+        return _settings_of_file(options, name, Path(words[0]))
     parser = _Parser(add_help=False)
     command = protect.add(parser.add_subparsers(parser_class=_Parser))
     try:
@@ -286,8 +309,32 @@ def _settings(
     return {"weight": options.weight, "household": parsed.household, **asked}
 
 
+def _is_file(words: list[str]) -> bool:
+    """Return whether a candidate is a file of rules."""
+    return len(words) == 1 and words[0].endswith(".toml")
+
+
+def _settings_of_file(
+    options: argparse.Namespace, name: str, path: Path
+) -> dict[str, Any]:
+    """Return the arguments of `riskcore.protect` that a file of rules gives."""
+    from riskcore.protection.release.rules import Release
+
+    given = Release.read(path).arguments()
+    keys = given.pop("keys")
+    if keys not in (options.keys, options.keys[0]) or given.pop("ties", None):
+        raise ValueError(
+            f"candidate {name}: {path} has keys other than --keys, or ties; the "
+            "candidates of riskcore try share the keys and decide ties by rule"
+        )
+    options.recode += given.get("recodings", {}).items()  # files that are read
+    return {"weight": options.weight, "household": None, **given}
+
+
 def _command(options: argparse.Namespace, words: list[str], output: str) -> list[str]:
     """Return the words of the command that makes the safe file of a candidate."""
+    if _is_file(words):
+        return ["riskcore", "run", *words, "--output", output]
     line = ["riskcore", "protect", str(options.file)]
     for one in options.keys:
         line += ["--keys", *one]

@@ -5,13 +5,32 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable
-from decimal import Decimal
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-# A number as people write it; Python would also take 1_000, Arabic digits and sNaN.
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
-_MOST_DIGITS = 300
+from riskcore.common import text_numbers
+from riskcore.data.recoding_words import KINDS, is_rule, recoding_of
+
+Read = TypeVar("Read")
+
+
+def _option(read: Callable[[str], Read]) -> Callable[[str], Read]:
+    """Return a reader of words whose errors argparse shows as they are."""
+
+    @wraps(read)
+    def reader(text: str) -> Read:
+        try:
+            return read(text)
+        except (OSError, TypeError, ValueError) as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return reader
+
+
+fraction = _option(text_numbers.fraction)
+number = _option(text_numbers.number)
+whole = _option(text_numbers.whole)
 
 
 def delimiter(text: str) -> str:
@@ -25,37 +44,6 @@ def records(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: need at least 1 record")
     return number
-
-
-def fraction(text: str) -> float:
-    """Read a fraction such as 0.00125 or 0.125%."""
-    number = text.strip()
-    exact = _decimal(number.removesuffix("%").rstrip(), text)
-    percent = number.endswith("%")
-    if not 0 <= exact <= (100 if percent else 1):
-        raise argparse.ArgumentTypeError(f"{text} is not in [0, 1] (or 0% to 100%)")
-    return float(exact.scaleb(-2) if percent else exact)
-
-
-def number(text: str) -> float:
-    """Read a number such as 0.01 or 1-1e-8."""
-    if not text.startswith("1-"):
-        return float(_decimal(text, text))
-    below = _decimal(text[2:], text)
-    if not -1 <= below <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not near 1: write the number")
-    return float(1 - below)
-
-
-def _decimal(number: str, text: str) -> Decimal:
-    """Return a number exactly; ``text`` is what was written."""
-    if len(number) > _MOST_DIGITS:
-        raise argparse.ArgumentTypeError(
-            f"a number of {len(number)} characters is too long"
-        )
-    if not _NUMBER.fullmatch(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return Decimal(number)
 
 
 def grid_of(text: str) -> list[float]:
@@ -78,17 +66,6 @@ def grid_of(text: str) -> list[float]:
         return list(map(float, grid(start, stop, steps, scale)))
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
-
-
-def whole(text: str) -> int:
-    """Read a whole number."""
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
-    if len(text) > _MOST_DIGITS:
-        raise argparse.ArgumentTypeError(
-            f"a whole number of {len(text)} digits is too long"
-        )
-    return int(text)
 
 
 def gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -139,7 +116,7 @@ def related(text: str) -> str | tuple[str, str]:
     return text if text == "derived" else pair(text)
 
 
-def recoding(text: str) -> tuple[str, Any]:
+def recoding(text: str) -> tuple[str, str | Path]:
     """Read VARIABLE=RULE; a rule without a known keyword is the path of a file.
 
     A variable whose name holds an equals sign ends before the rule.
@@ -147,84 +124,30 @@ def recoding(text: str) -> tuple[str, Any]:
     first = pair(text)
     splits = [(text[: at.start()], text[at.end() :]) for at in re.finditer("=", text)]
     name, rule = next((one for one in splits if _is_rule(one[1])), first)
-    kind, colon, words = rule.partition(":")
-    if not colon or kind not in _MAKERS:
+    if not is_rule(rule):
         if not Path(rule).exists():
-            kinds = ", ".join(f"{one}:" for one in _MAKERS)
             raise argparse.ArgumentTypeError(
-                f"{text!r}: {rule} is neither a file nor a rule; rules are {kinds}"
+                f"{text!r}: {rule} is neither a file nor a rule; rules are {KINDS}"
             )
         return name, Path(rule)
     try:
-        return name, _MAKERS[kind](words)
-    except (OSError, TypeError, ValueError, argparse.ArgumentTypeError) as error:
+        recoding_of(rule)
+    except (OSError, TypeError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+    return name, rule
 
 
 def _is_rule(text: str) -> bool:
     """Return whether a text begins as a rule does, or is the path of a file."""
-    kind, colon, _ = text.partition(":")
-    return bool(colon and kind in _MAKERS) or (bool(text) and Path(text).exists())
+    return is_rule(text) or (bool(text) and Path(text).exists())
 
 
-def _level_of(text: str) -> Any:
-    """Read FILE:LEVEL; return the recoding to that level of the file's hierarchy."""
-    from riskcore.data.hierarchy import Hierarchy
-
-    path, colon, level = text.rpartition(":")
-    if not colon:
-        raise ValueError(
-            "need hierarchy:FILE:LEVEL; level 1 is the first level above the values"
-        )
-    return Hierarchy.read(path).recoding(whole(level))
-
-
-def _intervals(text: str, closed: Any) -> Any:
-    from riskcore.data.recode import Recoding
-
-    breaks, equals, labels = text.partition("=")
-    numbers = [_plain_number(one) for one in breaks.split(",")]
-    names = labels.split(",") if equals else None
-    return Recoding.intervals(numbers, names, closed=closed)
-
-
-def _end(text: str, side: str) -> Any:
-    from riskcore.data.recode import Recoding
-
-    bound, equals, label = text.partition("=")
-    quantile = bound.endswith("%")
-    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
-    if equals:
-        chosen[f"{side}_label"] = label
-    return Recoding.top_bottom(**chosen)
-
-
-def _plain_number(text: str) -> int | float:
-    """Read a number; return whole numbers as int, because they become codes."""
-    value = number(text)
-    return int(value) if value.is_integer() else value
-
-
-def _recoding_of(words: str, maker: str, read: Callable[[str], Any]) -> Any:
-    """Return the recoding that a maker of `Recoding` makes of words."""
-    from riskcore.data.recode import Recoding
-
-    return getattr(Recoding, maker)(read(words))
-
-
-def _codes(text: str) -> dict[str, str]:
-    """Read OLD=NEW,OLD=NEW."""
-    return gathered("map", [pair(one) for one in text.split(",")])
-
-
-# How the words of a recoding after its keyword are read.
-_MAKERS: dict[str, Callable[[str], Any]] = {
-    "upto": lambda words: _intervals(words, "right"),
-    "from": lambda words: _intervals(words, "left"),
-    "top": lambda words: _end(words, "top"),
-    "bottom": lambda words: _end(words, "bottom"),
-    "truncate": lambda words: _recoding_of(words, "truncation", whole),
-    "round": lambda words: _recoding_of(words, "rounding", _plain_number),
-    "hierarchy": _level_of,
-    "map": lambda words: _recoding_of(words, "mapping", _codes),
-}
+def seed(text: str) -> int:
+    """Read the seed of --shuffle; the word may also be the file that follows."""
+    try:
+        return whole(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(
+            f"{error}; to shuffle without a seed, put -- or another option after "
+            f"--shuffle: --shuffle -- {text}"
+        ) from None

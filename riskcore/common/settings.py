@@ -52,15 +52,27 @@ def object_of(fits: Fits) -> Fits:
 
 
 WORD = Kind(lambda value: isinstance(value, str), "text")
+PATH = Kind(WORD.fits, "the path of a file")
+# One character; a tab may be given by name.
+DELIMITER = Kind(WORD.fits, "a character")
 NAME = Kind(WORD.fits, "a name").or_null()
 NAMES = Kind(list_of(WORD.fits), "a list of names")
 NAME_SETS = Kind(list_of(NAMES.fits), "a list of lists of names")
+# One set of names, or several.
+KEY_SETS = Kind(
+    lambda value: NAMES.fits(value) or NAME_SETS.fits(value),
+    "a list of names, or a list of such lists",
+)
 # A model of the population by its name; one that was fitted is in no record.
 MODEL = Kind(WORD.fits, "text")
 MODEL_OR_FILE = Kind(WORD.fits, "text")
 # On or off: an option without a value.
 FLAG = Kind(lambda value: isinstance(value, bool), "true or false")
 YES = Kind(lambda value: isinstance(value, bool), "true or false")
+# On or off, or the whole number of a fixed choice.
+SEED = Kind(
+    lambda value: isinstance(value, bool) or _is_whole(value), "true, false or a seed"
+)
 NUMBER = Kind(_is_number, "a number")
 FRACTION = Kind(_is_number, "a number")
 WHOLE = Kind(_is_whole, "a whole number")
@@ -68,6 +80,11 @@ GOALS = Kind(list_of(WHOLE.or_null().fits), "a list of whole numbers or null")
 RECODINGS = Kind(object_of(lambda _: True), "an object of recodings")
 WORDS = Kind(object_of(WORD.fits), "an object of words")
 RELATED = Kind(object_of(NAMES.fits), "an object of lists of names")
+# Codes of all columns, or by column.
+CODES = Kind(
+    lambda value: NAMES.fits(value) or RELATED.fits(value),
+    "a list of codes, or lists by column",
+)
 TREATMENTS = Kind(list_of(lambda one: isinstance(one, dict)), "a list of treatments")
 TREES = Kind(object_of(lambda _: True), "an object of hierarchies")
 # An amount, or a share of the value: 5%.

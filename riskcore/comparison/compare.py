@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ from riskcore.comparison.result import (
 from riskcore.comparison.statistics import File, compare_files
 from riskcore.comparison.studies import columns_of_studies, with_studies
 from riskcore.comparison.study_columns import LARGEST, Columns
-from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_names
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
@@ -48,6 +46,7 @@ from riskcore.data.columns import (
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding, with_bounds
+from riskcore.data.recoding_words import recoding_of
 from riskcore.data.source import Source
 
 __all__ = [
@@ -101,9 +100,9 @@ def compare(
     weight : column name, optional
         Sampling weights, in both files; by default the weights that the metadata of
         a mu-Argus original declare, otherwise every weight is 1.
-    recodings : mapping of column names to Recoding or path, optional
-        How the original was recoded, to compare tables in the categories of the safe
-        file; paths are of ``.grc`` files. `Protected.compare` knows it.
+    recodings : mapping of column names to Recoding, rule or path, optional
+        How the original was recoded, as for `protect`, to compare tables in the
+        categories of the safe file. `Protected.compare` knows it.
     columns : iterable of column names, optional
         Numeric columns, for means, quantiles and correlations.
     strata : iterable of column names, optional
@@ -236,11 +235,11 @@ def _rules(
     rules = {}
     for name, rule in given.items():
         if isinstance(rule, PATHS):
-            rule = read_recoding(Path(rule), source.variables.get(name))
+            rule = recoding_of(rule, source.variables.get(name))
         if not isinstance(rule, Recoding):
             raise TypeError(
                 f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "
-                "nor the path of a .grc file"
+                "nor a rule such as 'top:85' nor the path of a .grc file"
             )
         rules[name] = rule
     return rules

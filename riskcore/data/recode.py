@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -729,14 +727,6 @@ def recoded_columns(
         column = (coded or {}).get(name)
         columns[name] = _recoded(records, name, recoding, given, column)
     return columns
-
-
-def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
-    """Return the file of a recoding, None if it has none."""
-    if not isinstance(rule, Recoding):
-        return Path(rule)
-    path = None if rule.source is None else Path(rule.source)
-    return path if path is not None and path.exists() else None
 
 
 def _recoded(

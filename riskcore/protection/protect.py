@@ -125,8 +125,10 @@ def protect(
         Whether only members of unsafe households are protected: the members whose risk
         is at least the household threshold divided by the size of the household. If
         False, such members of safe households are protected, too; see Notes.
-    recodings : mapping of column names to Recoding or path, optional
-        Recodings to apply first, or the ``.grc`` files that hold them.
+    recodings : mapping of column names to Recoding, rule or path, optional
+        Recodings to apply first: as made by `Recoding`, as rules in the words of the
+        command, such as ``{"age": "from:15,30,45"}``, or the ``.grc`` files that hold
+        them.
     treat : mapping of column names to rules, optional
         Treatments of numbers, weights and categories, in words such as
         ``{"income": "top:1%=mean"}``, applied after the recodings and before

@@ -32,12 +32,12 @@ from riskcore.common.settings import (
     settings_of,
 )
 from riskcore.common.words import counted
-from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.files.labels import code_text
-from riskcore.data.recode import Recoding, rule_file, with_bounds
+from riskcore.data.recode import Recoding, with_bounds
+from riskcore.data.recoding_words import is_rule, recoding_of, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.settings_table import (
     ANY,
@@ -620,9 +620,7 @@ class Settings:
             "weight": weight,
             "household": household,
             "recodings": {
-                name: rule
-                if isinstance(rule, Recoding)
-                else read_recoding(Path(rule), declared.get(name))
+                name: _recoding_of(name, rule, declared.get(name))
                 for name, rule in recodings.items()
             },
             "household_keys": tuple(household_keys),
@@ -720,6 +718,16 @@ class Settings:
             )
         except OverflowError as error:
             raise ValueError(f"settings: {error}") from None
+
+
+def _recoding_of(name: Any, rule: Any, variable: Variable | None) -> Recoding:
+    """Return the recoding of a variable, whose errors name the rule in words."""
+    try:
+        return recoding_of(rule, variable)
+    except (TypeError, ValueError) as error:
+        if isinstance(rule, str) and is_rule(rule):
+            raise type(error)(f"recodings of {name!r}: {rule!r}: {error}") from None
+        raise
 
 
 def _treatments(plain: list[dict[str, Any]]) -> dict[Any, tuple[Treatment, ...]]:
@@ -872,7 +880,7 @@ def _check_kinds(
         if not isinstance(rule, str | os.PathLike | Recoding):
             raise TypeError(
                 f"recodings of {key!r}: {arguments.shown(rule)} is neither a Recoding "
-                "nor the path of a .grc file"
+                "nor a rule such as 'top:85' nor the path of a .grc file"
             )
     for key, others in (related or {}).items():
         arguments.names(f"related of {key!r}", others)

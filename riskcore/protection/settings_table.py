@@ -31,8 +31,10 @@ from riskcore.common.settings import (
     NAME,
     NAME_SETS,
     NAMES,
+    PATH,
     RECODINGS,
     RELATED,
+    SEED,
     SHARES,
     TREATMENTS,
     WHOLE,
@@ -139,6 +141,7 @@ class ColumnSettings(TypedDict, total=False):
         Mapping[Any, str] | None,
         Setting(
             kind=WORDS,
+            choices=("numeric", "sensitive", "identifier", "harmless"),
             option="role",
             metavar="COLUMN=ROLE",
             help="roles of columns that are not keys. numeric: known to an intruder as "
@@ -262,6 +265,9 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     ]
 
 
+OUTPUT = Setting(kind=PATH, metavar="FILE", help="the safe file to write")
+
+
 class WriteSettings(TypedDict, total=False):
     """The settings of `Protected.write`."""
 
@@ -289,7 +295,7 @@ class WriteSettings(TypedDict, total=False):
         bool | int,
         Setting(
             default=False,
-            kind=FLAG,
+            kind=SEED,
             metavar="SEED",
             help="write the records in a random order, with households together (apart "
             "if their ids are dropped); only the private record holds the order. In a "
@@ -329,6 +335,7 @@ class WriteSettings(TypedDict, total=False):
     record: Annotated[
         str | Path | None,
         Setting(
+            kind=PATH,
             metavar="JSON",
             help="private record of the protection to write (default: the name of "
             "--output with .private.json added)",
@@ -337,6 +344,7 @@ class WriteSettings(TypedDict, total=False):
     public_record: Annotated[
         str | Path | None,
         Setting(
+            kind=PATH,
             option="record_public",
             metavar="JSON",
             help="also write a record for publication: methods and counts only",

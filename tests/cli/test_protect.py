@@ -12,6 +12,7 @@ import pytest
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.cli.words import recoding as rule_of
 from riskcore.data.files import formats
+from riskcore.data.recoding_words import recoding_of
 from riskcore.protection.release import writing
 from tests.accepted import ANY_LEAK
 
@@ -229,8 +230,8 @@ def test_nothing_is_replaced_unasked(run, refused):
     ],
 )
 def test_rules(rule, code, expected):
-    name, recoding = rule_of(rule)
-    assert (name, str(recoding.apply([code]).codes[0])) == ("AGE", expected)
+    name, words = rule_of(rule)
+    assert (name, str(recoding_of(words).apply([code]).codes[0])) == ("AGE", expected)
 
 
 RISKY = f"{PROTECT} --threshold 0.1"

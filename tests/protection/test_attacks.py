@@ -142,11 +142,16 @@ def published(result):
     """
     figures, settings = result.to_dict(), result.settings
     shown = {"verdict": result._public_verdict}
-    done = {"shuffled": False, "renumbered": [], "formulas_guarded": False}
-    private = {"versions": {}, "source": {}, "output": {}}
+    done = {
+        "shuffled": False,
+        "renumbered": [],
+        "formulas_guarded": False,
+        "sha256": "",
+    }
+    shown |= {"versions": {}, "output": done}
     return (
-        record.public(figures, settings, **done, **shown),
-        record.private(figures, settings, **private, **shown),
+        record.public(figures, settings, **shown),
+        record.private(figures, settings, source={}, **shown),
         page.public_protection_page(result),
     )
 

@@ -7,7 +7,7 @@ safe file. The public record holds methods and rounded counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from riskcore.common.private_record import (
     names_of,
     record_of,
 )
-from riskcore.common.version import __version__
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.secret import check_secret
 from riskcore.protection.settings import Settings
@@ -32,6 +31,8 @@ _PRIVATE = (
     "which is not in here."
 )
 _PUBLIC = "How the file was protected: methods and rounded counts, for publication."
+# The version of the layout of the public record.
+_PUBLIC_FORMAT = 1
 _MOST_BESIDE = 100
 # Published counts are rounded to multiples of this, or coarser.
 COARSE = 10
@@ -66,7 +67,7 @@ _THRESHOLDS = (
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
     "suppression", "plan", "ties", "cost", "protect_shares", "household_keys",
-    "related", "known_waves",
+    "related", "known_waves", "cluster", "sampling_fraction", "rounds",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
@@ -117,15 +118,19 @@ def public(
     settings: Settings,
     *,
     verdict: str,
-    shuffled: bool,
-    renumbered: Iterable[str],
-    formulas_guarded: bool,
+    versions: Mapping[str, str],
+    output: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the public record of a protection: methods and rounded counts."""
+    """Return the public record of a protection: methods and rounded counts.
+
+    It belongs to the safe file with its SHA-256, which follows from that file alone.
+    """
     given = settings.to_dict()
     return {
         "public": _PUBLIC,
-        "riskcore": __version__,
+        "format": _PUBLIC_FORMAT,
+        "versions": dict(versions),
+        "sha256": output["sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],
         "verdict": verdict,
@@ -146,9 +151,9 @@ def public(
             name: about(count) if 0 < count < COARSE else coarse(count)
             for name, count in figures["suppressed"].items()
         },
-        "shuffled": shuffled,
-        "renumbered": list(renumbered),
-        "formulas_guarded": formulas_guarded,
+        "shuffled": output["shuffled"],
+        "renumbered": list(output["renumbered"]),
+        "formulas_guarded": output["formulas_guarded"],
     }
 
 

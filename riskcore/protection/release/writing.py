@@ -261,9 +261,8 @@ def _public_record(
         {**figures, "goals_met": again.goals_met, "suppressed": suppressed},
         published.settings,
         verdict=verdict_of(_published(again, output["dropped"]), None),
-        shuffled=output["shuffled"],
-        renumbered=output["renumbered"],
-        formulas_guarded=output["formulas_guarded"],
+        versions=versions(),
+        output=output,
     )
 
 

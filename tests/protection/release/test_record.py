@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import riskcore
 from riskcore import Recoding, cli, protect
 from riskcore.data.files import arrow, formats
 from riskcore.data.files.argus.metadata import read_metadata
@@ -207,9 +208,33 @@ def test_the_public_record():
         assert public["suppressed"][name] == said
     assert (public["records"], public["goals_met"]) == (120, True)
     assert (public["shuffled"], public["renumbered"]) == (True, [])
-    words = ["sha256", "hmac", "digest", "seed", "secret", "bytes", "path", 'file"']
+    words = ["hmac", "digest", "seed", "secret", "bytes", "path", 'file"']
     assert not [word for word in words if word in text]
-    assert not any(len(word) > 30 and " " not in word for word in all_strings(public))
+    # It belongs to the safe file, which has no other digest in it.
+    safe = hashlib.sha256(Path("safe.csv").read_bytes()).hexdigest()
+    assert public["sha256"] == safe
+    long = [one for one in all_strings(public) if len(one) > 30 and " " not in one]
+    assert long == [safe]
+
+
+def test_the_public_record_has_what_satre_asks_of_a_released_output():
+    # 3.3.09 of version 2: thresholds, rules of suppression and perturbation, the model,
+    # the risk accepted, versions, and the output that all that belongs to.
+    data = survey() | {"pay": [str(i) for i in range(1000, 1120)]}
+    result = protect(
+        formats.write("s.csv", data), KEYS, "w", rate=0.05, k=3, subsets=1,
+        population="weights", treat={"pay": "noise:10%"}, accept=ANY_LEAK,
+    )  # fmt: skip
+    result.write("safe.csv", public_record="p.json", shuffle=True)
+    public = json.loads(Path("p.json").read_text())
+    asked = {name: public[name] for name in ("rate", "k", "sets", "population")}
+    assert asked == {
+        "rate": 0.05, "k": [3, 3], "sets": [["sex"], ["age"]], "population": "weights",
+    }  # fmt: skip
+    assert "noise of 10 %" in public["treated"]["pay"][0]
+    assert {"suppression", "plan", "ties", "cost", "missing", "alpha"} <= set(public)
+    assert public["versions"]["riskcore"] == riskcore.__version__
+    assert public["format"] == 1
 
 
 def test_published_texts_do_not_name_columns_left_out():

@@ -1,0 +1,90 @@
+"""Options as a file of rules, so that a line of the shell becomes a file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from riskcore.assessment.settings_table import CheckSettings
+from riskcore.cli.options import reading, source_of
+from riskcore.cli.settings import arguments_of, option_of
+from riskcore.cli.terminal import Progress
+from riskcore.common.settings import settings_of
+from riskcore.protection.settings_table import ProtectSettings
+
+if TYPE_CHECKING:
+    from riskcore.protection.release.rules import Release
+
+
+def add_print_rules(command: Any) -> None:
+    """Add the option that prints the rules and ends."""
+    command.add_argument(
+        "--print-rules",
+        action="store_true",
+        help="print these options as a file of rules, for riskcore run, and end",
+    )
+
+
+def print_rules(release: Release) -> int:
+    """Print rules, and return the exit status."""
+    print(release.to_toml(), end="")
+    return 0
+
+
+def rules_of_protect(options: argparse.Namespace) -> Release:
+    """Return the rules that the options of ``protect`` say."""
+    if options.replay is not None:
+        raise ValueError("--print-rules prints options; leave out --replay")
+    source = source_of(options, Progress(quiet=True))
+    asked = arguments_of(options, ProtectSettings, columns=source.names)
+    return rules_of(options, asked, means_of(options))
+
+
+def means_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the rules on the safe file whose options have other names."""
+    return {
+        "file": options.output,
+        "renumber": [] if options.keep_ids else options.renumber,
+        "verify": not options.no_read_back,
+    }
+
+
+def rules_of_check(options: argparse.Namespace, given: Iterable[str]) -> Release:
+    """Return the rules that the options of ``check`` say."""
+    for option, value in {"record": options.of_record, "audit": options.audit}.items():
+        if value is not None:
+            raise ValueError(f"--print-rules prints options; leave out --{option}")
+    names = [*given]
+    rules = arguments_of(options, CheckSettings, names) if names else {}
+    return rules_of(options, rules, {"file": options.file}, data=False)
+
+
+def rules_of(
+    options: argparse.Namespace,
+    settings: Mapping[str, Any],
+    output: Mapping[str, Any],
+    *,
+    data: bool = True,
+) -> Release:
+    """Return the rules of some settings, with the files that the options name."""
+    from riskcore.protection.release.rules import Release
+    from riskcore.protection.release.rules_table import TABLES
+
+    known = TABLES["output"]
+    assert isinstance(known, Mapping)
+    files = {
+        name: getattr(options, option_of(name, one), None) if data else None
+        for name, one in known.items()
+    }
+    checks = settings_of(CheckSettings).keys() - settings_of(ProtectSettings).keys()
+    return Release.of(
+        options.file if data else None,
+        options.keys if len(options.keys) > 1 else options.keys[0],
+        options.weight,
+        options.household,
+        reading=reading(options),
+        output={**files, **output},
+        check={name: settings[name] for name in checks & settings.keys()},
+        **{name: one for name, one in settings.items() if name not in checks},
+    )

@@ -1,0 +1,118 @@
+"""``riskcore run``: make a safe file by a file of rules."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riskcore.cli import protect
+from riskcore.cli.options import add_quiet
+from riskcore.cli.results import print_json
+from riskcore.cli.settings import option_of
+
+if TYPE_CHECKING:
+    from riskcore.protection.release.rules import Release
+
+_RUN = """\
+Make a safe file by a file of rules, as riskcore protect does by its options: protect,
+verify, write the reports and the records. The same rules make the same safe file.
+"""
+
+_RUN_EXAMPLES = """\
+a file of rules, release.toml; paths are relative to it:
+  format = 1
+  [data]
+  file = "survey.csv"
+  [columns]
+  keys = ["REGION", "SEX", "AGE"]
+  weight = "WEIGHT"
+  [safe]
+  rate = "0.1%"
+  [recodings]
+  AGE = "from:15,30,45,65"
+  [accept]
+  WEIGHT = "nobody else has the weights"
+  [output]
+  file = "survey-safe.csv"
+  shuffle = true
+The other tables are roles, treat, suppress and check. The names are those of the
+arguments of riskcore.protect. riskcore protect ... --print-rules writes such a file.
+
+examples:
+  riskcore run release.toml
+  riskcore run release.toml --data survey-2027.csv --output survey-2027-safe.csv
+  riskcore check --rules release.toml
+
+A fault in the rules is refused before any work, with its line and column. The exit
+status is that of riskcore protect.
+"""
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its subparser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "run",
+        usage="riskcore run RULES [options]",
+        help="make a safe file by a file of rules",
+        description=_RUN,
+        epilog=_RUN_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "rules", metavar="RULES", type=Path, nargs="?", help="the file of rules"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="another survey file by these rules"
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="another name for the safe file"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace existing files"
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument(
+        "--schema",
+        action="store_true",
+        help="print the JSON schema of a file of rules, for editors, and end",
+    )
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from riskcore.protection.release.rules import Release
+    from riskcore.protection.release.rules_table import schema
+
+    if options.schema:
+        print_json(schema())
+        return 0
+    if options.rules is None:
+        raise ValueError("give RULES, a file of rules such as release.toml")
+    release = Release.read(options.rules)
+    return protect.carry_out(_as_protect(release, options), release)
+
+
+def _as_protect(release: Release, options: argparse.Namespace) -> argparse.Namespace:
+    """Return the options of ``protect`` that the rules and the options say."""
+    from riskcore.protection.release.rules_table import TABLES
+
+    file = options.data or release.file("data")
+    found = protect.add(argparse.ArgumentParser().add_subparsers()).parse_args(["-"])
+    known = TABLES["output"]
+    assert isinstance(known, Mapping)
+    given = release.output()
+    for name, value in given.items():
+        setattr(found, option_of(name, known[name]), value)
+    found.output = options.output or given.get("file")
+    found.no_read_back = not given.get("verify", True)
+    found.keep_ids = given.get("renumber") == []
+    found.recode = list(release.arguments().get("recodings", {}).items())
+    found.file, found.rules = file, options.rules
+    for name in ("overwrite", "json", "quiet", "words"):
+        setattr(found, name, getattr(options, name))
+    return found

@@ -1,0 +1,52 @@
+"""Numbers as people write them: in options, in rules, in files of rules."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+# Python would also take 1_000, Arabic digits and sNaN.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
+_MOST_DIGITS = 300
+
+
+def fraction(text: str) -> float:
+    """Read a fraction such as 0.00125 or 0.125%.
+
+    >>> fraction("0.1%"), fraction("0.001")
+    (0.001, 0.001)
+    """
+    number = text.strip()
+    exact = _decimal(number.removesuffix("%").rstrip(), text)
+    percent = number.endswith("%")
+    if not 0 <= exact <= (100 if percent else 1):
+        raise ValueError(f"{text} is not in [0, 1] (or 0% to 100%)")
+    return float(exact.scaleb(-2) if percent else exact)
+
+
+def number(text: str) -> float:
+    """Read a number such as 0.01 or 1-1e-8."""
+    if not text.startswith("1-"):
+        return float(_decimal(text, text))
+    below = _decimal(text[2:], text)
+    if not -1 <= below <= 1:
+        raise ValueError(f"{text!r} is not near 1: write the number")
+    return float(1 - below)
+
+
+def whole(text: str) -> int:
+    """Read a whole number."""
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"{text!r} is not a whole number >= 0")
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(text)} digits is too long")
+    return int(text)
+
+
+def _decimal(number: str, text: str) -> Decimal:
+    """Return a number exactly; ``text`` is what was written."""
+    if len(number) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(number)} characters is too long")
+    if not _NUMBER.fullmatch(number):
+        raise ValueError(f"{text!r} is not a number")
+    return Decimal(number)

@@ -1,0 +1,128 @@
+"""Recodings in words, as ``from:15,30,45`` or the path of a recode file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riskcore.common.text_numbers import number, whole
+
+if TYPE_CHECKING:
+    from riskcore.data.files.argus.metadata import Variable
+    from riskcore.data.recode import Recoding
+
+
+def is_rule(text: str) -> bool:
+    """Return whether a text begins with the keyword of a rule.
+
+    >>> is_rule("top:85"), is_rule("Age.grc")
+    (True, False)
+    """
+    kind, colon, _ = text.partition(":")
+    return bool(colon) and kind in _MAKERS
+
+
+def recoding_of(
+    rule: Recoding | str | os.PathLike[str], variable: Variable | None = None
+) -> Recoding:
+    """Return the recoding of a rule in words, or of a recode file of mu-Argus.
+
+    >>> recoding_of("from:15,30").apply(["7", "15"]).codes
+    ('< 15', '[15, 30)')
+    """
+    from riskcore.data.argus_recode_file import read_recoding
+    from riskcore.data.recode import Recoding
+
+    if isinstance(rule, Recoding):
+        return rule
+    if not (isinstance(rule, str) and is_rule(rule)):
+        return read_recoding(Path(rule), variable)
+    kind, _, words = rule.partition(":")
+    return _MAKERS[kind](words)
+
+
+def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
+    """Return the file that a recoding was or will be read from, or None."""
+    if isinstance(rule, str) and is_rule(rule):
+        kind, _, words = rule.partition(":")
+        return Path(words.rpartition(":")[0]) if kind == "hierarchy" else None
+    source = getattr(rule, "source", None)
+    if isinstance(rule, str | os.PathLike):
+        return Path(rule)
+    return Path(source) if source is not None and Path(source).exists() else None
+
+
+def _level_of(text: str) -> Recoding:
+    """Read FILE:LEVEL; return the recoding to that level of the file's hierarchy."""
+    from riskcore.data.hierarchy import Hierarchy
+
+    path, colon, level = text.rpartition(":")
+    if not colon:
+        raise ValueError(
+            "need hierarchy:FILE:LEVEL; level 1 is the first level above the values"
+        )
+    return Hierarchy.read(path).recoding(whole(level))
+
+
+def _intervals(text: str, closed: Any) -> Recoding:
+    from riskcore.data.recode import Recoding
+
+    breaks, equals, labels = text.partition("=")
+    numbers = [_plain_number(one) for one in breaks.split(",")]
+    names = labels.split(",") if equals else None
+    return Recoding.intervals(numbers, names, closed=closed)
+
+
+def _end(text: str, side: str) -> Recoding:
+    from riskcore.data.recode import Recoding
+
+    bound, equals, label = text.partition("=")
+    quantile = bound.endswith("%")
+    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
+    if equals:
+        chosen[f"{side}_label"] = label
+    return Recoding.top_bottom(**chosen)
+
+
+def _plain_number(text: str) -> int | float:
+    """Read a number; return whole numbers as int, because they become codes."""
+    value = number(text)
+    return int(value) if value.is_integer() else value
+
+
+def _made(words: str, maker: str, read: Callable[[str], Any]) -> Recoding:
+    """Return the recoding that a maker of `Recoding` makes of words."""
+    from riskcore.data.recode import Recoding
+
+    found: Recoding = getattr(Recoding, maker)(read(words))
+    return found
+
+
+def _codes(text: str) -> dict[str, str]:
+    """Read OLD=NEW,OLD=NEW."""
+    found: dict[str, str] = {}
+    for one in text.split(","):
+        old, equals, new = one.partition("=")
+        if not (old and equals and new):
+            raise ValueError(f"{one!r} is not NAME=VALUE")
+        if old in found:
+            raise ValueError(f"map: {old!r} appears twice")
+        found[old] = new
+    return found
+
+
+# How the words of a recoding after its keyword are read.
+_MAKERS: dict[str, Callable[[str], Recoding]] = {
+    "upto": lambda words: _intervals(words, "right"),
+    "from": lambda words: _intervals(words, "left"),
+    "top": lambda words: _end(words, "top"),
+    "bottom": lambda words: _end(words, "bottom"),
+    "truncate": lambda words: _made(words, "truncation", whole),
+    "round": lambda words: _made(words, "rounding", _plain_number),
+    "hierarchy": _level_of,
+    "map": lambda words: _made(words, "mapping", _codes),
+}
+# The keywords in a message.
+KINDS = ", ".join(f"{one}:" for one in _MAKERS)

@@ -1,0 +1,638 @@
+"""One file of rules for a release: what is safe, how, and what comes out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Unpack
+
+from riskcore.assessment.check import Checked, check
+from riskcore.assessment.goals import KeyGoals, key_sets
+from riskcore.assessment.recorded import Recorded
+from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
+from riskcore.common import arguments
+from riskcore.common import settings as kinds
+from riskcore.common.missing_column import NoSuchNameError, no_such_column
+from riskcore.common.needs import need
+from riskcore.common.progress import Lines
+from riskcore.common.settings import Setting
+from riskcore.common.toml_text import (
+    Place,
+    Places,
+    RulesError,
+    parsed,
+    read_text,
+    toml_of,
+)
+from riskcore.common.words import counted
+from riskcore.data.files.reading import Reading
+from riskcore.data.files.replace import replacing_all
+from riskcore.data.source import Source
+from riskcore.protection.protect import protect
+from riskcore.protection.release.rules_table import FORMAT, entries, fault_of
+from riskcore.protection.release.rules_values import argument_of, columns_in, rule_of
+from riskcore.protection.result import Protected
+from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ProtectSettings
+
+# In place of a set of keys without a goal: every file has k = 1.
+_NO_GOAL = 1
+# A word of a message that is not in quotes, as the names of columns are.
+_WORD = re.compile(r"(?<!['\w])\w+(?!['\w])")
+_LIMITS = ("threshold", "rate", "household_threshold", "household_rate")
+_HOW = {"level": "record", "method": "exact", "missing": "wildcard", "alpha": 1.0}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Release:
+    """The rules of a release, as a file of rules holds them.
+
+    Attributes
+    ----------
+    tables : dict
+        The tables of the file by name, as plain values. `notes/reference/rules.md`
+        lists their names.
+    path : pathlib.Path or None
+        The file. Paths that the rules name are relative to its folder.
+    text : str
+        The text of the file with its comments; empty for rules that were not read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> rules = Release.of("survey.csv", ["SEX", "AGE"], k=3, output="safe.csv")
+    >>> print(rules.to_toml(), end="")
+    format = 1
+    <BLANKLINE>
+    [data]
+    file = "survey.csv"
+    <BLANKLINE>
+    [columns]
+    keys = ["SEX", "AGE"]
+    <BLANKLINE>
+    [safe]
+    k = 3
+    <BLANKLINE>
+    [output]
+    file = "safe.csv"
+    >>> rules.protect({"SEX": list("mmmff"), "AGE": [1, 1, 1, 2, 3]}).suppressed
+    {'SEX': 2, 'AGE': 2}
+    """
+
+    tables: Mapping[str, Any]
+    path: Path | None = None
+    text: str = field(default="", compare=False)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a file of rules; it is only read, and no file that it names is opened.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        ValueError
+            If it is not TOML, or if a table, a name or a value is not one of a file of
+            rules. The message has the file, the line and the column.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rules = Release.of("survey.csv", ["SEX"], k=3)
+        ...     again = Release.read(rules.write(f"{folder}/release.toml").path)
+        >>> again.tables == rules.tables, again.file("data").name
+        (True, 'survey.csv')
+        """
+        path = arguments.file_path("path", path)
+        return cls.parse(read_text(path), path)
+
+    @classmethod
+    def parse(cls, text: str, path: str | os.PathLike[str] | None = None) -> Release:
+        r"""Return the rules that a text in TOML says.
+
+        Parameters
+        ----------
+        text : str
+        path : path, optional
+            The file that the text stands or will stand in, for messages and paths.
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        ValueError
+            As `read`.
+
+        Examples
+        --------
+        >>> Release.parse("format = 1\n[safe]\nk = 'three'\n", "release.toml")
+        Traceback (most recent call last):
+        riskcore.common.toml_text.RulesError: release.toml:3:1: safe.k: need a whole number or a list of whole numbers, not 'three'
+        """  # noqa: E501
+        path = None if path is None else Path(path)
+        tables = parsed(text, str(path or "rules"))
+        found = cls(tables, path, text)
+        fault = fault_of(tables)
+        if fault is not None:
+            raise found._error(*fault)
+        return found
+
+    @classmethod
+    def of(
+        cls,
+        data: str | os.PathLike[str] | None,
+        keys: Iterable[Any],
+        weight: Hashable | None = None,
+        household: Hashable | None = None,
+        *,
+        reading: Reading | None = None,
+        output: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        check: Mapping[str, Any] | None = None,
+        **settings: Unpack[ProtectSettings],
+    ) -> Release:
+        """Return rules from the arguments of `riskcore.protect`.
+
+        Parameters
+        ----------
+        data : path, optional
+            The survey file.
+        keys, weight, household, reading, **settings
+            As for `protect`; recodings and treatments in words, a model of the
+            population by its name.
+        output : path or mapping, optional
+            The safe file, or the names of the table ``[output]`` with their values.
+        check : mapping, optional
+            The names of the table ``[check]`` with their values.
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument does not exist or cannot be written as a rule.
+
+        Examples
+        --------
+        >>> Release.of("survey.csv", ["AGE"], recodings={"AGE": "top:85"}, k=3)
+        <Release: rules for survey.csv, 4 tables and 4 rules>
+        """
+        goals: Any = settings.get("k")
+        if isinstance(goals, Mapping):
+            k = KeyGoals.of(key_sets(keys), goals, None, None).k
+            goals = [_NO_GOAL if one is None else one for one in k]
+        given: dict[tuple[str, ...], Any] = {
+            ("data", "file"): data,
+            ("columns", "keys"): _listed(keys),
+            ("columns", "weight"): weight,
+            ("columns", "household"): household,
+        }
+        if reading is not None:
+            given |= {("data", name): v for name, v in reading.to_dict().items()}
+        if output is not None and not isinstance(output, Mapping):
+            output = {"file": output}
+        given |= {("output", name): value for name, value in (output or {}).items()}
+        given |= {("check", name): value for name, value in (check or {}).items()}
+        places = {place[-1]: place for place in entries() if place[0] != "check"}
+        for name, value in settings.items():
+            given[places.get(name, ("", name))] = value
+        return cls._of({**given, ("safe", "k"): goals})
+
+    @classmethod
+    def _of(cls, given: Mapping[tuple[str, ...], Any]) -> Release:
+        """Return rules from the arguments by place, without defaults."""
+        known = entries()
+        unknown = [place for place in given if place not in known]
+        if unknown:
+            raise TypeError(f"{'.'.join(filter(None, unknown[0]))}: not a rule")
+        tables: dict[str, Any] = {"format": FORMAT}
+        for place, setting in known.items():
+            rule = rule_of(".".join(place), setting, given.get(place))
+            if rule is not None and len(place) == 1:
+                tables[place[0]] = rule
+            elif rule is not None:
+                tables.setdefault(place[0], {})[place[1]] = rule
+        return cls.parse(toml_of(tables))
+
+    def to_toml(self) -> str:
+        """Return the text of the file, with its comments if it was read.
+
+        Returns
+        -------
+        str
+        """
+        return self.text or toml_of(self.tables)
+
+    def write(
+        self, path: str | os.PathLike[str], *, overwrite: bool = False
+    ) -> Release:
+        """Write the file of rules, and return the rules with their new path.
+
+        Parameters
+        ----------
+        path : path
+            Rules that were read and name files are written to their own folder, because
+            the names are relative to it.
+        overwrite : bool, optional
+            Whether an existing file is replaced.
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        OSError, ValueError
+            If the file cannot be written, exists, or lies in another folder.
+
+        Examples
+        --------
+        See `read`.
+        """
+        path = arguments.file_path("path", path)
+        moved = path.parent.resolve() != self._folder.resolve()
+        if self.path is not None and moved and self._names_files():
+            raise ValueError(
+                f"{path}: the rules name files relative to {self._folder}; write them "
+                "there"
+            )
+        with replacing_all(overwrite, []) as create:
+            create(path).write(self.text.encode())
+        return Release(self.tables, path, self.text)
+
+    def with_rules(self, **tables: Mapping[str, Any]) -> Release:
+        r"""Return the rules with changes; comments and the order of the text stay.
+
+        Parameters
+        ----------
+        **tables
+            By table the names to change, with plain values as in the file. None removes
+            a name.
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        ImportError
+            Without tomlkit, which the extra ``rules`` brings.
+        ValueError
+            If the changed file has a fault.
+
+        Examples
+        --------
+        >>> rules = Release.parse("format = 1\n[safe]\nk = 3  # by law\n")
+        >>> print(rules.with_rules(safe={"k": 5}).to_toml(), end="")
+        format = 1
+        [safe]
+        k = 5  # by law
+        """
+        need("tomlkit", "changes of a file of rules")
+        import tomlkit
+
+        text = tomlkit.parse(self.text)
+        for table, changes in tables.items():
+            if table not in text:
+                text[table] = tomlkit.table()
+            content: Any = text[table]
+            for name, value in changes.items():
+                if value is not None:
+                    content[name] = value
+                else:
+                    content.pop(name, None)
+        return Release.parse(tomlkit.dumps(text), self.path)
+
+    # --- use ---
+
+    def protect(self, data: Any = None, *, progress: Lines | None = None) -> Protected:
+        """Protect the file that the rules name, or other data, by these rules.
+
+        Parameters
+        ----------
+        data : frame, mapping or path, optional
+            In place of the file of the rules.
+        progress : callable, optional
+            Called with a line of text at each step.
+
+        Returns
+        -------
+        Protected
+            ``result.write(path, ...)`` writes the safe file; `file` and `output` say
+            what the rules want of it.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, OSError
+            As `riskcore.protect`. A message about a rule has its line and column.
+        """
+        source = self._source(data)
+        return protect(source, self._settings(source), progress=progress)
+
+    def check(
+        self,
+        data: Any = None,
+        *,
+        progress: Lines | None = None,
+        **settings: Unpack[CheckSettings],
+    ) -> Checked:
+        """Check whether a safe file keeps the rules, as `riskcore.check` does.
+
+        The goals of ``[safe]`` are rules, as those of a private record are: no risk
+        may reach a threshold, and a rate is a rule on the safe file. The table
+        ``[check]`` has further rules.
+
+        Parameters
+        ----------
+        data : frame, mapping or path, optional
+            By default the file of ``[output]``.
+        progress : callable, optional
+            Called with a line of text at each step.
+        **settings
+            More rules, as for `riskcore.check`, that the file does not state.
+
+        Returns
+        -------
+        Checked
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, OSError
+            As `riskcore.check`.
+
+        Examples
+        --------
+        >>> rules = Release.of(None, ["AGE"], k=3, check={"max_risk": 0.5})
+        >>> [one.passed for one in rules.check({"AGE": [1, 1, 1, 2, 2]}).rules]
+        [False, True]
+        """
+        rules = self._arguments("check")
+        idle = [name for name in settings if name in rules]
+        if idle:
+            raise self._error(("check", idle[0]), "stated here; leave it out there")
+        recorded = self._recorded([*rules, *settings])
+        data = self.file("output") if data is None else data
+        source = data if isinstance(data, Source) else Source.of(data)
+        if source.path is not None and not isinstance(data, Source):
+            source = Source.of(source.path, recorded.reading_of(source.path))
+        self._check_columns(source, gate=True)
+        with self._placed():
+            return check(
+                source, record=recorded, progress=progress, **{**rules, **settings}
+            )
+
+    def file(self, table: str) -> Path:
+        """Return the path of the survey file or of the safe file.
+
+        Parameters
+        ----------
+        table : {"data", "output"}
+
+        Returns
+        -------
+        pathlib.Path
+
+        Raises
+        ------
+        ValueError
+            If the rules do not name it.
+
+        Examples
+        --------
+        >>> Release.of("in/survey.csv", ["SEX"], k=3).file("data").as_posix()
+        'in/survey.csv'
+        """
+        name: str | None = self.tables.get(table, {}).get("file")
+        if name is None:
+            raise self._error((table, "file"), "missing; name the file")
+        return self._folder / name
+
+    def output(self) -> dict[str, Any]:
+        """Return the settings of the table ``[output]`` as arguments.
+
+        Returns
+        -------
+        dict
+            ``file``, the settings of `Protected.write`, and those of reports.
+
+        Examples
+        --------
+        >>> wanted = {"shuffle": True, "drop": ["B"]}
+        >>> rules = Release.of(None, ["A"], k=2, output=wanted)
+        >>> rules.output()
+        {'drop': ['B'], 'shuffle': True}
+        """
+        return self._arguments("output")
+
+    def _source(self, data: Any = None) -> Source:
+        """Return the data to protect: those of the rules, or others read like them."""
+        if isinstance(data, Source):
+            return data
+        data = self.file("data") if data is None else data
+        is_file = isinstance(data, str | os.PathLike)
+        return Source.of(data, self._reading() if is_file else None)
+
+    def _reading(self) -> Reading:
+        """Return how the survey file is read."""
+        given = self._arguments("data")
+        given.pop("file", None)
+        with self._placed():
+            return Reading(**{"missing_codes": {}, **given})
+
+    def _settings(self, source: Source) -> Settings:
+        """Return the settings of `protect`; errors have the place of their rule."""
+        self._check_columns(source, gate=False)
+        with self._placed():
+            return Settings.resolve(source, **self.arguments())
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `riskcore.protect`, without the data.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        OSError, ValueError
+            If the key variables are missing, or a file of the rules cannot be read.
+
+        Examples
+        --------
+        >>> Release.of("survey.csv", ["SEX"], threshold=0.01).arguments()
+        {'keys': ['SEX'], 'threshold': 0.01}
+        """
+        found = self._arguments("columns", "safe", "suppress")
+        if "keys" not in found:
+            raise self._error(("columns", "keys"), "missing; name the key variables")
+        for place, setting in entries().items():
+            if len(place) == 1 and place[0] in self.tables:
+                found[place[0]] = self._argument(setting, self.tables[place[0]], place)
+        return found
+
+    def _recorded(self, more: Iterable[str] = ()) -> Recorded:
+        """Return the goals as a check takes them, like those of a private record.
+
+        ``more`` are further rules that the weights may be needed for.
+        """
+        given = self.arguments()
+        if given.get("person") is not None:
+            raise self._error(
+                ("columns", "person"),
+                "check cannot count a panel; use riskcore assess on the safe file",
+            )
+        limits = {name: given.get(name) for name in _LIMITS}
+        weight = given.get("weight")
+        if weight in self.tables.get("output", {}).get("drop", ()):
+            asked = {name for name, one in limits.items() if one is not None}
+            if asked or OF_WEIGHTS.intersection(more):
+                raise self._error(
+                    ("columns", "weight"),
+                    f"{weight!r} is left out of the safe file, whose risks cannot be "
+                    "checked without it",
+                )
+            weight = None
+        with self._placed():
+            goals = KeyGoals.of(
+                key_sets(given["keys"]),
+                given.get("k"),
+                given.get("subsets"),
+                given.get("strata"),
+            )
+        return Recorded(
+            path=self.path or Path("the rules"),
+            goals=goals,
+            weight=weight,
+            household=given.get("household"),
+            **limits,
+            how={name: given.get(name, usual) for name, usual in _HOW.items()},
+            population=given.get("population", "weights"),
+            reading=self._reading().to_dict(),
+        )
+
+    def _arguments(self, *tables: str) -> dict[str, Any]:
+        """Return the arguments in some tables by name."""
+        known = entries()
+        return {
+            name: self._argument(known[(table, name)], value, (table, name))
+            for table in tables
+            for name, value in self.tables.get(table, {}).items()
+        }
+
+    def _argument(self, setting: Setting, value: Any, place: Place) -> Any:
+        """Return the argument that a rule stands for."""
+        if setting.kind is kinds.GOALS and isinstance(value, list):
+            return self._goals(value)
+        with self._placed(place):
+            return argument_of(setting, value, self._folder)
+
+    def _goals(self, given: list[int]) -> dict[tuple[str, ...], int]:
+        """Return the k of each set of keys."""
+        sets = key_sets(self.tables.get("columns", {}).get("keys", []))
+        if len(sets) != len(given):
+            raise self._error(
+                ("safe", "k"),
+                f"{counted(len(given), 'number')} for {counted(len(sets), 'set')} of "
+                "keys; give one, or one for each set",
+            )
+        pairs = zip(sets, given, strict=True)
+        return {tuple(map(str, keys)): k for keys, k in pairs if k != _NO_GOAL}
+
+    @property
+    def _folder(self) -> Path:
+        """The folder that paths are relative to."""
+        return Path() if self.path is None else self.path.parent
+
+    def _names_files(self) -> bool:
+        """Return whether a rule names a file."""
+        files = (kinds.PATH, kinds.RECODINGS, kinds.TREATMENTS, kinds.TREES)
+        present = [place for place in entries() if self._has(place)]
+        return any(entries()[place].kind in files for place in present)
+
+    def _has(self, place: Place) -> bool:
+        """Return whether the rules have a setting."""
+        content = self.tables.get(str(place[0]))
+        return content is not None and (len(place) == 1 or place[1] in content)
+
+    # --- errors ---
+
+    def _check_columns(self, source: Source, *, gate: bool) -> None:
+        """Refuse names in the rules, or in the gate's, that are not columns."""
+        columns = source.names
+        known = set(map(str, columns))
+        for place, setting in entries().items():
+            if (place[0] == "check") != gate or not self._has(place):
+                continue
+            value = self.tables[place[0]]
+            value = value if len(place) == 1 else value[place[1]]
+            for inside, name in columns_in(setting.kind, value, known):
+                if name not in known:
+                    error = no_such_column([name], columns, source.path)
+                    raise self._error((*place, *inside), str(error.args[0]))
+
+    @contextmanager
+    def _placed(self, place: Place | None = None) -> Iterator[None]:
+        """Add the file, and the place of the rule, to errors about rules."""
+        try:
+            yield
+        except RulesError:
+            raise
+        except NoSuchNameError as error:
+            raise self._error(
+                place or self._place_in(error.args[0]), error.args[0]
+            ) from None
+        except (TypeError, ValueError) as error:
+            raise self._error(place or self._place_in(str(error)), str(error)) from None
+
+    def _place_in(self, message: str) -> Place:
+        """Return the place of the first setting of the rules that a message names."""
+        named = {place[-1]: place for place in entries() if self._has(place)}
+        named.pop("file", None)  # a word of many messages
+        found = next((one for one in _WORD.findall(message) if one in named), None)
+        if found is None:
+            return ()
+        place: Place = named[found]
+        value = self.tables[str(place[0])]
+        value = value if len(place) == 1 else value[place[1]]
+        inside = (
+            [one for one in value if one in message] if isinstance(value, dict) else []
+        )
+        return (*place, max(inside, key=len)) if inside else place
+
+    def _error(self, place: Place, message: str) -> RulesError:
+        """Return an error with the file, the line and the column of a place."""
+        where = str(self.path or "rules")
+        if place and self.text:
+            where += f":{Places(self.text).of(place)}"
+        names = ".".join(str(one) for one in place if isinstance(one, str))
+        named = f"{names}: " if names else ""
+        return RulesError(f"{where}: {named}{message}")
+
+    def __repr__(self) -> str:
+        tables = [one for one in self.tables.values() if isinstance(one, dict)]
+        rules = sum(map(len, tables))
+        data = self.tables.get("data", {}).get("file", "any file")
+        count = f"{counted(len(tables), 'table')} and {counted(rules, 'rule')}"
+        return f"<Release: rules for {data}, {count}>"
+
+
+def _listed(keys: Any) -> Any:
+    """Return one set of keys, or several, as lists."""
+    sets = [list(map(str, one)) for one in key_sets(keys)]
+    return sets[0] if len(sets) == 1 else sets

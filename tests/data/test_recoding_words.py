@@ -1,0 +1,67 @@
+"""Recodings in words, in Python as in the command."""
+
+from pathlib import Path
+
+import pytest
+
+import riskcore
+from riskcore import Recoding
+from riskcore.data.recoding_words import is_rule, recoding_of, rule_file
+
+DATA = {"age": ["07", "31", "90"], "w": [1.0, 2.0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        ("from:15,30", Recoding.intervals([15, 30], closed="left")),
+        ("upto:15=a,b", Recoding.intervals([15], ["a", "b"], closed="right")),
+        ("top:85=85+", Recoding.top_bottom(top=85, top_label="85+")),
+        ("bottom:1%", Recoding.top_bottom(bottom="1%")),
+        ("truncate:1", Recoding.truncation(1)),
+        ("round:0.5", Recoding.rounding(0.5)),
+        ("map:07=2,31=2", Recoding.mapping({"07": "2", "31": "2"})),
+    ],
+)
+def test_words_are_what_a_recoding_makes(words, made):
+    assert recoding_of(words) == made
+    assert recoding_of(made) is made
+    assert rule_file(words) is None
+    by_words = riskcore.protect(DATA, ["age"], k=2, recodings={"age": words})
+    by_recoding = riskcore.protect(DATA, ["age"], k=2, recodings={"age": made})
+    assert by_words.data == by_recoding.data
+    assert by_words.settings.to_dict() == by_recoding.settings.to_dict()
+
+
+def test_files_of_rules(tmp_path):
+    tree = tmp_path / "ages.csv"
+    tree.write_text("07;young;all\n31;old;all\n90;old;all\n")
+    words = f"hierarchy:{tree}:1"
+    assert recoding_of(words).apply(DATA["age"]).codes == ("young", "old", "old")
+    assert rule_file(words) == tree
+    recode = tmp_path / "age.grc"
+    recode.write_text("1: -29\n2: 30-\n")
+    assert recoding_of(recode).apply(DATA["age"]).codes == ("1", "2", "2")
+    assert rule_file(recode) == rule_file(str(recode)) == recode
+    # A path is never a rule, whatever its name.
+    odd = Path("top:85")
+    assert is_rule(str(odd))
+    with pytest.raises(FileNotFoundError):
+        recoding_of(odd)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("from:x", "'x' is not a number"),
+        ("truncate:-1", "not a whole number"),
+        ("map:3", "'3' is not NAME=VALUE"),
+        ("map:3=1,3=2", "'3' appears twice"),
+        ("hierarchy:ages", "need hierarchy:FILE:LEVEL"),
+    ],
+)
+def test_faults_name_the_rule(words, message):
+    with pytest.raises(ValueError, match=message):
+        recoding_of(words)
+    with pytest.raises(ValueError, match=f"recodings of 'age': '{words}': .*{message}"):
+        riskcore.protect(DATA, ["age"], k=2, recodings={"age": words})

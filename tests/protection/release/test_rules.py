@@ -1,0 +1,280 @@
+"""Files of rules in Python: read, changed, written, and used."""
+
+import builtins
+import contextlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import riskcore
+from riskcore import Recoding, Release, models, simulate
+from riskcore.common.toml_text import RulesError
+from riskcore.data.files import formats
+from tests.accepted import ANY_LEAK
+
+TEXT = """\
+# Agreed with the law department.
+format = 1
+
+[data]
+file = "in/survey.csv"
+missing_codes = { "*" = ["NA"], SEX = ["3"] }
+
+[columns]
+keys = [["REGION", "AGE"], ["SEX", "AGE"]]  # neighbors, colleagues
+weight = "WEIGHT"
+
+[safe]
+k = [3, 1]
+threshold = "5%"
+
+[recodings]
+AGE = "hierarchy:ages.csv:1"   # classes of the register
+REGION = "truncate:2"
+
+[suppress]
+cost = { SEX = "never", AGE = 2 }
+
+[accept]
+"*" = "stays in the office"
+
+[output]
+file = "out/safe.csv"
+drop = ["HOUSEHOLD"]
+report_title = "A title"
+
+[check]
+max_rate = 0.5
+"""
+KEYS = ["REGION", "AGE"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work beside a folder with a survey, a hierarchy and rules."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a" / "in").mkdir(parents=True)
+    (tmp_path / "a" / "out").mkdir()
+    data = simulate.microdata(400, np.random.default_rng(5))
+    data["SEX"][:5] = 3
+    formats.write("a/in/survey.csv", data)
+    lines = [f"{age};{age // 30};all\n" for age in range(120)]
+    Path("a/ages.csv").write_text("".join(lines))
+    Path("a/release.toml").write_text(TEXT)
+    return tmp_path
+
+
+def test_rules_are_the_arguments_of_protect(folder):
+    rules = Release.read("a/release.toml")
+    found = rules.protect()
+    other = riskcore.protect(
+        "a/in/survey.csv", [KEYS, ["SEX", "AGE"]], "WEIGHT",
+        reading=riskcore.Reading(missing_codes={"": ["NA"], "SEX": ["3"]}),
+        k={("REGION", "AGE"): 3}, threshold=0.05,
+        recodings={"AGE": "hierarchy:a/ages.csv:1", "REGION": "truncate:2"},
+        cost={"SEX": float("inf"), "AGE": 2}, accept=ANY_LEAK,
+    )  # fmt: skip
+    assert found.settings.to_dict() == other.settings.to_dict() | {
+        "accept": {"*": "stays in the office"}
+    }
+    assert found.data == other.data
+    assert rules.file("output") == Path("a/out/safe.csv")
+    assert rules.output() == {
+        "file": Path("a/out/safe.csv"), "drop": ["HOUSEHOLD"],
+        "report_title": "A title",
+    }  # fmt: skip
+
+
+def test_a_gate_by_rules(folder):
+    rules = Release.read("a/release.toml")
+    rules.protect().write(rules.file("output"), drop=["HOUSEHOLD"])
+    found = rules.check()
+    assert found.passed
+    assert found.same_file is None
+    assert found.recorded_safe is None
+    named = [(one.rule, one.keys) for one in found.rules]
+    assert named == [
+        ("k", ("REGION", "AGE")), ("threshold", ("REGION", "AGE")),
+        ("max_rate", ("REGION", "AGE")), ("threshold", ("SEX", "AGE")),
+        ("max_rate", ("SEX", "AGE")),
+    ]  # fmt: skip
+    assert not rules.check("a/in/survey.csv").passed
+    assert not rules.check(t=0.01, sensitive=["EDUCATION"]).passed
+    with pytest.raises(RulesError, match=r"release.toml:32:1: check.max_rate: stated"):
+        rules.check(max_rate=0.1)
+    with pytest.raises(
+        ValueError, match=r"rules: a/release.toml states missing: leave"
+    ):
+        rules.check(missing="argus")
+
+
+def test_comments_and_order_stay_where_rules_change(folder):
+    rules = Release.read("a/release.toml")
+    changed = rules.with_rules(
+        safe={"k": [4, 2]}, recodings={"SEX": "map:3=2", "REGION": None},
+        roles={"INCOME": "numeric"},
+    )  # fmt: skip
+    text = changed.to_toml()
+    kept = [line for line in text.splitlines() if line and line in TEXT]
+    gone = [line for line in TEXT.splitlines() if line not in text.splitlines()]
+    assert gone == ["k = [3, 1]", 'REGION = "truncate:2"']
+    assert kept == [one for one in TEXT.splitlines() if one and one not in gone]
+    assert changed.tables["safe"]["k"] == [4, 2]
+    assert changed.tables["roles"] == {"INCOME": "numeric"}
+    assert rules.tables["safe"]["k"] == [3, 1]
+    with pytest.raises(RulesError, match=r"release.toml:\d+:1: safe.kk: there is no"):
+        rules.with_rules(safe={"kk": 1})
+    again = changed.write("a/release.toml", overwrite=True)
+    assert Release.read("a/release.toml") == again
+
+
+def test_rules_that_name_files_stay_in_their_folder(folder):
+    rules = Release.read("a/release.toml")
+    with pytest.raises(ValueError, match="write them there"):
+        rules.write("b.toml")
+    with pytest.raises(FileExistsError):
+        rules.write("a/release.toml")
+    assert rules.write("a/b.toml").to_toml() == TEXT == Path("a/b.toml").read_text()
+    plain = Release.parse("format = 1\n[safe]\nk = 3\n", "a/x.toml")
+    assert plain.write("c.toml").path == Path("c.toml")
+
+
+def test_reading_rules_opens_nothing_else(folder, monkeypatch):
+    opened = []
+    true_open = Path.open
+
+    def watched(path, *args, **options):
+        opened.append(Path(path).name)
+        return true_open(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", watched)
+    monkeypatch.setattr(builtins, "open", lambda *_, **__: pytest.fail("opened"))
+    Release.read("a/release.toml")
+    assert opened == ["release.toml"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"recodings": {"AGE": Recoding.top_bottom(top=85)}},
+            "recodings.AGE=a Recoding: a file of rules holds words",
+        ),
+        ({"population": models.LatentClass}, "safe.population="),
+        ({"nothing": 1}, "nothing: not a rule"),
+        ({"output": {"secret": "x"}}, "output.secret: not a rule"),
+        ({"output": {"overwrite": True}}, "output.overwrite: not a rule"),
+        ({"check": {"k": 3}}, "check.k: not a rule"),
+    ],
+)
+def test_what_is_no_rule(settings, message):
+    with pytest.raises(TypeError, match=message):
+        Release.of("s.csv", ["AGE"], **settings)
+
+
+def test_arguments_become_rules():
+    rules = Release.of(
+        None, [["A", "B"], ["B", "C"]], "W",
+        k={("C", "B"): 5}, treat={("X", "Y"): "microaggregate:3", "Z": ["round:5"]},
+        cost={"A": float("inf"), "B": np.float64(2.5)}, strata=("R",),
+        protect_shares=True, ties="rule", household_keys=(), output="o.csv",
+        check={"max_risk": 0.1},
+    )  # fmt: skip
+    assert rules.tables == {
+        "format": 1,
+        "columns": {"keys": [["A", "B"], ["B", "C"]], "weight": "W"},
+        "safe": {"k": [1, 5], "strata": ["R"]},
+        "treat": {"X+Y": "microaggregate:3", "Z": ["round:5"]},
+        "suppress": {
+            "cost": {"A": "never", "B": 2.5}, "protect_shares": True,
+            "household_keys": [],
+        },
+        "output": {"file": "o.csv"},
+        "check": {"max_risk": 0.1},
+    }  # fmt: skip
+    assert rules.arguments()["k"] == {("B", "C"): 5}
+    assert rules.arguments()["cost"] == {"A": float("inf"), "B": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "rules: the version is missing"),
+        ("[safe]\nk = 3", "r.toml: the version is missing"),
+        ("format = 1\n[safe]\nk = [3]\n[columns]\nkeys = [['A'], ['X']]",
+         "r.toml:3:1: safe.k: 1 number for 2 sets of keys"),
+        ("format = 1\n[safe]\nrate = '200%'\n[columns]\nkeys = ['A']",
+         "r.toml:3:1: safe.rate: 200% is not in"),
+        ("format = 1\n[safe]\nk = 2\n[columns]\nkeys = ['A', 'A']",
+         "r.toml:5:1: columns.keys: .* more than once"),
+        ("format = 1\n[safe]\nk = 2\n", r"r.toml:1:1: columns.keys: missing"),
+        ("format = 1\n[columns]\nkeys = ['A', 'b']\n",
+         "r.toml:3:14: columns.keys: .*: no column 'b'"),
+        ("format = 1\n[columns]\nkeys = ['A']\n[suppress]\nrelated = {A = ['b']}",
+         "r.toml:5:17: suppress.related.A: .*: no column 'b'"),
+        ("format = 1\n[columns]\nkeys = ['A']\n[treat]\n'A+b' = 'round:5'",
+         r"r.toml:5:1: treat.A\+b: .*: no column 'b'"),
+        ("format = 1\n[columns]\nkeys = ['A']\n[treat]\nA = 'round:'\n[safe]\nk=2",
+         r"r.toml:5:1: treat"),
+        ("format = 1\n[columns]\nkeys = ['A']\nhousehold = 'A'\n[safe]\nk=2",
+         r"r.toml:\d:1: "),
+        ("format = 1\n[data]\nencoding = 'klingon'\n[columns]\nkeys = ['A']\n"
+         "[safe]\nk=2", r"r.toml:3:1: data.encoding"),
+    ],
+)  # fmt: skip
+def test_errors_have_the_place_of_their_rule(text, message, tmp_path):
+    path = formats.write(tmp_path / "s.csv", {"A": [1, 1, 2], "X": [1, 2, 3]})
+    with pytest.raises(RulesError, match=message):
+        Release.parse(text, "r.toml" if text else None).protect(path)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(TEXT)), st.text(max_size=2)), max_size=3))
+def test_no_text_makes_another_error(changes):
+    text = TEXT
+    for at, piece in changes:
+        text = text[:at] + piece + text[at + 1 :]
+    with contextlib.suppress(RulesError):
+        Release.parse(text, "r.toml").arguments()
+
+
+def test_panels_and_lost_weights_cannot_be_checked():
+    panel = "format = 1\n[columns]\nkeys = ['A']\nperson = 'P'\nwave = 'W'\n[safe]\nk=2"
+    with pytest.raises(RulesError, match=r"r.toml:4:1: columns.person: check cannot"):
+        Release.parse(panel, "r.toml").check({"A": [1]})
+    model = Release.of(None, ["A"], "w", threshold=0.1, population="log-linear")
+    with pytest.raises(ValueError, match="model of the population"):
+        model.check({"A": [1, 1], "w": [2.0, 2.0]})
+    no_risk = Release.of(None, ["A"], "w", k=2, output={"drop": ["w"]})
+    assert no_risk.check({"A": [1, 1]}).passed
+    with pytest.raises(RulesError, match="'w' is left out of the safe file"):
+        no_risk.check({"A": [1, 1]}, max_risk=0.9)
+    gate = no_risk.with_rules(check={"min_population": 10, "area": ["A"]})
+    with pytest.raises(RulesError, match="'w' is left out of the safe file"):
+        gate.check({"A": [1, 1]})
+
+
+def test_names_in_quotes_are_no_settings(tmp_path):
+    # The message lists the columns, one of which is called like a rule.
+    text = "format = 1\n[safe]\nk = 2\n[columns]\nkeys = ['t']\n[check]\nl = 2\n"
+    text += "sensitive = ['l']"
+    rules = Release.parse(text, "r.toml")
+    with pytest.raises(RulesError, match=r"^r.toml: no column 't'; .* 'k', 'l'"):
+        rules.check({"k": [1, 1], "l": [1, 1]})
+    with pytest.raises(RulesError, match=r"^r.toml:8:14: check.sensitive: no column"):
+        rules.check({"t": [1, 1], "k": [1, 1]})
+
+
+def test_changes_need_tomlkit(monkeypatch):
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
+    with pytest.raises(ImportError, match="tomlkit"):
+        Release.parse("format = 1").with_rules(safe={"k": 3})
+
+
+def test_reading_and_writing_need_no_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tomlkit", None)
+    assert Release.parse("format = 1\n").to_toml() == "format = 1\n"
+    assert Release({"format": 1}).to_toml() == "format = 1\n"
