@@ -151,6 +151,13 @@ def audit(
     for one in coded.values() if missing == "refuse" else ():
         refuse_missing(names, [key.missing for key in one.keys(names)], one.n)
     sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
+    everybody = None
+    held = coded[ORIGINAL].counted
+    if missing in WILDCARDS and held is not None:
+        files.refuse_blank(missing)
+    elif missing in WILDCARDS:
+        everybody = cells_of(sampled, names, missing, 1.0)
+        sampled = sampled.complete(names)
     found = assess_coded(
         files.data[ORIGINAL],
         sampled,
@@ -167,7 +174,7 @@ def audit(
         for what in (RELEASED, HOLDOUT)
         if what in coded
     }
-    claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT))
+    claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT), everybody)
     notes = files.unknown_categories()
     notes += files.blank_keys() if missing in WILDCARDS else []
     more: dict[str, Any] = {}

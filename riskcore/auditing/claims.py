@@ -20,13 +20,19 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.result import Assessment
-from riskcore.auditing.other_people import HOLDOUT, OtherPeople, by_holdout, by_model
+from riskcore.auditing.other_people import (
+    HOLDOUT,
+    OtherPeople,
+    by_holdout,
+    by_model,
+    fitted_to,
+)
 from riskcore.common import arguments
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells
 from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import GROUPS, CellModel, CellPrior
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
 
 Floats = NDArray[np.float64]
@@ -60,8 +66,8 @@ class IdentityClaims:
     right: Floats
     others: OtherPeople | None
     cells: CellTable  # those of the claims
-    found: Integers  # the claims with f > 0
-    possible: Mask  # of these, the claims whose own original has the keys
+    found: Integers  # the claims that may be right
+    chance: Floats  # of these, that the original has somebody with all keys
     model: CellModel | None
 
     def __len__(self) -> int:
@@ -70,8 +76,13 @@ class IdentityClaims:
 
     @property
     def matched(self) -> int:
-        """Number of claims whose keys somebody in the original has."""
-        return len(self.found)
+        """Number of claims whose keys somebody in the original has.
+
+        Of records with missing keys as many count as are expected to have them.
+        """
+        alone = self.frequency[self.found] == 0
+        lacking = math.fsum(self.chance[alone].tolist())
+        return int(np.count_nonzero(self.frequency)) + round(lacking)
 
     @cached_property
     def expected_right(self) -> float:
@@ -116,7 +127,7 @@ class IdentityClaims:
 
     def _interval(self, level: float) -> tuple[float, float]:
         """Return the interval; the fits that it takes can last some seconds."""
-        if not self.possible.any():
+        if not self.chance.any():
             return 0.0, 0.0
         cells = self.cells.some(self.found)
         if isinstance(self.model, KnownPopulation):
@@ -131,7 +142,7 @@ class IdentityClaims:
             )
             return low, min(high, float(len(self)))
         f, F = _frequencies(cells)
-        each = posterior.individual_risk_deviation(f, f / F)[self.possible]
+        each = posterior.individual_risk_deviation(f, f / F) * self.chance
         spread = math.sqrt(math.fsum((each * each).tolist()))
         error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
         total = self.expected_right
@@ -143,9 +154,7 @@ class IdentityClaims:
         """Return a function that counts once for each claim, not for each record."""
 
         def of_claims(known: CellPrior) -> Floats:
-            found: Floats = np.where(
-                self.possible, function(known) / known.records, 0.0
-            )
+            found: Floats = self.chance * function(known) / known.records
             return found
 
         return of_claims
@@ -156,12 +165,14 @@ def identity_claims(
     released: Cells,
     own: Integers | None = None,
     holdout: Cells | None = None,
+    everybody: Cells | None = None,
 ) -> IdentityClaims:
     """Return the claims that a released file allows.
 
     ``released`` and ``holdout`` are counted with the same keys and the same rule for
     missing ones. ``own`` is the row of the original of each released record, -1 for
-    none, if known.
+    none, if known. ``everybody``: the original with its records that lack keys, if
+    ``original`` is without them.
     """
     known = original.cells_by_weights or original.cells
     cells = _table(known)
@@ -173,23 +184,63 @@ def identity_claims(
     means = np.full(len(claims), mean_weight)
     if known.weighted:
         means = claims.means_in(cells, cells.weight_sum / cells.records)
-    found = np.flatnonzero(matches)
+    maybe = np.zeros(len(claims))
+    if everybody is not None and everybody.n > cells.n:
+        maybe = _lacking_matches(claims, _table(everybody), cells, original.model)
+    found = np.flatnonzero((matches > 0) | (maybe > 0.0))
     weights = np.where(matches > 0, matches * means, mean_weight)
     claims = replace(claims, records=np.maximum(matches, 1), weight_sum=weights)
     rows = _rows_of(released, alone)
-    possible = np.ones(len(found), bool)
+    chance = np.where(matches > 0, 1.0, -np.expm1(-maybe))[found]
     if own is not None and rows is not None:
-        possible = _has_keys(claims.some(found), own[rows[found]], cells, known)
+        row = own[rows[found]]
+        chance = _has_keys(claims.some(found), row, everybody or known) * 1.0
     right = np.zeros(len(claims))
-    right[found] = np.where(possible, _risk(claims.some(found), original.model), 0.0)
+    right[found] = chance * _risk(claims.some(found), original.model)
+    n = cells.n if everybody is None else everybody.n
     others = None
     if holdout is not None:
-        others = by_holdout(claims, _table(holdout), cells, original.model)
+        others = by_holdout(claims, _table(holdout), cells, original.model, n)
     elif own is None:
-        others = by_model(claims, cells, original.model)
+        others = by_model(claims, cells, original.model).scaled(n / cells.n)
     return IdentityClaims(
-        rows, matches, right, others, claims, found, possible, original.model
+        rows, matches, right, others, claims, found, chance, original.model
     )
+
+
+def _lacking_matches(
+    claims: CellTable, everybody: CellTable, cells: CellTable, model: CellModel | None
+) -> Floats:
+    """Return -log of the chance that no record that lacks keys has those of a claim.
+
+    A record has them with the share of the claim's keys among all that agree in the
+    keys that it has, by a model of the records that have all; with certainty if the
+    model does not know a category.
+    """
+    found = np.zeros(len(claims))
+    law = model or fitted_to(cells)
+    known = np.zeros(len(claims), bool)
+    if law is not None:
+        known = claims.known_in(law.sample)
+    asked = claims.some(known)
+    whole = np.zeros(0) if law is None else law.probability(asked)
+    for keys, rows in everybody.patterns():
+        if len(keys) == len(everybody.keys):
+            continue
+        share = np.ones(len(claims))
+        if law is not None:
+            codes = [
+                column if key in keys else np.full(len(asked), ANY)
+                for key, column in enumerate(asked.codes)
+            ]
+            part = law.probability(replace(asked, codes=tuple(codes)))
+            certain = np.ones(len(asked))
+            share[known] = np.divide(whole, part, out=certain, where=part > whole)
+        people = claims.matches_in(everybody.some(rows))
+        there = people > 0
+        with np.errstate(divide="ignore"):
+            found[there] -= people[there] * np.log1p(-share[there])
+    return found
 
 
 def _table(cells: Cells) -> CellTable:
@@ -227,11 +278,9 @@ def _frequencies(cells: CellTable) -> tuple[Floats, Floats]:
     return f, np.maximum(cells.weight_sum, f)
 
 
-def _has_keys(
-    claims: CellTable, row: Integers, cells: CellTable, original: Cells
-) -> Mask:
+def _has_keys(claims: CellTable, row: Integers, original: Cells) -> Mask:
     """Return whether the own original of each claim has its keys."""
-    claims = claims.coded_as(cells, any_value=True)
+    claims = claims.coded_as(_table(original), any_value=True)
     here = row >= 0
     cell = original.inverse[np.maximum(row, 0)]
     same = here.copy()

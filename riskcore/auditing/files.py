@@ -169,16 +169,24 @@ class AuditFiles:
                 )
         return lines
 
-    def blank_keys(self) -> list[str]:
-        """Return which keys of the original are missing so often that risks are low.
+    def refuse_blank(self, missing: str) -> None:
+        """Refuse an original on an engine with missing keys that match any value."""
+        lacking = [
+            one.name for one in self.coded[ORIGINAL].columns.values() if one.missing
+        ]
+        engine = engine_of(self.data[ORIGINAL])
+        if lacking and engine is not None:
+            raise engine.refuse_single(
+                f"missing={missing!r} with missing values of {lacking[0]!r} (or give "
+                "missing='category')"
+            )
 
-        A missing key matches any value, so too many people seem to have the keys.
-        """
+    def blank_keys(self) -> list[str]:
+        """Return which keys of the original are missing often."""
         n = self.coded[ORIGINAL].n
         return [
-            f"{name} is missing in {key.missing:,} of {n:,} records of the original. They "
-            "match any value, so that the expected number of right claims may be far too "
-            "small: fill them in, or leave out such records or keys"
+            f"{name} is missing in {key.missing:,} of {n:,} records of the original: "
+            "of these only as many claims count as right as a model expects"
             for name, key in zip(
                 self.keys, self.coded[ORIGINAL].keys(self.keys), strict=True
             )

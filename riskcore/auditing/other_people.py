@@ -18,7 +18,7 @@ from riskcore.assessment.population import risk_by
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.core.risk import individual
 from riskcore.models.cell_model import CellModel, CellPrior
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
 
@@ -59,18 +59,35 @@ class OtherPeople:
     variance: float
     error: float = 0.0
 
+    def scaled(self, factor: float) -> OtherPeople:
+        """Return what so many times as many people tell."""
+        return OtherPeople(
+            self.by,
+            self.right * factor,
+            self.matched * factor,
+            self.variance * factor * factor,
+            self.error * factor,
+        )
+
 
 def by_holdout(
     claims: CellTable,
     holdout: CellTable,
     cells: CellTable,
     model: CellModel | None,
+    n: int,
 ) -> OtherPeople:
-    """Return what the people of a holdout tell; ``cells`` are the original's."""
+    """Return what the people of a holdout tell, as of ``n``.
+
+    ``cells`` are the original's. People who lack keys are left out.
+    """
+    whole = np.logical_and.reduce([column != ANY for column in holdout.codes])
+    if whole.any():
+        holdout = holdout.some(whole)
     hits = claims.matches_in(holdout)
     means = None if model is not None else _mean_risks(cells)
     right = _risks_of_hits(model, claims, hits, means)
-    scale = cells.n / holdout.n
+    scale = n / holdout.n
     squares = math.fsum((right * right).tolist())
     return OtherPeople(
         HOLDOUT,
@@ -87,7 +104,7 @@ def by_model(
     if isinstance(model, KnownPopulation):
         share = cells.n / model.n
         return _by_population(claims.matches_in(model.sample), share)
-    law = model or _fitted(cells)
+    law = model or fitted_to(cells)
     if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
     means = None if model is not None else _mean_risks(cells)
@@ -224,7 +241,7 @@ def parts_of_records(records: Integers) -> Iterator[Integers]:
         yield np.bincount(cell[rows], minlength=len(records))
 
 
-def _fitted(cells: CellTable) -> CellModel | None:
+def fitted_to(cells: CellTable) -> CellModel | None:
     """Return a model of the records that have all keys, None without an estimate."""
     whole = np.logical_and.reduce([column >= 0 for column in cells.codes])
     if not whole.any():

@@ -125,6 +125,33 @@ class CodedRecords:
         name = "sampling_fraction"
         return replace(self, weight=name, weights=each, counted=counted)
 
+    def complete(self, names: Iterable[Hashable]) -> CodedRecords:
+        """Return the records that have all the named keys; the weights sum to the same.
+
+        The keys are coded again. Without such a record, or without a missing key, all
+        records are returned.
+        """
+        columns = self.keys(names)
+        whole = np.logical_and.reduce(
+            [column.codes < len(column.labels) for column in columns]
+        )
+        if whole.all() or not whole.any():
+            return self
+        each = np.ones(self.n) if self.weights is None else self.weights
+        weights = each[whole] * (each.sum() / each[whole].sum())
+        kept = {}
+        for column in columns:
+            used, codes = np.unique(column.codes[whole], return_inverse=True)
+            kept[column.name] = replace(
+                column,
+                codes=codes.astype(column.codes.dtype),
+                labels=column.labels[used],
+                missing=0,
+            )
+        n = int(np.count_nonzero(whole))
+        name = "complete" if self.weight is None else self.weight
+        return replace(self, n=n, columns=kept, weight=name, weights=weights)
+
     @property
     def _stands_for(self) -> Sizes:
         return None if self.counted is None else self.counted.records
