@@ -176,9 +176,9 @@ class AuditFiles:
         """
         n = self.coded[ORIGINAL].n
         return [
-            f"{name} is missing in {key.missing:,} of {n:,} records of the original. They "
-            "match any value, so that the expected number of right claims may be far too "
-            "small: fill them in, or leave out such records or keys"
+            f"{name} is missing in {key.missing:,} of {n:,} records of the original. "
+            "They match any value, so that the expected number of right claims may be "
+            "far too small: fill them in, or leave out such records or keys"
             for name, key in zip(
                 self.keys, self.coded[ORIGINAL].keys(self.keys), strict=True
             )

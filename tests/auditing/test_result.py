@@ -97,7 +97,7 @@ def test_plain_data_name_no_record(found):
     assert figures["population_model"] is None
     assert figures["compared_with"] == "model"
     assert figures["attributes"] == []
-    others = audit(DATA, MADE, ["sex", "age"], "w", holdout=MADE)
+    others = audit(DATA, MADE, ["sex", "age"], "w", holdout={**MADE})
     assert others.to_dict()["records"] == {"original": 4, "released": 5, "holdout": 5}
     assert others.to_dict()["compared_with"] == "holdout"
     own = audit(
