@@ -338,6 +338,6 @@ def test_the_command(run, refused, figures):
         "--weight w": "states weight",
     }.items():
         assert message in refused(f"check safe.csv --record {RECORD} {options}")
-    assert "give --keys, or --record" in refused("check safe.csv --k 3")
+    assert "give --keys, --record with the record" in refused("check safe.csv --k 3")
     line = "check survey.csv --keys a --weight w --household hh --max-household-risk 0"
     assert run(line)[0] == 1
