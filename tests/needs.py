@@ -102,6 +102,10 @@ sdv = pytest.mark.skipif(
     importlib.util.find_spec("sdv") is None or version("sdv").split(".")[0] != "2",
     reason="needs the synthesizer SDV 2, with scikit-learn and pandas",
 )
+duckdb = pytest.mark.skipif(
+    importlib.util.find_spec("duckdb") is None,
+    reason="needs the engine duckdb: pip install '.[engines]'",
+)
 bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash")
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"

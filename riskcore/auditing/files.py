@@ -116,8 +116,8 @@ class AuditFiles:
         for values in found:
             if np.nanmax(np.abs(values), initial=0.0) > _LARGEST:
                 raise ValueError(
-                    f"column {name!r}: a number beyond {_LARGEST:.0e}, of which no "
-                    "standard deviation can be computed; if it is a code, name it "
+                    f"column {name!r}: a number beyond {_LARGEST:.0e}, too large "
+                    "for a standard deviation; if it is a code, name it "
                     "as missing"
                 )
         return found

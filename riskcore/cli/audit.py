@@ -40,7 +40,7 @@ An intruder who knows the --keys of a person finds a single record with them in
 RELEASED and claims that it is the person's. A claim is right with the probability
 E[1/F | f], as other people of the population may have the same keys. The intruder also
 guesses each --target of a person from the records with the person's keys, and links
-records by keys and --numeric together. What is right about other people, too, is no
+records by keys and --numeric together. What is right about other people, too, is not a
 leak: about those of --holdout, who were not in ORIGINAL, or, without it, about people
 whom a model of the columns draws.
 """

@@ -150,7 +150,7 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         "--audit",
         type=Path,
         metavar="ORIGINAL",
-        help="the records of the people to protect, of which FILE was made: audit FILE",
+        help="the people to protect, from whose records FILE was made: audit FILE",
     )
     group.add_argument(
         "--max-right-claims",

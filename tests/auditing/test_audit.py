@@ -13,6 +13,7 @@ import pytest
 from riskcore import assess, audit
 from riskcore.common.threads import usual_threads
 from riskcore.report.audit_page import audit_page, public_audit_page
+from tests import needs
 from tests.report.reading import Reader
 
 KEYS = ["region", "sex", "age"]
@@ -109,9 +110,11 @@ def test_frames_of_all_kinds_give_the_same(files, tmp_path, population):
         assert whole(audited(made, population=population)) == expected, kind
 
 
+@needs.duckdb
 @pytest.mark.parametrize("population", ["weights", "latent-class"])
 def test_engines_give_the_same_claims(files, population):
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     frames = [polars.DataFrame(data) for data in files]
     with pytest.raises(TypeError, match="give missing='category'"):
         audited([frames[0].lazy(), *frames[1:]], target=[], population=population)

@@ -7,6 +7,7 @@ import pytest
 
 import riskcore
 from riskcore.auditing.audit import audit
+from tests import needs
 
 KEYS = ["a", "b", "c"]
 
@@ -215,11 +216,13 @@ def test_a_holdout_beside_records_that_correspond():
     assert found.identity.others.matched == 2 * 2
 
 
+@needs.duckdb
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 @pytest.mark.parametrize("which", [0, 1])
 def test_an_engine_has_no_ids(engine, which):
-    pl = pytest.importorskip("polars")
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+    import polars as pl
+
     frame = pl.DataFrame({"a": [1, 2], "id": [7, 8]})
     held = frame.lazy() if engine == "polars" else duckdb.sql("from frame")
     files = [frame, frame]
