@@ -1,0 +1,1 @@
+"""The app: protect a file in the browser, on the own machine."""
