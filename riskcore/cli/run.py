@@ -71,6 +71,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="another name for the safe file"
     )
     parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="JSON",
+        help="make the file of a private record again: take the secret behind the "
+        "order, new ids, ties and treatments from it. The rules and the data must be "
+        "those of the record",
+    )
+    parser.add_argument(
         "--overwrite", action="store_true", help="replace existing files"
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -94,7 +102,26 @@ def run(options: argparse.Namespace) -> int:
     if options.rules is None:
         raise ValueError("give RULES, a file of rules such as release.toml")
     release = Release.read(options.rules)
-    return protect.carry_out(_as_protect(release, options), release)
+    to_do = _as_protect(release, options)
+    to_do.replay = options.replay
+    _refuse_idle(release, to_do)
+    return protect.carry_out(to_do, release)
+
+
+def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
+    """Refuse names of ``[output]``, and an option, that would have no effect."""
+    from riskcore.report.release_files import idle
+
+    wanted = protect.wanted(to_do)
+    found = idle(wanted)
+    if found is not None:
+        name, needed = found
+        raise release._error(("output", name), f"needs {' or '.join(needed)}")
+    files = ("file", "report", "report_public")
+    if to_do.overwrite and all(wanted[name] is None for name in files):
+        raise ValueError(
+            "--overwrite needs --output, or a file or a report in [output]"
+        )
 
 
 def _as_protect(release: Release, options: argparse.Namespace) -> argparse.Namespace:
