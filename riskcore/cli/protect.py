@@ -156,7 +156,7 @@ _OF_OUTPUT = (
 # What to do if no safe file is wanted, or if it is not safe.
 _ADVICE = {"file": "give --output", "allow_unsafe": "give --allow-unsafe"}
 _ADVICE_ON_RULES = {
-    "file": "name its file in [output], or give --output,",
+    "file": "name a file in [output] or give --output",
     "allow_unsafe": "set allow_unsafe = true in [output]",
 }
 

@@ -116,7 +116,8 @@ def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
     found = idle(wanted)
     if found is not None:
         name, needed = found
-        raise release._error(("output", name), f"needs {' or '.join(needed)}")
+        lacking = f"without an effect; also name {' or '.join(needed)}, or leave it out"
+        raise release._error(("output", name), lacking)
     files = ("file", "report", "report_public")
     if to_do.overwrite and all(wanted[name] is None for name in files):
         raise ValueError(

@@ -40,13 +40,7 @@ from riskcore.protection.release.writing import (
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
-from riskcore.report.page import (
-    protection_pages,
-    public_protection_page,
-    report_paths,
-)
 from riskcore.report.provenance import Provenance, now, provenance_of
-from riskcore.report.templating import need_reports
 
 Wanted = Mapping[str, Any]
 
@@ -137,6 +131,8 @@ def check_release_files(
     """
     reports = _reports_of(wanted, len(settings.keys))
     if reports or wanted.get("report_public") is not None:
+        from riskcore.report.templating import need_reports
+
         need_reports(wanted.get("report"), wanted.get("report_public"))
     dropped = columns_dropped(source, settings, wanted.get("drop", ()))
     columns_renumbered(source, settings, wanted.get("renumber"), dropped)
@@ -315,8 +311,11 @@ def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reports_of(wanted: Wanted, sets: int) -> list[Path]:
     """Return the paths of the reports, one for each set of keys."""
-    report = wanted.get("report")
-    return [] if report is None else report_paths(Path(report), sets)
+    if wanted.get("report") is None:
+        return []
+    from riskcore.report.page import report_paths
+
+    return report_paths(Path(wanted["report"]), sets)
 
 
 def _pages(
@@ -325,6 +324,8 @@ def _pages(
     """Return a function for each report that makes its text from an examination."""
     if wanted.get("report") is None:
         return {}
+    from riskcore.report.page import protection_pages
+
     return protection_pages(
         result,
         wanted["report"],
@@ -340,6 +341,8 @@ def _public_page(result: Protected, wanted: Wanted) -> dict[Path, str]:
     path, title = wanted.get("report_public"), wanted.get("report_title")
     if path is None:
         return {}
+    from riskcore.report.page import public_protection_page
+
     titled = {} if title is None else {"title": title}
     page = public_protection_page(result, **titled, drop=wanted.get("drop", ()))
     return {Path(path): page}
