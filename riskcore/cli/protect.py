@@ -491,8 +491,11 @@ def _settings(
 def _settings_of_rules(source: Any, before: Any, release: Release) -> Any:
     """Return the settings of the rules; refuse a record that other rules made."""
     from riskcore.protection.release.replay import differing_rules
+    from riskcore.report.release_files import check_columns
 
     settings = release._settings(source)
+    with release._placed():
+        check_columns(source, settings, release.output())
     others = differing_rules(release, source, settings, before) if before else []
     if others:
         raise ValueError(

@@ -55,7 +55,7 @@ from riskcore.report.protection_view import (
     tiles_of,
     treatments_view,
 )
-from riskcore.report.provenance import Provenance, provenance_of
+from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import remarks_of, stage_figures
 from riskcore.report.templating import is_number, need_jinja, render, write_private
@@ -456,7 +456,7 @@ def protection_pages(
     top : int, optional
         Number of the riskiest combinations of the protected file to list.
     provenance : Provenance, optional
-        As in `page`; by default the name of the input file.
+        As in `page`; by default the name of the input file and the time.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -489,6 +489,7 @@ def protection_pages(
     usual = "Re-identification risk and protection"
     if file is not None:
         usual = f"{file.name}: re-identification risk and protection"
+    made = provenance or provenance_of(protected.source, now())
     utility = utility_of(protected, progress)
 
     def maker(position: int) -> Callable[[Any], str]:
@@ -499,7 +500,7 @@ def protection_pages(
             riskiest=top,
             examined=examined,
             utility=utility,
-            provenance=provenance,
+            provenance=made,
         )
 
     paths = report_paths(Path(path), len(protected.sets))

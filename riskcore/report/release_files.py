@@ -40,7 +40,7 @@ from riskcore.protection.release.writing import (
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
-from riskcore.report.provenance import Provenance, now, provenance_of
+from riskcore.report.provenance import Provenance
 
 Wanted = Mapping[str, Any]
 
@@ -115,6 +115,16 @@ def private_record_of(wanted: Wanted) -> Path | None:
     return Path(f"{wanted['file']}.private.json" if record is None else record)
 
 
+def check_columns(
+    source: Source, settings: Settings, wanted: Wanted
+) -> tuple[str, ...]:
+    """Return the columns to leave out; refuse columns, or an order, that do not fit."""
+    dropped = columns_dropped(source, settings, wanted.get("drop", ()))
+    columns_renumbered(source, settings, wanted.get("renumber"), dropped)
+    refuse_seed(settings, wanted.get("shuffle", False))
+    return dropped
+
+
 def check_release_files(
     source: Source,
     settings: Settings,
@@ -134,9 +144,7 @@ def check_release_files(
         from riskcore.report.templating import need_reports
 
         need_reports(wanted.get("report"), wanted.get("report_public"))
-    dropped = columns_dropped(source, settings, wanted.get("drop", ()))
-    columns_renumbered(source, settings, wanted.get("renumber"), dropped)
-    refuse_seed(settings, wanted.get("shuffle", False))
+    dropped = check_columns(source, settings, wanted)
     safe = wanted.get("file")
     record = private_record_of(wanted)
     texts = [record, wanted.get("public_record"), *reports, wanted.get("report_public")]
@@ -331,7 +339,7 @@ def _pages(
         wanted["report"],
         title=wanted.get("report_title"),
         top=wanted.get("report_top", 0),
-        provenance=provenance or provenance_of(result.source, now()),
+        provenance=provenance,
         progress=say,
     )
 

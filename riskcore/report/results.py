@@ -20,7 +20,7 @@ from riskcore.data.files import replace
 from riskcore.protection.result import Protected
 from riskcore.report import text
 from riskcore.report.page import assessment_page, protection_pages, report_paths
-from riskcore.report.provenance import Provenance, now, provenance_of
+from riskcore.report.provenance import Provenance, now
 from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import sheet_page
 from riskcore.report.summary import summary
@@ -127,7 +127,6 @@ def _write_pages(
         path,
         title="Re-identification risk and protection" if title is None else title,
         top=top,
-        provenance=provenance_of(result.source, now()),
         progress=progress or silent,
     )
     texts = {target: page_of(None) for target, page_of in pages.items()}

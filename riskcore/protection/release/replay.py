@@ -34,19 +34,12 @@ def differing_rules(
 
     ``settings`` are those of the rules for the source.
     """
-    read = _given(source.to_dict()["reading"]), _given(record.reading)
+    reading = source.to_dict()["reading"]
     return [
-        *(f"data.{name}" for name in _differing(*read)),
+        *(f"data.{name}" for name in _differing(reading, record.reading)),
         *_differing_settings(settings, record.settings),
         *_differing_output(release.output(), source, settings, record),
     ]
-
-
-def _given(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a file is read, without columns that have no missing codes."""
-    codes = reading.get("missing_codes", {})
-    given = {name: one for name, one in codes.items() if one}
-    return {**reading, "missing_codes": given}
 
 
 def _differing_settings(mine: Settings, other: Settings) -> Iterator[str]:
