@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _RUN = """\
 Make a safe file by a file of rules, as riskcore protect does by its options: protect,
-verify, write the reports and the records. The same rules make the same safe file.
+verify, write the reports and the records. The same rules make the same safe file, byte
+for byte, unless random bits decide something: then --replay makes it again.
 """
 
 _RUN_EXAMPLES = """\
@@ -43,7 +44,13 @@ arguments of riskcore.protect. riskcore protect ... --print-rules writes such a 
 examples:
   riskcore run release.toml
   riskcore run release.toml --data survey-2027.csv --output survey-2027-safe.csv
+  riskcore run release.toml --replay survey-safe.csv.private.json --output again.csv
   riskcore check --rules release.toml
+
+Random bits decide the order (shuffle = true), new ids, ties = "secret" and treatments
+such as noise. Only the private record holds them; --replay takes them from there. A
+record is refused if other rules or another input made it. If the record lies where the
+rules put it, it stays as it is, and a file that is not its own is not written.
 
 A fault in the rules is refused before any work, with its line and column. The exit
 status is that of riskcore protect.
