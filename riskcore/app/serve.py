@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import secrets
@@ -21,8 +22,10 @@ from typing import Any, TypeAlias
 
 import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from riskcore.app.guard import Guard
+from riskcore.app.peers import Admits, own_processes
 
 # Makes the guarded application for the addresses it is served at and its token.
 MakeApp: TypeAlias = Callable[[Collection[str], str], Guard]
@@ -80,6 +83,7 @@ def serve(
             address = f"http://localhost:PORT/?token={token}"
         ending.callback(listener.close)
         server = _Server(make_app(hosts, token), idle, ending)
+        server.config.admits = own_processes(said)
         said(address)
         said("Whoever has this address sees the file. Ctrl-C ends the app.")
         if browser and socket is None:
@@ -204,11 +208,30 @@ def _shown(address: str) -> bool:
         return False
 
 
-def _config(guard: Guard) -> uvicorn.Config:
+class _Config(uvicorn.Config):
+    """Settings of a server that asks whose each connection is."""
+
+    admits: Admits
+
+
+class _Connection(H11Protocol):
+    """A connection that ends at once if it is another user's."""
+
+    config: _Config
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Hang up on other users of the machine; a Unix socket has no addresses."""
+        super().connection_made(transport)
+        theirs, ours = (transport.get_extra_info(f"{e}name") for e in ("peer", "sock"))
+        if isinstance(theirs, tuple) and not self.config.admits(theirs, ours):
+            transport.abort()
+
+
+def _config(guard: Guard) -> _Config:
     """Return settings with which the server adds and logs nothing of its own."""
-    return uvicorn.Config(
+    return _Config(
         guard,
-        http="h11",
+        http=_Connection,
         loop="asyncio",
         ws="none",
         lifespan="off",
@@ -228,6 +251,8 @@ def _config(guard: Guard) -> uvicorn.Config:
 
 class _Server(uvicorn.Server):
     """A server that ends at once, and when it is no longer used."""
+
+    config: _Config
 
     def __init__(self, guard: Guard, idle: float, ending: ExitStack) -> None:
         super().__init__(_config(guard))

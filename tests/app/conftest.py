@@ -6,6 +6,7 @@ import queue
 import re
 import socket
 import threading
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -123,8 +124,9 @@ class Served:
     def raw(self, *parts):
         """Send bytes and return the whole answer, to the end of the connection."""
         with self.connect() as connection:
-            for part in parts:
-                connection.sendall(part)
+            # At once: what comes after a refusal would take its answer away.
+            with suppress(ConnectionError):
+                connection.sendall(b"".join(parts))
             return read_all(connection)
 
     def ask(self, method, path, headers=None, body=None, **options):
@@ -154,11 +156,9 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 def read_all(connection):
     """Return what comes to the end of a connection, or until it is reset."""
     got = b""
-    try:
+    with suppress(ConnectionResetError):
         while part := connection.recv(1 << 16):
             got += part
-    except ConnectionResetError:
-        pass
     return got
 
 

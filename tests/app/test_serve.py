@@ -19,6 +19,7 @@ from riskcore.app.serve import serve
 from tests import needs
 from tests.app.conftest import LONG, read_all
 
+WARNING = "Whoever has this address sees the file. Ctrl-C ends the app."
 # What it prints and leaves is looked at from outside; it ends by signals.
 PROGRAM = """
 import sys
@@ -54,7 +55,7 @@ sys.exit(cli.main())
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """Serve in a process of its own; return it and the first line it printed."""
+    """Serve in a process of its own; return it and the address it printed."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     running = []
 
@@ -66,7 +67,9 @@ def program(tmp_path, monkeypatch):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         running.append(process)
-        return process, process.stdout.readline().strip()
+        address, warning = process.stdout.readline(), process.stdout.readline()
+        assert warning == f"{WARNING}\n"
+        return process, address.strip()
 
     yield begin
     for process in running:
@@ -97,7 +100,7 @@ def test_it_listens_on_this_machine_only(start):
     for name, family in (("127.0.0.2", socket.AF_INET), ("::1", socket.AF_INET6)):
         with socket.socket(family) as asked:
             assert asked.connect_ex((name, app.port)) != 0
-    assert app.warning == "Whoever has this address sees the file. Ctrl-C ends the app."
+    assert app.warning == WARNING
 
 
 def test_a_port_in_use_is_named(start):
@@ -230,7 +233,7 @@ def test_the_token_and_values_are_in_no_line_but_the_address(program):
         connection.sendall(f"GET /?token={token} HTTP/9.9\r\n{token}\r\n\r\n".encode())
         assert read_all(connection).startswith(b"HTTP/1.1 400 ")
     _, out, err = end(process)
-    assert out == "Whoever has this address sees the file. Ctrl-C ends the app.\n"
+    assert out == ""
     *lines, last = err.split("Traceback")[0].splitlines()
     assert lines[0] == "the app failed: ValueError"
     assert re.fullmatch(r"  __main__:\d+ app", last)
@@ -248,7 +251,6 @@ def test_signals_end_the_command_at_once(program, tmp_path, number, status, busy
     path = tmp_path / "socket"
     process, address = program(f"socket={str(path)!r}", IN_THE_COMMAND)
     cookie = over(path, "/?" + address.partition("?")[2]).partition("riskcore-")[2]
-    process.stdout.readline()
     with socket.socket(socket.AF_UNIX) as connection:
         if busy:
             connection.connect(str(path))
