@@ -32,7 +32,8 @@ HEIGHT = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 COMPILERS = {"numba", "llvmlite"}
 HEAVY = {
     *COMPILERS, "pandas", "polars", "pyarrow", "mpmath", "scipy", "matplotlib",
-    "jinja2", "markupsafe", "duckdb", "ibis", "pyspark", "dask",
+    "jinja2", "markupsafe", "duckdb", "ibis", "pyspark", "dask", "starlette",
+    "uvicorn", "anyio",
 }  # fmt: skip
 
 modules = {

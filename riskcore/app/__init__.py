@@ -1,1 +1,1 @@
-"""The app: protect a file in the browser, on the own machine."""
+"""The whole job in the browser: from a file to a safe file, by hand."""
