@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -28,7 +28,7 @@ from riskcore.app.guard import Guard
 from riskcore.app.peers import Admits, own_processes
 
 # Makes the guarded application for the addresses it is served at and its token.
-MakeApp: TypeAlias = Callable[[Collection[str], str], Guard]
+MakeApp: TypeAlias = Callable[[set[str], str], Guard]
 
 _HOME = "127.0.0.1"
 _PRIVATE = 0o600
