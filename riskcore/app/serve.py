@@ -226,6 +226,11 @@ class _Connection(H11Protocol):
         if isinstance(theirs, tuple) and not self.config.admits(theirs, ours):
             transport.abort()
 
+    def is_asking(self) -> bool:
+        """Return whether a request is due: the first one, or one that has begun."""
+        due = self.cycle is None or self.conn.trailing_data[0]
+        return bool(due) and self.conn.their_state is h11.IDLE
+
 
 def _config(guard: Guard) -> _Config:
     """Return settings with which the server adds and logs nothing of its own."""
@@ -243,7 +248,7 @@ def _config(guard: Guard) -> _Config:
         server_header=False,
         date_header=False,
         limit_concurrency=_CONNECTIONS,
-        timeout_keep_alive=5,
+        timeout_keep_alive=65,  # longer than pages wait before they ask again
         h11_max_incomplete_event_size=1 << 14,
         workers=1,
     )
@@ -304,7 +309,7 @@ class _Server(uvicorn.Server):
         waiting = {
             each: self._waiting.get(each, now)
             for each in self.server_state.connections
-            if each.conn.their_state is h11.IDLE  # type: ignore[union-attr]
+            if isinstance(each, _Connection) and each.is_asking()
         }
         for each, since in waiting.items():
             if now - since > _PATIENCE:

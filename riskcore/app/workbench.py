@@ -298,13 +298,13 @@ class Workbench:
             ),
             lambda: coded_records(
                 self.source.data,
-                replace(settings, keys=(), strata=(), k=()),
+                settings,
                 self.source.numbers(settings.weight),
+                keys=settings.variables[:1],
             ),
         )
-        return base.with_columns(
-            {name: self.coded_column(name) for name in settings.variables}
-        )
+        columns = {name: self.coded_column(name) for name in settings.variables}
+        return replace(base, columns=columns)
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""

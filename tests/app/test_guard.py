@@ -7,7 +7,7 @@ import pytest
 
 from riskcore.app import guard as guards
 from riskcore.app.guard import Guard
-from tests.app.conftest import FORM, LONG, SECRET, read_all
+from tests.app.served import FORM, SECRET, read_all
 
 JS = "/static/app.js"
 NAVIGATED = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -419,7 +419,7 @@ def test_no_words_of_a_failure_are_shown(start, path, capfd, caplog):
     assert_silent(app, got.text, capfd, caplog)
     if path == "/fail":
         assert app.logged[0].startswith("the app failed: KeyError\n  riskcore.app.guar")
-        assert "\n  tests.app.conftest:" in app.logged[0]
+        assert "\n  tests.app.served:" in app.logged[0]
         assert "the app failed: ValueError" in app.logged[0]
 
 
@@ -527,10 +527,22 @@ def test_connections_left_open_block_nobody(app):
         each.close()
 
 
-def test_connections_that_say_nothing_are_ended(start, monkeypatch):
+@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nHost: "])
+def test_connections_that_say_nothing_are_ended(start, monkeypatch, first):
     monkeypatch.setattr("riskcore.app.serve._PATIENCE", 0.0)
+    with start().connect() as connection:
+        connection.sendall(first)
+        assert read_all(connection) == b""
+
+
+def test_connections_that_begin_another_request_and_stop_are_ended(start, monkeypatch):
     app = start()
+    head = f"GET / HTTP/1.1\r\nHost: {app.host}\r\nCookie: {app.enter()['Cookie']}\r\n"
     with app.connect() as connection:
-        connection.settimeout(LONG)
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        for _ in range(2):  # it may be used again
+            connection.sendall(f"{head}\r\n".encode())
+            while not connection.recv(1 << 16).endswith(b"}"):
+                pass
+        monkeypatch.setattr("riskcore.app.serve._PATIENCE", 0.0)
+        connection.sendall(head.encode())
         assert read_all(connection) == b""

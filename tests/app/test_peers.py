@@ -7,7 +7,7 @@ import pytest
 
 from riskcore.app import peers
 from tests import needs
-from tests.app.conftest import LONG, read_all
+from tests.app.served import LONG, read_all
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n"
 ROW = "   0: {} {} {} 00000000:00000000 00:00000000 00000000 {} 0 5 1 0 20 4 30 10 -1\n"

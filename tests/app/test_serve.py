@@ -17,7 +17,7 @@ import pytest
 from riskcore.app import serve as serving
 from riskcore.app.serve import serve
 from tests import needs
-from tests.app.conftest import LONG, read_all
+from tests.app.served import LONG, read_all
 
 WARNING = "Whoever has this address sees the file. Ctrl-C ends the app."
 # What it prints and leaves is looked at from outside; it ends by signals.
