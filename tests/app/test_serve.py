@@ -103,6 +103,23 @@ def test_it_listens_on_this_machine_only(start):
     assert app.warning == WARNING
 
 
+def test_answers_are_not_held_back(start, monkeypatch):
+    # A socket whose protocol is not named keeps Nagle's delay: 40 ms for each answer.
+    delays = []
+
+    class Watched(serving._Connection):
+        def connection_made(self, transport):
+            super().connection_made(transport)
+            made = transport.get_extra_info("socket")
+            delays.append(made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(serving, "_Connection", Watched)
+    app = start()
+    assert app.ask("GET", "/", app.enter()).status == 200
+    assert delays
+    assert all(delays)
+
+
 def test_a_port_in_use_is_named(start):
     app = start()
     with pytest.raises(OSError, match=rf"^port {app.port} is in use; give another one"):
