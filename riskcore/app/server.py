@@ -120,6 +120,8 @@ class Server:
         """Tell what is being done, and how many look."""
         assert self.guard is not None
         jobs = self.bench.jobs
+        if jobs.active:  # long work is use
+            self.guard.renew()
         return JSONResponse(
             {
                 "version": self.bench.history.current.number,
