@@ -9,15 +9,13 @@ result itself.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
@@ -25,13 +23,23 @@ from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, exact_numbers, with_columns
+from riskcore.data.columns import with_columns
 from riskcore.data.engines.base import Engine
-from riskcore.data.files.reading import DoubtfulCodes, Reading
-from riskcore.data.recode import Recoding, recoded_columns
+from riskcore.data.files.reading import Reading
+from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.leaks.showing import codes_before, warn_of_what_shows
 from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
+from riskcore.protection.prepare import (
+    Prepared,
+    code_source,
+    numbers_of,
+    prepare,
+    prepare_households,
+    prepare_rows,
+    quiet,
+    treated_columns,
+)
 from riskcore.protection.protected_records import Round
 from riskcore.protection.release.secret import Draw, new_secret
 from riskcore.protection.result import Protected
@@ -53,7 +61,6 @@ from riskcore.protection.suppression.certificate import (
 from riskcore.protection.suppression.key_sets import (
     KeySet,
     assess_key_sets,
-    coded_records,
     present,
     warn_of_model,
 )
@@ -65,7 +72,7 @@ from riskcore.protection.suppression.rounds import (
     costs_of_sets,
     suppress,
 )
-from riskcore.protection.treatments.records import Treated, treat_records
+from riskcore.protection.treatments.records import Treated
 
 
 class HouseholdKeyDiffers(UserWarning):
@@ -305,111 +312,99 @@ def protect(
         secret = None
     elif secret is None:
         secret = new_secret()
-    return _protect(source, asked, progress or silent, secret)
+    result = protected_by(source, asked, progress or silent, secret)
+    _warn(result)
+    return result
 
 
-def _protect(
-    source: Source, settings: Settings, say: Lines, secret: str | None
+def protected_by(
+    source: Source,
+    settings: Settings,
+    say: Lines,
+    secret: str | None,
+    prepared: Prepared | None = None,
 ) -> Protected:
-    """Protect a file by settings that are resolved; warn of what shows."""
+    """Protect a file by settings that are resolved, without the warnings of `protect`.
+
+    ``prepared`` are its records before suppression, if they are known.
+    """
     settings.check_names(source)
     if source.engine is not None:
         return _protect_on_engine(source, source.engine, settings, say, secret)
-    if source.path is not None:
-        say(f"reading {source.path}")
-    data = source.data
-    coded = coded_records(data, settings, source.numbers(settings.weight))
+    if settings.unit == "record":
+        if prepared is None:
+            prepared = prepare(source, settings, say, secret)
+        coded = prepared.coded
+        safe = _make_safe(prepared, settings, say, secret=secret)
+        # A file is read back when it is written.
+        if safe.rounds and source.path is None:
+            _refuse_other_keys(safe.data, safe.coded, settings)
+        result = Protected(
+            source,
+            settings,
+            safe.data,
+            safe.sets,
+            safe.masks,
+            safe.rounds,
+            certificate=safe.certificate,
+            secret=secret,
+            treated=safe.treated,
+        )
+    else:
+        coded = code_source(source, settings, say)
+        panel = settings.person is not None
+        protect_units = _protect_panel if panel else _protect_households
+        result = protect_units(source, coded, settings, say, secret)
+    return replace(result, numbers=_numbers(source, coded, settings))
+
+
+def with_settings(result: Protected, settings: Settings) -> Protected:
+    """Return a result with other roles and accepted leaks: they hide no value."""
+    known = result.numbers
     numbers = {
-        name: _numbers_of(source, data, name) for name in settings.with_role("numeric")
+        name: known[name]
+        if name in known
+        else numbers_of(result.source, result.source.data, name)
+        for name in settings.with_role("numeric")
+    }
+    if settings.weight is not None:
+        numbers[settings.weight] = known[settings.weight]
+    return replace(result, settings=settings, numbers=numbers)
+
+
+def _numbers(
+    source: Source, coded: CodedRecords, settings: Settings
+) -> dict[Hashable, NDArray[np.float64]]:
+    """Return the columns known as numbers, and the weights."""
+    data = source.data
+    numbers = {
+        name: numbers_of(source, data, name) for name in settings.with_role("numeric")
     }
     if settings.weight is not None:
         assert coded.weights is not None
         numbers[settings.weight] = coded.weights
-    if settings.unit != "record":
-        of_units = (
-            _protect_panel if settings.person is not None else _protect_households
-        )
-        result = of_units(source, coded, settings, say, secret)
-        result = replace(result, numbers=numbers)
-        warn_of_model(result.sets)
-        _warn_of_what_shows(result)
-        return result
-    safe = _make_safe(
-        data, coded, settings, settings.recodings, say, secret=secret, source=source
-    )
-    # A file is read back when it is written.
-    if safe.rounds and source.path is None:
-        _refuse_other_keys(safe.data, safe.coded, settings)
-    result = Protected(
-        source,
-        settings,
-        safe.data,
-        safe.sets,
-        safe.masks,
-        safe.rounds,
-        certificate=safe.certificate,
-        secret=secret,
-        treated=safe.treated,
-        numbers=numbers,
-    )
-    _warn_of_households(result)
-    warn_of_leaning(safe.certificate)
+    return numbers
+
+
+def _warn(result: Protected) -> None:
+    """Warn of what a user of the result should know."""
+    if result.units is None and result.on_engine is None:
+        _warn_of_households(result)
+        if result.certificate is not None:
+            warn_of_leaning(result.certificate)
     warn_of_model(result.sets)
-    _warn_of_what_shows(result)
-    return result
+    if result.on_engine is None:
+        _warn_of_what_shows(result)
+        return
+    warn_of_what_shows(result, result.shown)
+    if result.hidden:
+        warn_of_unchecked(result.not_checked)
 
 
 def _warn_of_what_shows(result: Protected) -> None:
     """Warn of columns that reveal hidden values; of a file, when it is written."""
     if result.source.path is None:
         warn_of_what_shows(result, result.shown)
-
-
-def _numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64]:
-    """Return a column of the data as numbers, nan for missing."""
-    numbers = source.numbers(name)
-    given = data if numbers is None else {name: numbers}
-    return exact_numbers(Records.of(given), name)
-
-
-def _treated(
-    source: Source,
-    data: Any,
-    coded: CodedRecords,
-    assessments: Sequence[Assessment],
-    settings: Settings,
-    secret: str | None,
-) -> Treated:
-    """Return the treated columns of recoded data; ``assessments`` are of them."""
-    rules = [rule for each in settings.treat.values() for rule in each]
-    risk = None
-    if any(rule.by_risk for rule in rules):
-        risk = np.maximum.reduce([one.individual_risk for one in assessments])
-    return treat_records(
-        data,
-        coded,
-        settings,
-        partial(_numbers_of, source, data),
-        decimal=source.reading.decimal,
-        risk=risk,
-        secret=secret if settings.is_random else None,
-    )
-
-
-def _with_treated(
-    treated: Treated,
-    data: Any,
-    coded: CodedRecords,
-    assessments: list[Assessment],
-    settings: Settings,
-) -> tuple[Any, CodedRecords, list[Assessment]]:
-    """Return data with the treated columns, also coded, and their assessments."""
-    data = without_notes(with_columns(data, treated.columns))
-    coded = treated.recoded(coded)
-    if {*settings.variables, settings.weight}.isdisjoint(treated.after):
-        return data, coded, assessments
-    again = assess_key_sets(data, coded, settings, original=assessments)
-    return data, coded, again
 
 
 def _protect_households(
@@ -420,16 +415,9 @@ def _protect_households(
     secret: str | None,
 ) -> Protected:
     """Protect one row of each household, and blank the same keys for all members."""
-    say("finding households")
-    units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
-    rows = units.rows(data, inner.suppressible)
-    if settings.weight is not None:
-        assert coded.weights is not None
-        rows[settings.weight] = coded.weights[units.first]
-    of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
-    safe = _make_safe(
-        rows, coded_records(rows, inner), inner, of_rows, say, units.size, secret=secret
-    )
+    data, inner = source.data, settings.of_rows()
+    units, before = prepare_households(source, coded, settings, say)
+    safe = _make_safe(before, inner, say, units.size, secret=secret)
     say("blanking keys of all members")
     if settings.recodings:
         with warnings.catch_warnings():
@@ -440,7 +428,7 @@ def _protect_households(
     treated = None
     if settings.treat:
         # Keys and weights of households are not treated: their risks need not be known.
-        treated = _treated(source, data, coded, [], settings, secret)
+        treated = treated_columns(source, data, coded, [], settings, secret)
         data = without_notes(with_columns(data, treated.columns))
     present_in = {name: present(data, name, coded) for name in settings.suppressible}
     masks = units.spread(safe.masks, present_in, settings)
@@ -490,7 +478,7 @@ def _protect_panel(
     aims = [Aim.of(assessment, settings) for assessment in recoded]
     treated = None
     if settings.treat:
-        treated = _treated(source, data, coded, [], settings, secret)
+        treated = treated_columns(source, data, coded, [], settings, secret)
         data = without_notes(with_columns(data, treated.columns))
     has_value = {name: present(data, name, coded) for name in settings.suppressible}
     draw = Draw(secret) if secret and settings.ties == "secret" else None
@@ -576,10 +564,11 @@ def _protect_on_engine(
     say(f"counting on {engine.name}")
     held = OnEngine.count(engine, settings)
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
-    safe = _make_safe(held.rows, held.coded, settings, of_rows, say, secret=secret)
+    before = prepare_rows(held.rows, held.coded, settings, of_rows, say)
+    safe = _make_safe(before, settings, say, secret=secret)
     say(f"counting again on {engine.name}")
     given = held.given_back(safe.recoded, safe.masks, safe.coded)
-    result = Protected(
+    return Protected(
         source,
         settings,
         safe.data,
@@ -590,11 +579,6 @@ def _protect_on_engine(
         certificate=safe.certificate,
         secret=secret,
     )
-    warn_of_model(result.sets)
-    warn_of_what_shows(result, result.shown)
-    if result.hidden:
-        warn_of_unchecked(result.not_checked)
-    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -626,43 +610,20 @@ class _SafeRows:
 
 
 def _make_safe(
-    data: Any,
-    coded: CodedRecords,
+    before: Prepared,
     settings: Settings,
-    recodings: Mapping[Any, Recoding],
     say: Lines,
     sizes: NDArray[np.int64] | None = None,
     *,
     secret: str | None = None,
-    source: Source | None = None,
 ) -> _SafeRows:
-    """Recode rows, then suppress and verify in rounds; a row may stand for records.
+    """Suppress and verify in rounds; a row may stand for records.
 
-    ``recodings`` are the recodings for which there are columns; ``sizes`` are the
-    numbers of members of rows that are households. ``source`` is given if columns may
-    be treated.
+    ``sizes`` are the numbers of members of rows that are households.
     """
-    say("assessing the original file")
-    original = recoded = assess_key_sets(data, coded, settings)
-    columns: dict[Any, Any] = {}
-    with warnings.catch_warnings():
-        # Warned of already, for the original file.
-        warnings.simplefilter("ignore", PopulationBelowSample)
-        warnings.simplefilter("ignore", DoubtfulCodes)
-        if settings.recodings:
-            say("recoding")
-            columns = recoded_columns(data, recodings, coded.columns)
-            data = without_notes(with_columns(data, columns))
-            coded = coded.recoded(columns)
-            recoded = assess_key_sets(data, coded, settings, original=original)
-        treated = None
-        if source is not None and settings.treat:
-            say("treating columns")
-            treated = _treated(source, data, coded, recoded, settings, secret)
-            data, coded, recoded = _with_treated(
-                treated, data, coded, recoded, settings
-            )
-        aims = [Aim.of(assessment, settings) for assessment in recoded]
+    data, coded, recoded = before.data, before.coded, before.recoded
+    with quiet():
+        aims = before.aims(settings)
         costs = costs_of_sets(recoded, settings)
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
         draw = Draw(secret) if secret and settings.ties == "secret" else None
@@ -678,9 +639,16 @@ def _make_safe(
     if safe.rounds:
         data = blank(data, safe.masks)
         protected = [replace(one, data=data) for one in protected]
-    sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
+    sets = tuple(map(KeySet, settings.keys, aims, before.original, recoded, protected))
     return _SafeRows(
-        data, safe.coded, columns, sets, safe.masks, safe.rounds, certificate, treated
+        data,
+        safe.coded,
+        before.columns,
+        sets,
+        safe.masks,
+        safe.rounds,
+        certificate,
+        before.treated,
     )
 
 

@@ -102,10 +102,15 @@ def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    return environment("riskcore.report")
+
+
+def environment(*packages: str) -> Environment:
+    """Return the environment of the templates of packages; the first has precedence."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("riskcore.report"),
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

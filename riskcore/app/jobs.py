@@ -1,0 +1,166 @@
+"""Long work in threads, with progress and cancel."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from riskcore.common.progress import Lines
+
+State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
+# Errors of settings or data; any other error is a defect.
+FAILURES = (
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    TypeError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    ImportError,
+)
+
+
+class CanceledError(BaseException):
+    """The work was canceled: nobody may take this for a failure."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A piece of work.
+
+    Attributes
+    ----------
+    kind : str
+        What is done; only the newest job of a kind goes on.
+    key : hashable
+        What it is done for.
+    line : str
+        What is being done just now.
+    result : object
+    error : str
+        Why it failed, in words.
+    """
+
+    kind: str
+    key: Hashable
+    state: State = "waiting"
+    line: str = ""
+    result: Any = None
+    error: str = ""
+    ended: threading.Event = field(default_factory=threading.Event)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def active(self) -> bool:
+        """Whether the job waits or runs."""
+        return self.state in ("waiting", "running")
+
+    def cancel(self) -> None:
+        """Ask the job to end at its next step."""
+        self._stop.set()
+
+    def say(self, line: str) -> None:
+        """Note the step; end the work here if it was canceled."""
+        if self._stop.is_set():
+            raise CanceledError
+        self.line = line
+
+    def run(self, work: Callable[[Lines], Any]) -> None:
+        """Do the work and keep its result or error."""
+        try:
+            self.say("")
+            self.state = "running"
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.result = work(self.say)
+            self.state = "done"
+        except CanceledError:
+            self.state = "canceled"
+        except FAILURES as error:
+            self.error = words_of(error)
+            self.state = "failed"
+        except BaseException as error:
+            self.error = "a defect of riskcore; the terminal says where"
+            sys.stderr.write(f"riskcore app: {self.kind}: {where(error)}\n")
+            self.state = "failed"
+        finally:
+            self.ended.set()
+
+
+class Jobs:
+    """The newest job of each kind; one of them runs at a time."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(1, "riskcore-work")
+        self._begun = 0
+
+    def start(self, kind: str, key: Hashable, work: Callable[[Lines], Any]) -> Job:
+        """Return the job of this kind and key, begun now if there is none yet."""
+        with self._lock:
+            found = self._jobs.get(kind)
+            if found is not None and found.key == key:
+                return found
+            if found is not None:
+                found.cancel()
+            job = self._jobs[kind] = Job(kind, key)
+            self._begun += 1
+            self._pool.submit(job.run, work)
+            return job
+
+    def of(self, kind: str) -> Job | None:
+        """Return the newest job of a kind."""
+        return self._jobs.get(kind)
+
+    @property
+    def ended(self) -> int:
+        """How many jobs have ended; pages look again when it grows."""
+        return self._begun - len(self.active)
+
+    @property
+    def active(self) -> list[Job]:
+        """The jobs that wait or run."""
+        return [job for job in [*self._jobs.values()] if job.active]
+
+    def cancel(self) -> None:
+        """Cancel all jobs."""
+        for job in self.active:
+            job.cancel()
+
+    def forget(self, kind: str) -> None:
+        """Forget the job of a kind, so that it can be started again."""
+        with self._lock:
+            found = self._jobs.pop(kind, None)
+            if found is not None:
+                found.cancel()
+
+    def close(self) -> None:
+        """Cancel all jobs and take no more."""
+        self.cancel()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def words_of(error: BaseException) -> str:
+    """Return the words of an error; a KeyError would put them in quotes."""
+    return str(error.args[0]) if error.args else type(error).__name__
+
+
+def where(error: BaseException) -> str:
+    """Return the class of an error and its lines of code, without its words.
+
+    The words may hold values of the data.
+    """
+    lines, trace = [], error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        lines.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return f"{type(error).__name__} at {' > '.join(lines[-8:])}"

@@ -1,0 +1,95 @@
+"""The columns of the file and their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from riskcore.app.forms import Form
+from riskcore.app.pages.page import Page
+from riskcore.app.texts import said
+from riskcore.app.workbench import Workbench
+from riskcore.assessment.describe import DescribedColumn
+
+ROLES = (
+    "key",
+    "weight",
+    "household",
+    "numeric",
+    "sensitive",
+    "identifier",
+    "harmless",
+    "cluster",
+)
+
+
+def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
+    """Return the columns with their roles."""
+    found = bench.description()
+    if found is None:
+        return {"rows": None, "names": bench.names}
+    rows = [_row(bench, one) for one in found.columns]
+    return {
+        "records": found.records,
+        "rows": rows,
+        "roles": ROLES,
+        "proposed": any(row["role"] is None and row["proposed"] for row in rows),
+    }
+
+
+def _row(bench: Workbench, column: DescribedColumn) -> dict[str, Any]:
+    """Return what the page shows of a column."""
+    of = column.profile
+    return {
+        "name": str(of.name),
+        "label": of.label,
+        "role": bench.role_of(str(of.name)),
+        "proposed": column.proposed.role if column.proposed.role in ROLES else None,
+        "type": of.type,
+        "distinct": of.distinct,
+        "missing": of.missing,
+        "own": of.single,
+        "smallest": of.smallest,
+        "largest": of.largest,
+        "reason": column.reason,
+    }
+
+
+def choose(bench: Workbench, form: Form) -> str:
+    """Give each column the role that was chosen."""
+    roles: dict[str, str | None] = {}
+    for position, name in enumerate(bench.names):
+        if f"role-{position}" in form.fields:
+            role = form.text(f"role-{position}") or None
+            if role not in (*ROLES, None):
+                raise ValueError(f"{role!r} is not a role")
+            if role != bench.role_of(name):
+                roles[name] = role
+    words = " ".join(_words(name, role) for name, role in roles.items())
+    bench.set_roles(roles, words)
+    return words
+
+
+def _words(name: str, role: str | None) -> str:
+    """Return a change of a role in words."""
+    if role is None:
+        return said("columns", "taken", column=name)
+    return said("columns", "changed", column=name, role=said("roles", role))
+
+
+def accept(bench: Workbench, _: Form) -> str:
+    """Give all columns without a role the role that they seem to have."""
+    found = bench.description()
+    assert found is not None
+    undecided = bench.undecided
+    roles: dict[str, str | None] = {
+        str(one.name): one.proposed.role
+        for one in found.columns
+        if str(one.name) in undecided and one.proposed.role in ROLES
+    }
+    words = said("columns", "accepted", n=len(roles))
+    bench.set_roles(roles, words)
+    return words
+
+
+PAGE = Page("columns", view, {"roles": choose, "accept": accept})

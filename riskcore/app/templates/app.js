@@ -1,0 +1,186 @@
+"use strict";
+// Everything works without this script, by whole pages. With it, forms are sent and
+// pages are exchanged without a reload, parts come by themselves, and work is watched.
+(() => {
+  const root = document.documentElement, body = document.body;
+  const by = (id) => document.getElementById(id);
+  root.classList.add("scripted");
+
+  // --- exchange of pages ---
+
+  let sending = null, jobsEnded = null;
+  const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
+
+  const say = (words) => { by("said").textContent = words; };
+  const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
+
+  // Keep what the reader had: the focus, what was open, and where the page stood.
+  const exchange = (page) => {
+    const focus = document.activeElement && document.activeElement.id;
+    const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
+    for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
+    for (const name of [".bar nav", ".bar .file"]) {
+      document.querySelector(name).replaceWith(page.querySelector(name));
+    }
+    for (const id of ["undo", "redo"]) by(id).disabled = page.getElementById(id).disabled;
+    for (const back of document.querySelectorAll(".bar [name=back], #work [name=back]")) {
+      back.value = page.querySelector(".bar [name=back]").value;
+    }
+    body.dataset.version = page.body.dataset.version;
+    document.title = page.title;
+    for (const id of open) { const one = by(id); if (one) one.open = true; }
+    by("stale").hidden = true;
+    begin(by("main"));
+    const again = focus && by(focus);
+    if (again && again !== document.activeElement) again.focus({preventScroll: true});
+  };
+
+  const take = async (answer, address) => {
+    const page = parsed(await answer.text());
+    const refused = page.querySelector("[data-refused]");
+    if (!page.getElementById("main")) { location.reload(); return false; }
+    if (refused) { fail(refused.textContent); return false; }
+    exchange(page);
+    const target = new URL(answer.url);
+    if (address && target.pathname + target.search !== location.pathname + location.search) {
+      history.pushState(null, "", target.pathname + target.search + (new URL(address, location)).hash);
+    }
+    return true;
+  };
+
+  const send = async (form, button) => {
+    if (sending) sending.abort();
+    const own = sending = new AbortController();
+    const fields = new URLSearchParams(new FormData(form));
+    if (button && button.name) fields.set(button.name, button.value);
+    by("main").classList.add("changing");
+    by("error").textContent = "";
+    try {
+      const answer = await fetch(form.action, {method: "POST", body: fields, signal: own.signal});
+      await take(answer, answer.url);
+    } catch (error) {
+      if (error.name !== "AbortError") fail(lost());
+    } finally {
+      by("main").classList.remove("changing");
+      if (sending === own) sending = null;
+      watch();
+    }
+  };
+
+  const lost = () => body.dataset.lost || "The app does not answer.";
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "post" || event.defaultPrevented) return;
+    event.preventDefault();
+    send(form, event.submitter);
+  });
+
+  let waiting = 0;
+  document.addEventListener("change", (event) => {
+    const form = event.target.form;
+    if (!form || !("auto" in form.dataset) || event.target.closest("[data-no-auto]")) return;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, 0);
+  });
+
+  const visit = async (address, push) => {
+    try {
+      const answer = await fetch(address);
+      if (await take(answer, push ? address : null)) {
+        if (push) { scrollTo(0, 0); by("main").focus({preventScroll: true}); }
+      }
+    } catch { fail(lost()); }
+    watch();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='/']");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.hasAttribute("download")) return;
+    event.preventDefault();
+    visit(link.getAttribute("href"), true);
+  });
+  addEventListener("popstate", () => visit(location.pathname + location.search, false));
+
+  // --- parts of a page ---
+
+  const fetchPart = async (part, address) => {
+    part.setAttribute("aria-busy", "true");
+    if (part.asking) part.asking.abort();
+    const own = part.asking = new AbortController();
+    try {
+      const answer = await fetch(address, {signal: own.signal});
+      const text = await answer.text(), page = parsed(text);
+      const refused = page.querySelector("[data-refused]");
+      part.replaceChildren(...(refused ? [refused] : page.body.childNodes));
+      part.setAttribute("aria-busy", "false");
+      begin(part);
+    } catch (error) { if (error.name !== "AbortError") fail(lost()); }
+  };
+
+  // A control with data-live shows, while it moves, what its form would do: the part
+  // named there is fetched with the fields of the form.
+  document.addEventListener("input", (event) => {
+    const live = event.target.closest("[data-live]");
+    if (!live) return;
+    const form = live.matches("form") ? live : live.form || live.closest("form");
+    const fields = new URLSearchParams(new FormData(form));
+    fields.delete("csrf"); fields.delete("back");
+    const part = by(live.dataset.into);
+    clearTimeout(part.soon);
+    part.soon = setTimeout(() => fetchPart(part, `${live.dataset.live}?${fields}`), 40);
+  });
+
+  const begin = (where) => {
+    for (const part of where.querySelectorAll("[data-part]")) {
+      const closed = part.closest("details:not([open])");
+      if (closed) closed.addEventListener("toggle", () => fetchPart(part, part.dataset.part), {once: true});
+      else fetchPart(part, part.dataset.part);
+    }
+    if (window.riskcoreBegin) window.riskcoreBegin(where);
+  };
+
+  // --- what is being done, and who looks ---
+
+  let timer = 0;
+  const watch = async () => {
+    clearTimeout(timer);
+    let wait = 2000;
+    try {
+      const answer = await fetch("/status", {headers: {"X-Poll": "1"}});
+      if (!answer.ok) throw new Error();
+      const now = await answer.json();
+      by("viewers").textContent = now.viewers > 1 ? by("viewers").dataset.text.replace("{n}", now.viewers) : "";
+      by("work").hidden = !now.jobs.length;
+      by("work-line").textContent = now.jobs.map((job) => job.line).filter(Boolean).join("; ");
+      if (now.jobs.length) wait = 150;
+      const mine = String(now.version) === body.dataset.version;
+      by("stale").hidden = mine || !!sending;
+      // A page that waits for work looks again when some has ended.
+      const looks = by("main").querySelector("[data-waits]") || Number(by("main").dataset.jobs);
+      if (jobsEnded !== null && now.ended !== jobsEnded && looks && !sending && mine) {
+        const busy = document.activeElement && document.activeElement.closest("main input[type=text], main textarea");
+        if (!busy) { jobsEnded = now.ended; visit(location.pathname + location.search, false); return; }
+        wait = 500;
+      } else jobsEnded = now.ended;
+    } catch { by("work").hidden = true; fail(lost()); wait = 5000; }
+    timer = setTimeout(watch, wait);
+  };
+
+  // --- light and dark ---
+
+  const theme = by("theme");
+  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const names = [theme.textContent, theme.dataset.light || "Light"];
+  const name = () => { theme.textContent = names[dark() ? 1 : 0]; };
+  try { const kept = localStorage.getItem("riskcore-theme"); if (kept) root.dataset.theme = kept; } catch { /* not kept */ }
+  theme.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem("riskcore-theme", root.dataset.theme); } catch { /* not kept */ }
+    name();
+  });
+  name();
+  theme.hidden = false;
+
+  begin(document);
+  watch();
+})();

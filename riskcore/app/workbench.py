@@ -1,0 +1,434 @@
+"""The file on the workbench: its rules, and what follows from each version of them.
+
+Pages ask it and change it. What takes long is done by a job; the other figures are
+computed when a page asks for them, and kept until the rules they rest on change.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from riskcore.app.history import History
+from riskcore.app.jobs import Job, Jobs, words_of
+from riskcore.assessment.describe import Description, describe
+from riskcore.assessment.goals import key_sets
+from riskcore.assessment.result import Assessment
+from riskcore.common.progress import Lines, silent
+from riskcore.common.words import counted, listed, printable
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records, code_column
+from riskcore.protection.leaks.examination import Examination
+from riskcore.protection.prepare import Prepared, prepare, prepare_households
+from riskcore.protection.protect import protected_by, with_settings
+from riskcore.protection.release.rules import Release
+from riskcore.protection.release.secret import new_secret
+from riskcore.protection.release.writing import preview
+from riskcore.protection.result import Protected
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.key_sets import coded_records
+from riskcore.protection.suppression.rounds import Aim
+
+Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
+
+# Goals decide what is unsafe, but change no risk.
+_GOALS = (
+    "threshold",
+    "rate",
+    "household_threshold",
+    "household_rate",
+    "within_households",
+    "k",
+)
+# Tables that change nothing before the file is written.
+_OF_WRITING = ("roles", "accept", "output", "check")
+# The settings of `[output]` that decide what leaks.
+_LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
+_KEPT = 3  # results of each kind
+FIRST_K = 3
+
+_COLUMN_ROLES = ("weight", "household", "cluster")
+
+
+class RefusedError(ValueError):
+    """What was asked cannot be done; the words are for the page."""
+
+
+class Workbench:
+    """A survey file, the history of its rules, and what was computed.
+
+    Parameters
+    ----------
+    release : Release
+        The first rules. If the history has versions already, those count.
+    history : History
+    """
+
+    def __init__(self, release: Release, history: History) -> None:
+        self.history = history
+        self.path = release.path or Path("release.toml")
+        if not history.versions:
+            history.add(release.to_toml(), "")
+        self.jobs = Jobs()
+        self.lock = threading.RLock()
+        self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
+        self.source = self.release._source()
+
+    def close(self) -> None:
+        """End all work and close the session file."""
+        self.jobs.close()
+        self.history.close()
+
+    # --- the rules ---
+
+    @property
+    def release(self) -> Release:
+        """The rules that are shown."""
+        text = self.history.current.text
+        found: Release = self.keep(
+            "release", text, lambda: Release.parse(text, self.path)
+        )
+        return found
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of the rules."""
+        return self.release.tables
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """Return a table of the rules, empty if it is not there."""
+        return self.tables.get(name, {})
+
+    def change(self, words: str, **tables: Mapping[str, Any]) -> None:
+        """Add a version of the rules with changes, as `Release.with_rules` takes them.
+
+        Raises
+        ------
+        RefusedError
+            If the rules would have a fault; then nothing changes.
+        """
+        with self.lock:
+            try:
+                changed = self.release.with_rules(**tables)
+                if self.keys_of(changed):
+                    changed._settings(self.source)
+            except (KeyError, TypeError, ValueError, OSError) as error:
+                raise RefusedError(self._without_place(words_of(error))) from None
+            if changed.tables != self.tables:
+                self.history.add(changed.to_toml(), words)
+
+    def _without_place(self, words: str) -> str:
+        """Return the words of an error without the place in a file of rules."""
+        begin = f"{self.path}:"
+        if words.startswith(begin):
+            words = words.split(": ", 1)[-1]
+        return words
+
+    # --- columns and roles ---
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order of the file."""
+        return [str(name) for name in self.source.names]
+
+    def column(self, position: Any) -> str:
+        """Return the name of the column at a position, as forms give it."""
+        names = self.names
+        if str(position).isascii() and str(position).isdecimal():
+            at = int(position)
+            if at < len(names):
+                return names[at]
+        raise RefusedError("there is no such column")
+
+    @staticmethod
+    def key_sets_of(release: Release) -> list[list[str]]:
+        """Return the sets of keys of rules."""
+        given = release.tables.get("columns", {}).get("keys")
+        return [[*map(str, one)] for one in key_sets(given)] if given else []
+
+    @classmethod
+    def keys_of(cls, release: Release) -> list[str]:
+        """Return the key variables of rules, of all sets together."""
+        sets = cls.key_sets_of(release)
+        return list(dict.fromkeys(name for keys in sets for name in keys))
+
+    @property
+    def keys(self) -> list[str]:
+        """The key variables."""
+        return self.keys_of(self.release)
+
+    def role_of(self, name: str) -> str | None:
+        """Return the role that a column was given."""
+        columns = self.table("columns")
+        if name in self.keys:
+            return "key"
+        for role in (*_COLUMN_ROLES, "person", "wave"):
+            if columns.get(role) == name:
+                return role
+        given: str | None = self.table("roles").get(name)
+        return given
+
+    @property
+    def undecided(self) -> list[str]:
+        """The columns without a role."""
+        return [name for name in self.names if self.role_of(name) is None]
+
+    def set_roles(self, roles: Mapping[str, str | None], words: str) -> None:
+        """Give columns roles, or take them away with None."""
+        with self.lock:
+            columns: dict[str, Any] = {}
+            given = self.table("columns")
+            sets = self.key_sets_of(self.release) or [[]]
+            for name, role in roles.items():
+                sets = [[key for key in one if key != name] for one in sets]
+                if role == "key":
+                    sets[0] = [one for one in self.names if one in {*sets[0], name}]
+                for other in _COLUMN_ROLES:
+                    if columns.get(other, given.get(other)) == name:
+                        columns[other] = None
+                if role in _COLUMN_ROLES:
+                    columns[role] = name
+            sets = [one for one in sets if one]
+            columns["keys"] = (sets[0] if len(sets) == 1 else sets) or None
+            others = {
+                name: None if role in (*_COLUMN_ROLES, "key") else role
+                for name, role in roles.items()
+            }
+            gone = [name for name in self.keys if not any(name in one for one in sets)]
+            self.change(
+                words, columns=columns, roles=others, **self._without_keys(gone)
+            )
+
+    def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Return changes that take columns out of the rules that are for keys only."""
+        suppress, changes = self.table("suppress"), dict[str, Any]()
+        for rule in ("cost", "related", "household_keys", "protect_shares"):
+            given = suppress.get(rule)
+            if isinstance(given, Mapping | list) and {*given} & {*gone}:
+                left = [name for name in given if name not in gone]
+                named = isinstance(given, Mapping)
+                changes[rule] = ({k: given[k] for k in left} if named else left) or None
+        return {"suppress": changes} if changes else {}
+
+    # --- what follows from the rules ---
+
+    def keep(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made for a key, or make it and keep it a while."""
+        kept = self._kept.setdefault(kind, OrderedDict())
+        if key in kept:
+            kept.move_to_end(key)
+            return kept[key]
+        with self.lock:
+            if key not in kept:
+                kept[key] = make()
+                while len(kept) > _KEPT:
+                    kept.popitem(last=False)
+            return kept[key]
+
+    def key_of(self, *without: str, of: Tables | None = None) -> str:
+        """Return rules as a key, without some tables and names such as "safe.k"."""
+        tables = {
+            table: {
+                name: value
+                for name, value in content.items()
+                if f"{table}.{name}" not in without
+            }
+            for table, content in (of or self.tables).items()
+            if isinstance(content, Mapping) and table not in without
+        }
+        return json.dumps(tables, sort_keys=True)
+
+    def description(self) -> Description | None:
+        """Return the columns of the file; None while they are being looked at."""
+        job = self.jobs.start("describe", None, self._describe)
+        if job.state == "failed":
+            raise RefusedError(job.error)
+        found: Description | None = job.result
+        return found
+
+    def _describe(self, say: Lines) -> Description:
+        say("reading the file")
+        _ = self.source.data
+        say("looking at the columns")
+        return describe(self.source)
+
+    @property
+    def lacking(self) -> str:
+        """Why risks cannot be computed yet, in words; empty if they can."""
+        if not self.keys:
+            return "no column is a key variable yet"
+        return ""
+
+    def settings(self) -> Settings:
+        """Return the settings of the rules.
+
+        Raises
+        ------
+        RefusedError
+            If they are not complete or have a fault.
+        """
+        if self.lacking:
+            raise RefusedError(self.lacking)
+        try:
+            found: Settings = self.keep(
+                "settings",
+                self.history.current.text,
+                lambda: self.release._settings(self.source),
+            )
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise RefusedError(self._without_place(words_of(error))) from None
+        if found.unit == "person":
+            raise RefusedError("a panel cannot be shown here; use riskcore run")
+        return found
+
+    def coded(self, settings: Settings) -> CodedRecords:
+        """Return the keys, weights and households as codes; each column once."""
+        base: CodedRecords = self.keep(
+            "base",
+            (
+                settings.weight,
+                settings.household,
+                settings.cluster,
+                settings.sampling_fraction,
+            ),
+            lambda: coded_records(
+                self.source.data,
+                settings,
+                self.source.numbers(settings.weight),
+                keys=settings.variables[:1],
+            ),
+        )
+        columns = {name: self.coded_column(name) for name in settings.variables}
+        return replace(base, columns=columns)
+
+    def coded_column(self, name: Hashable) -> Any:
+        """Return a column of the file as codes."""
+        kept = self._kept.setdefault("columns", OrderedDict())
+        with self.lock:
+            if name not in kept:
+                kept[name] = code_column(Records.of(self.source.data), name)
+            return kept[name]
+
+    def prepared(self) -> Prepared:
+        """Return the records before suppression, recoded and assessed.
+
+        With ``level = "household"``, these are one row for each household.
+        """
+        settings = self.settings()
+        found: tuple[Prepared, str | None] = self._prepared(settings)
+        return found[0]
+
+    def _prepared(self, settings: Settings) -> tuple[Prepared, str | None]:
+        goals = [f"safe.{name}" for name in _GOALS]
+        key = self.key_of(*_OF_WRITING, "suppress", *goals)
+
+        def make() -> tuple[Prepared, str | None]:
+            coded = self.coded(settings)
+            if settings.unit == "household":
+                _, found = prepare_households(self.source, coded, settings, silent)
+                return found, None
+            secret = new_secret() if settings.is_random else None
+            return prepare(self.source, settings, silent, secret, coded), secret
+
+        found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
+        return found
+
+    def aims(self) -> list[Aim]:
+        """Return what makes records safe, by set of keys."""
+        settings = self.settings()
+        if settings.unit == "household":
+            settings = settings.of_rows()
+        return self.prepared().aims(settings)
+
+    def unsafe(self, stages: Sequence[Assessment] | None = None) -> list[int]:
+        """Return the number of unsafe records of a stage, by set of keys."""
+        stages = self.prepared().recoded if stages is None else stages
+        pairs = zip(stages, self.aims(), strict=True)
+        return [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
+
+    # --- what takes long ---
+
+    def plan(self) -> Job:
+        """Return the job of the suppression; its result is from `protected`."""
+        settings, key = self.settings(), self.key_of(*_OF_WRITING)
+
+        def work(say: Lines) -> Any:
+            kept = self._kept.setdefault("plans", OrderedDict())
+            if key in kept:
+                return self.keep("plans", key, lambda: kept[key])
+            say("assessing")
+            prepared, secret = self._prepared(settings)
+            if settings.unit == "household":
+                found = protected_by(self.source, settings, say, new_secret())
+            else:
+                secret = secret or new_secret()
+                found = protected_by(self.source, settings, say, secret, prepared)
+            return self.keep("plans", key, lambda: found)
+
+        return self.jobs.start("plan", key, work)
+
+    def protected(self) -> Protected | None:
+        """Return the protected file of the rules; None if it is not there yet."""
+        job = self.plan()
+        if job.state == "failed":
+            raise RefusedError(job.error)
+        if job.result is None:
+            return None
+        settings = self.settings()
+        key = self.key_of("output", "check")
+        made = job.result
+        found: Protected = self.keep(
+            "protected", key, lambda: with_settings(made, settings)
+        )
+        return found
+
+    def layout(self) -> dict[str, Any]:
+        """Return how the file is to be written, as far as it decides what leaks."""
+        output = self.release.output()
+        return {name: output[name] for name in _LAYOUT if name in output}
+
+    def leaks(self) -> Job:
+        """Return the job that examines the file as it would be written."""
+        self.plan()
+        kinds = [f"output.{n}" for n in self.table("output") if n not in _LAYOUT]
+        key = self.key_of("check", *kinds)
+
+        def work(say: Lines) -> Examination:
+            protected = self.protected()
+            if protected is None:
+                raise RefusedError("the suppression was canceled")
+            return preview(protected, say, **self.layout())
+
+        return self.jobs.start("leaks", key, work)
+
+    # --- the verdict ---
+
+    def verdict(self) -> tuple[str, str]:
+        """Return the state of the release, a word for its color, and a sentence."""
+        if self.lacking:
+            return "open", f"No verdict yet: {self.lacking}."
+        if left := self.undecided:
+            shown = listed([repr(printable(name)) for name in left[:3]])
+            if len(left) > 3:
+                shown = f"{shown} and {len(left) - 3:,} more"
+            what = counted(len(left), "column")
+            return "open", f"No verdict yet: {what} without a role ({shown})."
+        plan, leaks = self.jobs.of("plan"), self.jobs.of("leaks")
+        if plan is None or leaks is None or plan.key != self.key_of(*_OF_WRITING):
+            return "open", "No verdict yet: the file was not made safe and examined."
+        if plan.active or leaks.active:
+            return "open", "The file is being made safe and examined."
+        examined, protected = self.leaks().result, self.protected()
+        if protected is None or examined is None:
+            return "open", "No verdict yet: the work was canceled or failed."
+        if protected.goals_met and not examined.open:
+            return "safe", "Safe: the goals are met and no leak is open."
+        if not protected.goals_met:
+            return "unsafe", "Not safe: records remain unsafe."
+        what = counted(len(examined.open), "leak")
+        return "unsafe", f"Not safe: {what} open."

@@ -1,0 +1,171 @@
+"""The records before suppression: recoded and treated, with their risks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.cell_risk import PopulationBelowSample
+from riskcore.assessment.result import Assessment
+from riskcore.common.progress import Lines
+from riskcore.data.blank import without_notes
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records, exact_numbers, with_columns
+from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.recode import Recoding, recoded_columns
+from riskcore.data.source import Source
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.by_household import Units
+from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
+from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.treatments.records import Treated, treat_records
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows before suppression.
+
+    Attributes
+    ----------
+    data : frame or mapping
+        With the recoded and the treated columns.
+    coded : CodedRecords
+        The same rows as codes.
+    columns : dict of column name to column
+        The recoded columns.
+    original, recoded : list of Assessment
+        By set of keys, before recoding, and after recodings and treatments.
+    treated : Treated or None
+    """
+
+    data: Any
+    coded: CodedRecords
+    columns: dict[Any, Any]
+    original: list[Assessment]
+    recoded: list[Assessment]
+    treated: Treated | None = None
+
+    def aims(self, settings: Settings) -> list[Aim]:
+        """Return what makes records safe, by set of keys."""
+        return [Aim.of(assessment, settings) for assessment in self.recoded]
+
+
+def prepare(
+    source: Source,
+    settings: Settings,
+    say: Lines,
+    secret: str | None,
+    coded: CodedRecords | None = None,
+) -> Prepared:
+    """Recode and treat the records of a source; ``coded`` if they are coded already."""
+    if coded is None:
+        coded = code_source(source, settings, say)
+    before = prepare_rows(source.data, coded, settings, settings.recodings, say)
+    if not settings.treat:
+        return before
+    with quiet():
+        say("treating columns")
+        return _with_treatments(before, source, settings, secret)
+
+
+def code_source(source: Source, settings: Settings, say: Lines) -> CodedRecords:
+    """Read the file, if it is one, and return its keys, weights and households."""
+    if source.path is not None:
+        say(f"reading {source.path}")
+    return coded_records(source.data, settings, source.numbers(settings.weight))
+
+
+def prepare_rows(
+    data: Any,
+    coded: CodedRecords,
+    settings: Settings,
+    recodings: Mapping[Any, Recoding],
+    say: Lines,
+) -> Prepared:
+    """Recode rows; ``recodings`` are those for which there are columns."""
+    say("assessing the original file")
+    original = recoded = assess_key_sets(data, coded, settings)
+    columns: dict[Any, Any] = {}
+    if settings.recodings:
+        with quiet():
+            say("recoding")
+            columns = recoded_columns(data, recodings, coded.columns)
+            data = without_notes(with_columns(data, columns))
+            coded = coded.recoded(columns)
+            recoded = assess_key_sets(data, coded, settings, original=original)
+    return Prepared(data, coded, columns, original, recoded)
+
+
+def prepare_households(
+    source: Source, coded: CodedRecords, settings: Settings, say: Lines
+) -> tuple[Units, Prepared]:
+    """Recode one row of each household; return the households and their rows."""
+    say("finding households")
+    units, inner = Units.found(coded, settings), settings.of_rows()
+    rows = units.rows(source.data, inner.suppressible)
+    if settings.weight is not None:
+        assert coded.weights is not None
+        rows[settings.weight] = coded.weights[units.first]
+    recodings = {k: rule for k, rule in settings.recodings.items() if k in rows}
+    of_rows = coded_records(rows, inner)
+    return units, prepare_rows(rows, of_rows, inner, recodings, say)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Give no warning again that was given for the original file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationBelowSample)
+        warnings.simplefilter("ignore", DoubtfulCodes)
+        yield
+
+
+def _with_treatments(
+    before: Prepared, source: Source, settings: Settings, secret: str | None
+) -> Prepared:
+    """Return rows with their treated columns, assessed again if the risk changes."""
+    data, coded, recoded = before.data, before.coded, before.recoded
+    treated = treated_columns(source, data, coded, recoded, settings, secret)
+    data = without_notes(with_columns(data, treated.columns))
+    coded = treated.recoded(coded)
+    if not {*settings.variables, settings.weight}.isdisjoint(treated.after):
+        recoded = assess_key_sets(data, coded, settings, original=recoded)
+    return Prepared(data, coded, before.columns, before.original, recoded, treated)
+
+
+def treated_columns(
+    source: Source,
+    data: Any,
+    coded: CodedRecords,
+    assessments: Sequence[Assessment],
+    settings: Settings,
+    secret: str | None,
+) -> Treated:
+    """Return the treated columns of recoded data; ``assessments`` are of them."""
+    rules = [rule for each in settings.treat.values() for rule in each]
+    risk: NDArray[np.float64] | None = None
+    if any(rule.by_risk for rule in rules):
+        risk = np.maximum.reduce([one.individual_risk for one in assessments])
+    return treat_records(
+        data,
+        coded,
+        settings,
+        partial(numbers_of, source, data),
+        decimal=source.reading.decimal,
+        risk=risk,
+        secret=secret if settings.is_random else None,
+    )
+
+
+def numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of the data as numbers, nan for missing."""
+    numbers = source.numbers(name)
+    given = data if numbers is None else {name: numbers}
+    return exact_numbers(Records.of(given), name)
