@@ -363,11 +363,11 @@ class Workbench:
                 return self.keep("plans", key, lambda: kept[key])
             say("assessing")
             prepared, secret = self._prepared(settings)
-            if settings.unit == "household":
-                found = protected_by(self.source, settings, say, new_secret())
-            else:
-                secret = secret or new_secret()
-                found = protected_by(self.source, settings, say, secret, prepared)
+            by_households = settings.unit == "household"
+            if secret is None and (settings.ties == "secret" or settings.is_random):
+                secret = new_secret()
+            before = None if by_households else prepared
+            found = protected_by(self.source, settings, say, secret, before)
             return self.keep("plans", key, lambda: found)
 
         return self.jobs.start("plan", key, work)
