@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from riskcore.assessment.minimal_uniques import (
     minimal_uniques,
 )
 from riskcore.assessment.result import Assessment
+from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
 from riskcore.common.progress import Lines
 from riskcore.data.files.labels import Labels
 from riskcore.protection.protected_records import finite
@@ -30,10 +32,10 @@ from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.rounds import Aim
 from riskcore.report.office_charts import HOUSEHOLDS, RECORDS, class_chart
 from riskcore.report.page_charts import column_plot
-from riskcore.report.summary import remarks_of, stage_figures
+from riskcore.report.summary import stage_figures
 
 # Most keys in a pattern, and most patterns shown.
-_MOST, _PATTERNS = 3, 40
+_MOST, _PATTERNS = 3, 20
 COUNTS = (10, 30, 100)
 # Columns of the chart of sample frequencies.
 _COLUMNS = 10
@@ -144,7 +146,7 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
         "rows": _figure_rows(shown, unsafe[shown.at], form),
         "charts": _charts(shown, form),
         "frequencies": _frequencies(shown),
-        "remarks": remarks_of(shown.original),
+        "remarks": [in_format(one, form.numbers) for one in _remarks(bench)],
         "beside": shown.recoded.beside is not None and shown.recoded.beside.needed,
         "counts": COUNTS,
     }
@@ -182,6 +184,21 @@ def _figure_rows(shown: _Set, unsafe: int, form: Form) -> list[dict[str, Any]]:
         }
         for row in figures.table(by_stage, "page")
     ]
+
+
+def _remarks(bench: Workbench) -> list[str]:
+    """Return what is doubtful in the weights of the file."""
+    settings = bench.settings()
+
+    def make() -> list[str]:
+        weights, found = bench.coded(settings).weights, None
+        if settings.weight is not None and weights is not None:
+            found = WeightFigures.of(weights, math.fsum(weights))
+        return weight_remarks(found, settings.sampling_fraction)
+
+    key = settings.weight, settings.sampling_fraction
+    remarks: list[str] = bench.keep("remarks", key, make)
+    return remarks
 
 
 def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
