@@ -193,16 +193,44 @@ class Workbench:
                         columns[other] = None
                 if role in _COLUMN_ROLES:
                     columns[role] = name
-            sets = [one for one in sets if one]
-            columns["keys"] = (sets[0] if len(sets) == 1 else sets) or None
             others = {
                 name: None if role in (*_COLUMN_ROLES, "key") else role
                 for name, role in roles.items()
             }
-            gone = [name for name in self.keys if not any(name in one for one in sets)]
-            self.change(
-                words, columns=columns, roles=others, **self._without_keys(gone)
-            )
+            self._change_sets(words, sets, columns, others)
+
+    def set_keys(self, at: int, names: Collection[str], words: str) -> None:
+        """Give a set of keys, by position, other keys.
+
+        A column that is left without a set has no role.
+        """
+        with self.lock:
+            sets = self.key_sets_of(self.release) or [[]]
+            if not 0 <= at < len(sets):
+                raise RefusedError("there is no such set of keys")
+            new = {*names} - {*self.keys}
+            sets[at] = [name for name in self.names if name in names]
+            given = self.table("columns")
+            columns = {one: None for one in _COLUMN_ROLES if given.get(one) in new}
+            self._change_sets(words, sets, columns, dict.fromkeys(new))
+
+    def _change_sets(
+        self,
+        words: str,
+        sets: Sequence[list[str]],
+        columns: Mapping[str, Any],
+        roles: Mapping[str, str | None],
+    ) -> None:
+        """Change the sets of keys with other roles; a set without keys is left out."""
+        sets = [one for one in sets if one]
+        keys = (sets[0] if len(sets) == 1 else sets) or None
+        gone = [name for name in self.keys if not any(name in one for one in sets)]
+        self.change(
+            words,
+            columns={**columns, "keys": keys},
+            roles=roles,
+            **self._without_keys(gone),
+        )
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""

@@ -1,6 +1,6 @@
 """The pages of the app: what each shows, and what can be done there."""
 
-from riskcore.app.pages import columns, export
+from riskcore.app.pages import columns, export, risk
 
 # In the order of the work.
-PAGES = (columns.PAGE, export.PAGE)
+PAGES = (columns.PAGE, risk.PAGE, export.PAGE)
