@@ -10,7 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -57,6 +57,29 @@ _COLUMN_ROLES = ("weight", "household", "cluster")
 
 class RefusedError(ValueError):
     """What was asked cannot be done; the words are for the page."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What rules give before suppression.
+
+    Attributes
+    ----------
+    settings : Settings
+    prepared : Prepared
+    aims : list of Aim
+        By set of keys, as the two figures.
+    unsafe : list of int
+        The number of unsafe records, or of unsafe households if they are counted.
+    expected : list of float
+        The expected re-identifications.
+    """
+
+    settings: Settings
+    prepared: Prepared
+    aims: list[Aim]
+    unsafe: list[int]
+    expected: list[float]
 
 
 class Workbench:
@@ -294,10 +317,13 @@ class Workbench:
                 settings.cluster,
                 settings.sampling_fraction,
             ),
-            lambda: coded_records(
-                self.source.data,
-                replace(settings, keys=(), strata=(), k=()),
-                self.source.numbers(settings.weight),
+            lambda: replace(
+                coded_records(
+                    self.source.data,
+                    replace(settings, keys=(settings.variables[:1],), related={}),
+                    self.source.numbers(settings.weight),
+                ),
+                columns={},
             ),
         )
         return base.with_columns(
@@ -317,13 +343,39 @@ class Workbench:
 
         With ``level = "household"``, these are one row for each household.
         """
-        settings = self.settings()
-        found: tuple[Prepared, str | None] = self._prepared(settings)
-        return found[0]
+        return self.tried().prepared
 
-    def _prepared(self, settings: Settings) -> tuple[Prepared, str | None]:
+    def tried(self, **changes: Mapping[str, Any]) -> State:
+        """Return what the rules would give after changes, as `change` takes them.
+
+        A version with these changes then gives the same, random treatments included.
+        """
+        settings, tables = self.settings(), self.tables
+        try:
+            if changes:
+                release = self.release.with_rules(**changes)
+                settings, tables = release._settings(self.source), release.tables
+            prepared, _ = self._prepared(settings, tables)
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise RefusedError(self._without_place(words_of(error))) from None
+        of_rows = settings.of_rows() if settings.unit == "household" else settings
+        stages, key = prepared.recoded, self.key_of(*_OF_WRITING, of=tables)
+
+        def make() -> State:
+            aims = prepared.aims(of_rows)
+            pairs = zip(stages, aims, strict=True)
+            unsafe = [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
+            expected = [one.expected_reidentifications for one in stages]
+            return State(settings, prepared, aims, unsafe, expected)
+
+        found: State = self.keep("states", key, make)
+        return found
+
+    def _prepared(
+        self, settings: Settings, tables: Tables | None = None
+    ) -> tuple[Prepared, str | None]:
         goals = [f"safe.{name}" for name in _GOALS]
-        key = self.key_of(*_OF_WRITING, "suppress", *goals)
+        key = self.key_of(*_OF_WRITING, "suppress", *goals, of=tables)
 
         def make() -> tuple[Prepared, str | None]:
             coded = self.coded(settings)
