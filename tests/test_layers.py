@@ -23,6 +23,7 @@ FLOORS = [
     {"comparison", "auditing"},
     {"protection"},
     {"report"},
+    {"app"},
     {"cli"},
     {"chart", "embed", "engines", "forms", "page"},  # public names of modules of wings
     {"__main__"},
@@ -31,7 +32,8 @@ HEIGHT = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 COMPILERS = {"numba", "llvmlite"}
 HEAVY = {
     *COMPILERS, "pandas", "polars", "pyarrow", "mpmath", "scipy", "matplotlib",
-    "jinja2", "markupsafe", "duckdb", "ibis", "pyspark", "dask",
+    "jinja2", "markupsafe", "duckdb", "ibis", "pyspark", "dask", "starlette",
+    "uvicorn", "anyio",
 }  # fmt: skip
 
 modules = {
