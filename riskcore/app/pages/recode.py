@@ -20,11 +20,11 @@ from riskcore.app.pages.recode_words import (
     rule_of,
     way_of,
 )
+from riskcore.app.pages.values import counts_of, label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, State, Workbench
 from riskcore.data.coded import CodedColumn
 from riskcore.data.files.labels import code_text
-from riskcore.data.files.reading import is_number
 from riskcore.data.recode import Recoding
 
 # Roles whose columns are not recoded.
@@ -41,7 +41,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     name = _chosen(bench, form)
     rule = bench.table("recodings").get(name)
     column = bench.coded_column(name)
-    numbers = _numbers_of(bench, column)
+    numbers = numbers_of(bench, column)
     ways = [one for one in WAYS if numbers is not None or one not in WAYS[:3]]
     way = form.text("way")
     if way not in ways:
@@ -49,13 +49,13 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         way = way_of(rule) if rule else usual
     if way not in ways:
         way = "text"
-    counts, unsafe = _counts(column), _unsafe(bench, column)
+    counts, unsafe = counts_of(column), _unsafe(bench, column)
     return {
         "lacking": "",
         "columns": [_listed(bench, one) for one in recodable(bench)],
         "position": bench.names.index(name),
         "name": name,
-        "label": _label(bench, name),
+        "label": label_of(bench, name),
         "rule": rule,
         "ways": ways,
         "way": way,
@@ -98,18 +98,12 @@ def _chosen(bench: Workbench, form: Form) -> str:
     return bench.column(form.text("column"))
 
 
-def _label(bench: Workbench, name: str) -> str:
-    """Return the label of a column."""
-    labels = bench.source.labels
-    return "" if labels is None else labels.variables.get(name, "")
-
-
 def _listed(bench: Workbench, name: str) -> dict[str, Any]:
     """Return a column of the list: its categories before and after."""
     rule = bench.table("recodings").get(name)
     found = {
         "name": name,
-        "label": _label(bench, name),
+        "label": label_of(bench, name),
         "position": bench.names.index(name),
         "role": bench.role_of(name),
         "rule": rule,
@@ -128,12 +122,6 @@ def _listed(bench: Workbench, name: str) -> dict[str, Any]:
 # --- the values of a column ---
 
 
-def _counts(column: CodedColumn) -> NDArray[np.int64]:
-    """Return the records of each category, without missing."""
-    levels = len(column.labels)
-    return np.bincount(column.codes, minlength=levels + 1)[:levels]
-
-
 def _unsafe(bench: Workbench, column: CodedColumn) -> NDArray[np.int64] | None:
     """Return the unsafe records of each category; None if households are counted."""
     state = _state(bench)
@@ -143,19 +131,6 @@ def _unsafe(bench: Workbench, column: CodedColumn) -> NDArray[np.int64] | None:
     mask = np.logical_or.reduce([aim.unsafe(one) for one, aim in pairs])
     levels = len(column.labels)
     return np.bincount(column.codes[mask], minlength=levels + 1)[:levels]
-
-
-def _numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | None:
-    """Return the categories as numbers; None if one is not a number."""
-
-    def make() -> NDArray[np.float64] | None:
-        texts = [code_text(one).strip(" ") for one in column.labels.tolist()]
-        if not texts or not all(map(is_number, texts)):
-            return None
-        return np.array([*map(float, texts)])
-
-    found: NDArray[np.float64] | None = bench.keep("numbers", column.name, make)
-    return found
 
 
 def _picture(
@@ -193,7 +168,7 @@ def _categories(
     new = merged(rule.partition(":")[2]) if rule and way_of(rule) == "merge" else {}
     order: Any = np.argsort(-counts, kind="stable")
     if form.text("order") != "count":
-        numbers = _numbers_of(bench, column)
+        numbers = numbers_of(bench, column)
         order = range(len(counts)) if numbers is None else np.argsort(numbers)
     labels = bench.source.labels
     texts = {} if labels is None else labels.values.get(str(column.name), {})
@@ -231,13 +206,13 @@ def _after(
     bench: Workbench, column: CodedColumn, recoding: Recoding
 ) -> tuple[dict[str, int], list[str]]:
     """Return the records of the new categories by code, and doubts in words."""
-    counts = _counts(column)
+    counts = counts_of(column)
     recoding = recoding.resolved(column.labels.tolist(), counts.tolist())
     try:
         recoded = recoding.apply(column.labels)
     except (TypeError, ValueError) as error:
         raise RefusedError(str(error)) from None
-    numbers = _numbers_of(bench, column)
+    numbers = numbers_of(bench, column)
     order = range(len(counts)) if numbers is None else np.argsort(numbers).tolist()
     found: dict[str, int] = {}
     for at in order:
@@ -299,8 +274,8 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
 
 def _ordered(bench: Workbench, column: CodedColumn) -> list[tuple[Any, int]]:
     """Return the categories with their records, by value."""
-    numbers = _numbers_of(bench, column)
-    counts = _counts(column)
+    numbers = numbers_of(bench, column)
+    counts = counts_of(column)
     order = range(len(counts)) if numbers is None else np.argsort(numbers).tolist()
     return [(column.labels[at], int(counts[at])) for at in order]
 

@@ -23,9 +23,11 @@
     const fields = () => [...box.querySelectorAll("[name=break]")];
 
     const read = (text) => {
-      let plain = text.replace(/[\s\u00a0\u202f\u2009]/g, "");
-      for (const mark of groups) if (mark !== decimal) plain = plain.replaceAll(mark, "");
-      return plain === "" ? NaN : Number(plain.replace(decimal, "."));
+      // Separators of thousands count where the server reads them.
+      let [whole, ...rest] = text.trim().replace(/[\u00a0\u202f\u2009]/g, " ").split(decimal);
+      if (/^[+-]?\d{1,3}([^\d]\d{3})+$/.test(whole)) for (const mark of groups) whole = whole.replaceAll(mark, "");
+      const plain = [whole, ...rest].join(".");
+      return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(plain) && !/\D/.test(whole.slice(1)) ? Number(plain) : NaN;
     };
     const write = (value) => {
       const digits = Math.max(0, -Math.round(Math.log10(step)));
@@ -181,4 +183,5 @@
     for (const svg of where.querySelectorAll("svg[data-breaks]")) breaks(svg);
     for (const table of where.querySelectorAll("table[data-merge]")) merge(table);
   };
+  window.riskcoreBegin(document);  // app.js has begun before
 })();
