@@ -31,7 +31,7 @@ from riskcore.protection.release.secret import new_secret
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.key_sets import coded_records
+from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
 from riskcore.protection.suppression.rounds import Aim
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -385,7 +385,14 @@ class Workbench:
                 _, found = prepare_households(self.source, coded, settings, silent)
                 return found, None
             secret = new_secret() if settings.is_random else None
-            return prepare(self.source, settings, silent, secret, coded), secret
+            rules = "recodings", "treat"
+            original = self.keep(
+                "original",
+                self.key_of(*_OF_WRITING, *rules, "suppress", *goals, of=tables),
+                lambda: assess_key_sets(self.source.data, coded, settings),
+            )
+            found = prepare(self.source, settings, silent, secret, coded, original)
+            return found, secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
         return found

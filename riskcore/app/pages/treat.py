@@ -26,8 +26,6 @@ from riskcore.app.pages.treat_words import (
 from riskcore.app.pages.values import label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.comparison.measures import pearson
-from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.records import Treated
 from riskcore.protection.treatments.rules import Treatment
 
@@ -206,53 +204,52 @@ def _unsafe_both(bench: Workbench, key: str) -> list[tuple[list[str], int, int]]
 
 def _numbers(treated: Treated, name: str) -> dict[str, Any]:
     """Return the figures and the picture of numbers before and after."""
-    both = treated.before[name], treated.after[name]
-    weights = None if name == treated.weight else treated.weights
-    told = effects({name: both[0]}, {name: both[1]}, weights)["columns"][name]
-    before, after = told["before"], told["after"]
-    rows: list[tuple[str, float, float]] = []
-    if before is not None and after is not None:
-        middle = len(before["quantiles"]) // 2
-        rows = [
-            ("mean", before["mean"], after["mean"]),
-            ("sd", math.sqrt(before["variance"]), math.sqrt(after["variance"])),
-            (
-                "median",
-                float(before["quantiles"][middle]),
-                float(after["quantiles"][middle]),
-            ),
-        ]
-    rows.append(("sum", *(_total(one, weights) for one in both)))
-    if name == treated.weight:
-        rows.append(("design_effect", *map(_design_effect, both)))
-    rows.append(("distinct", *(_distinct(one) for one in both)))
-    ok = ~np.isnan(both[0]) & ~np.isnan(both[1])
-    weight = np.ones(ok.size) if weights is None else weights
+    old, new = treated.before[name], treated.after[name]
+    of_weight = name == treated.weight
+    weights = None if of_weight else treated.weights
+    present = ~(np.isnan(old) | np.isnan(new))
+    weight = np.ones(old.size) if weights is None else weights
+    old, new, weight = old[present], new[present], weight[present]
+    pairs = [_figures(one, weight, of_weight) for one in (old, new)]
     return {
-        "rows": rows,
+        "rows": [(row, pairs[0][row], pairs[1][row]) for row in pairs[0]],
         "weighted": weights is not None,
-        "correlation": pearson(both[0][ok], both[1][ok], weight[ok]),
+        "correlation": _correlation(old, new, weight),
         "correlations": _correlations(treated, name),
-        "picture": _picture(*both),
+        "picture": _picture(old, new),
     }
 
 
-def _total(values: Floats, weights: Floats | None) -> float:
-    """Return the sum of the values that are there."""
-    present = ~np.isnan(values)
-    one = values[present] if weights is None else values[present] * weights[present]
-    return math.fsum(one.tolist())
+def _figures(values: Floats, weight: Floats, of_weight: bool) -> dict[str, Any]:
+    """Return figures of a distribution, to the few digits that a page shows.
+
+    The report has the correctly rounded ones, which take longer.
+    """
+    found: dict[str, Any] = {}
+    distinct, codes = np.unique(values, return_inverse=True)
+    sums = np.bincount(codes, weight, len(distinct))
+    total = float(sums.sum())
+    if total > 0.0:
+        mean = float(sums @ distinct) / total
+        variance = float(sums @ (distinct - mean) ** 2) / total
+        up_to = np.cumsum(sums)
+        median = distinct[min(np.searchsorted(up_to, up_to[-1] / 2), len(distinct) - 1)]
+        found = {"mean": mean, "sd": math.sqrt(variance), "median": float(median)}
+    found["sum"] = float(sums @ distinct)
+    if of_weight:  # Kish (1965): 1 plus the squared coefficient of variation
+        squares = float(values @ values)
+        found["design_effect"] = len(values) * squares / float(values.sum()) ** 2
+    return found | {"distinct": len(distinct)}
 
 
-def _design_effect(weights: Floats) -> float:
-    """Return 1 plus the squared coefficient of variation (Kish 1965)."""
-    total, squares = math.fsum(weights.tolist()), math.fsum((weights**2).tolist())
-    return len(weights) * squares / total**2
-
-
-def _distinct(values: Floats) -> int:
-    """Return the number of distinct values."""
-    return len(np.unique(values[~np.isnan(values)]))
+def _correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
+    """Return a weighted correlation; None if a column is constant."""
+    total = float(weight.sum())
+    if not total > 0.0:
+        return None
+    a, b = (one - float(weight @ one) / total for one in (first, second))
+    product = float(weight @ a**2) * float(weight @ b**2)
+    return float(weight @ (a * b)) / math.sqrt(product) if product > 0.0 else None
 
 
 def _correlations(
@@ -268,17 +265,16 @@ def _correlations(
             ok = ~(np.isnan(values[name]) | np.isnan(values[other]))
             weights = treated.weights
             weight = np.ones(ok.size) if weights is None else weights
-            pair.append(pearson(values[name][ok], values[other][ok], weight[ok]))
+            pair.append(_correlation(values[name][ok], values[other][ok], weight[ok]))
         found.append((str(other), pair[0], pair[1]))
     return found
 
 
 def _picture(before: Floats, after: Floats) -> dict[str, Any] | None:
     """Return the histogram of numbers before, and after over it."""
-    old = np.unique(before[~np.isnan(before)], return_counts=True)
-    new = np.unique(after[~np.isnan(after)], return_counts=True)
-    if not len(old[0]) or not len(new[0]):
+    if not len(before):
         return None
+    old, new = (np.unique(one, return_counts=True) for one in (before, after))
     axis = Axis.of(old[0], old[1].astype(float))
     bars = [axis.counts(one, n.astype(float)) for one, n in (old, new)]
     most = float(max(one.max() for one in bars))
