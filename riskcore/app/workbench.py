@@ -319,18 +319,15 @@ class Workbench:
                 settings.cluster,
                 settings.sampling_fraction,
             ),
-            lambda: replace(
-                coded_records(
-                    self.source.data,
-                    replace(settings, keys=(settings.variables[:1],), related={}),
-                    self.source.numbers(settings.weight),
-                ),
-                columns={},
+            lambda: coded_records(
+                self.source.data,
+                settings,
+                self.source.numbers(settings.weight),
+                keys=settings.variables[:1],
             ),
         )
-        return base.with_columns(
-            {name: self.coded_column(name) for name in settings.variables}
-        )
+        columns = {name: self.coded_column(name) for name in settings.variables}
+        return replace(base, columns=columns)
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
@@ -422,11 +419,11 @@ class Workbench:
                 return self.keep("plans", key, lambda: kept[key])
             say("assessing")
             prepared, secret = self._prepared(settings)
-            if settings.unit == "household":
-                found = protected_by(self.source, settings, say, new_secret())
-            else:
-                secret = secret or new_secret()
-                found = protected_by(self.source, settings, say, secret, prepared)
+            by_households = settings.unit == "household"
+            if secret is None and (settings.ties == "secret" or settings.is_random):
+                secret = new_secret()
+            before = None if by_households else prepared
+            found = protected_by(self.source, settings, say, secret, before)
             return self.keep("plans", key, lambda: found)
 
         return self.jobs.start("plan", key, work)

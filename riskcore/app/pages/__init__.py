@@ -1,6 +1,6 @@
 """The pages of the app: what each shows, and what can be done there."""
 
-from riskcore.app.pages import columns, recode, treat
+from riskcore.app.pages import columns, export, recode, treat
 
 # In the order of the work.
-PAGES = (columns.PAGE, recode.PAGE, treat.PAGE)
+PAGES = (columns.PAGE, recode.PAGE, treat.PAGE, export.PAGE)
