@@ -13,6 +13,7 @@ from riskcore.app.pages import histogram
 from riskcore.app.pages.histogram import Axis
 from riskcore.app.pages.page import Page
 from riskcore.app.pages.recode_words import (
+    OF_NUMBERS,
     WAYS,
     codes_by_position,
     fields_of,
@@ -39,39 +40,44 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     if bench.lacking:
         return {"lacking": bench.lacking}
     name = _chosen(bench, form)
-    rule = bench.table("recodings").get(name)
     column = bench.coded_column(name)
-    numbers = numbers_of(bench, column)
-    ways = [one for one in WAYS if numbers is not None or one not in WAYS[:3]]
-    way = form.text("way")
-    if way not in ways:
-        usual = "cut" if numbers is not None and len(column.labels) > _FEW else "merge"
-        way = way_of(rule) if rule else usual
-    if way not in ways:
-        way = "text"
-    counts, unsafe = counts_of(column), _unsafe(bench, column)
     return {
         "lacking": "",
         "columns": [_listed(bench, one) for one in recodable(bench)],
         "position": bench.names.index(name),
         "name": name,
         "label": label_of(bench, name),
+        "missing": column.missing,
+        "by_count": form.text("order") == "count",
+        "all": len(column.labels),
+        **_form_of(bench, column, form),
+    }
+
+
+def _form_of(bench: Workbench, column: CodedColumn, form: Form) -> dict[str, Any]:
+    """Return the form of the way that is chosen, and what it shows of the values."""
+    rule = bench.table("recodings").get(column.name)
+    numbers = numbers_of(bench, column)
+    ways = [one for one in WAYS if numbers is not None or one not in OF_NUMBERS]
+    usual = "cut" if numbers is not None and len(column.labels) > _FEW else "merge"
+    own = usual if rule is None else way_of(rule)
+    way = form.text("way", own)
+    if way not in ways:
+        way = "text"
+    counts, unsafe = counts_of(column), _unsafe(bench, column)
+    found = {
         "rule": rule,
         "ways": ways,
         "way": way,
-        "fields": fields_of(rule if rule and way == way_of(rule) else None, form.numbers)
-        | ({"rule": rule or ""} if way == "text" else {}),
-        "missing": column.missing,
-        "picture": None
-        if numbers is None or way not in ("cut", "ends", "round")
-        else _picture(numbers, counts, unsafe),
-        "categories": _categories(bench, column, counts, unsafe, form)
-        if way in ("merge", "truncate", "file", "text")
-        else [],
-        "by_count": form.text("order") == "count",
-        "most": _MOST,
-        "all": len(column.labels),
+        "fields": fields_of(rule if way in (own, "text") else None, form.numbers),
+        "picture": None,
+        "categories": [],
     }
+    if numbers is not None and way in OF_NUMBERS:
+        found["picture"] = _picture(numbers, counts, unsafe)
+    else:
+        found["categories"] = _categories(bench, column, counts, unsafe, form)
+    return found
 
 
 def recodable(bench: Workbench) -> list[str]:
@@ -80,8 +86,7 @@ def recodable(bench: Workbench) -> list[str]:
     others = [
         name
         for name, role in roles.items()
-        if role not in (*_OTHERWISE, _NUMERIC, "key")
-        and not _treated(bench, name)
+        if role not in (*_OTHERWISE, _NUMERIC, "key") and not _treated(bench, name)
     ]
     return [*(name for name in bench.names if roles[name] == "key"), *others]
 
@@ -94,7 +99,7 @@ def _treated(bench: Workbench, name: str) -> bool:
 def _chosen(bench: Workbench, form: Form) -> str:
     """Return the column that the address or form names, otherwise the first key."""
     if not form.has("column"):
-        return next((name for name in bench.names if name in bench.keys))
+        return next(name for name in bench.names if name in bench.keys)
     return bench.column(form.text("column"))
 
 
@@ -238,8 +243,10 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
     now = _state(bench)
     then = _state(bench, recodings={name: rule})
     recoding = then.settings.recodings.get(name)
-    before = {code_text(k): int(n) for k, n in _ordered(bench, column)}
-    after, doubts = (before, []) if recoding is None else _after(bench, column, recoding)
+    before = {code_text(code): n for code, n in _ordered(bench, column)}
+    after, doubts = before, []
+    if recoding is not None:
+        after, doubts = _after(bench, column, recoding)
     shown = [*after.items()][:_MOST]
     most = max([n for _, n in shown], default=1)
     labels = bench.source.labels

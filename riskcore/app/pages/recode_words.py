@@ -11,6 +11,7 @@ from riskcore.data.recoding_words import is_rule
 
 # How a column can be recoded, in the order of the page.
 WAYS = ("cut", "ends", "round", "merge", "truncate", "file", "text")
+OF_NUMBERS = WAYS[:3]
 _KINDS = {
     "from": "cut",
     "upto": "cut",
@@ -108,7 +109,7 @@ def _merge(form: Form, codes: Mapping[str, str]) -> str | None:
         raise RefusedError("give the code that the checked categories become")
     for code in picked:
         old = [one for one, to in found.items() if to == code]
-        found |= {one: new for one in (code, *old)}
+        found |= dict.fromkeys((code, *old), new)
     return words_of(found)
 
 
@@ -160,8 +161,6 @@ def _file(form: Form, _: Mapping[str, str]) -> str | None:
 def _text(form: Form, _: Mapping[str, str]) -> str | None:
     """Return a rule in words."""
     return form.text("rule") or None
-
-
 
 
 _RULES = {
