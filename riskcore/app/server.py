@@ -1,8 +1,8 @@
-"""The application: addresses, forms, templates. `riskcore.app.guard` stands before it."""
+"""The application behind its guard: addresses, forms, templates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from importlib.resources import files as resources
 from typing import Any
@@ -18,7 +18,8 @@ from starlette.routing import Route
 from riskcore.app.forms import FORMATS, Form, format_of, shown
 from riskcore.app.guard import Guard
 from riskcore.app.jobs import FAILURES, words_of
-from riskcore.app.pages import page as pages_of
+from riskcore.app.pages import PAGES
+from riskcore.app.pages.page import View
 from riskcore.app.texts import load_texts
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.common.version import __version__
@@ -34,22 +35,16 @@ _FORMAT = "riskcore-numbers"
 _YEAR = 365 * 24 * 3600
 
 
-def pages() -> dict[str, pages_of.Page]:
-    """Return the pages by name, in the order of the work."""
-    from riskcore.app.pages import PAGES
-
-    return {page.name: page for page in PAGES}
-
-
 class Server:
     """The answers of the app."""
 
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
-        self.pages = pages()
+        self.pages = {page.name: page for page in PAGES}
         self.guard: Guard | None = None
+        self._said: dict[str, str] = {}
 
-    def application(self, hosts: set[str], token: str) -> Guard:
+    def application(self, hosts: Collection[str], token: str) -> Guard:
         """Return the application behind its guard."""
         routes = [
             Route("/", self.first),
@@ -89,7 +84,8 @@ class Server:
     async def action(self, request: Request) -> Response:
         """Do what a form asks for, and lead back to its page."""
         page = self.pages.get(request.path_params["page"])
-        action = page and page.actions.get(request.path_params["action"])
+        name = request.path_params["action"]
+        action = None if page is None else page.actions.get(name)
         if page is None or action is None:
             return self._missing(request)
         form = Form.of(await _pairs(request), _numbers(request))
@@ -151,15 +147,15 @@ class Server:
             said = await run_in_threadpool(work)
         except FAILURES as error:
             return await self._refused(request, words_of(error))
-        return self._back(back, said)
+        # The next page that this browser asks for says what was done.
+        self._said[request.scope["state"]["csrf"]] = said
+        return self._back(back)
 
-    def _back(self, back: str, said: str = "") -> Response:
-        """Lead to a page of ours, with what was done as a message."""
+    def _back(self, back: str) -> Response:
+        """Lead to a page of ours."""
         name = back.split("?", 1)[0].strip("/")
         target = back.lstrip("/") if name in self.pages else next(iter(self.pages))
-        answer = RedirectResponse(f"/{target}", 303)
-        self.said = said
-        return answer
+        return RedirectResponse(f"/{target}", 303)
 
     async def _refused(self, request: Request, words: str) -> Response:
         """Say why something cannot be done; nothing has changed."""
@@ -169,7 +165,7 @@ class Server:
         return HTMLResponse(text, 422)
 
     async def _rendered(
-        self, request: Request, name: str, template: str, view: pages_of.View
+        self, request: Request, name: str, template: str, view: View
     ) -> Response:
         """Render a template with the values of a view."""
         pairs = parse_qsl(request.url.query, keep_blank_values=True)
@@ -184,39 +180,35 @@ class Server:
             return await self._refused(request, words_of(error))
 
     def _render(
-        self, request: Request, template: str, name: str, values: Mapping[str, Any]
+        self, request: Request, file: str, name: str, values: Mapping[str, Any]
     ) -> str:
         """Render a template with the values that all pages share."""
-        bench, numbers = self.bench, _numbers(request)
-        texts = load_texts()
+        bench, numbers, texts = self.bench, _numbers(request), load_texts()
+        template, csrf = _templates().get_template(file), request.scope["state"]["csrf"]
         state, verdict = bench.verdict()
-        said, self.said = self.said, ""
+        whole = file in (f"{name}.html", "refused.html")
+        said = self._said.pop(csrf, "") if whole else ""
         back = f"{name}?{request.url.query}" if request.url.query else name
-        return (
-            _templates()
-            .get_template(template)
-            .render(
-                csrf=request.scope["state"]["csrf"],
-                t=texts,
-                p=texts.get(name, {}),
-                n=partial(shown, numbers=numbers),
-                numbers=numbers,
-                formats=FORMATS,
-                page=name,
-                pages=[*self.pages],
-                back=back,
-                file=printable(bench.source.path.name) if bench.source.path else "",
-                history=bench.history,
-                state=state,
-                verdict=verdict,
-                said=said,
-                jobs=bench.jobs.active,
-                app_version=__version__,
-                **values,
-            )
+        found: str = template.render(
+            csrf=csrf,
+            t=texts,
+            p=texts.get(name, {}),
+            n=partial(shown, numbers=numbers),
+            numbers=numbers,
+            formats=FORMATS,
+            page=name,
+            pages=[*self.pages],
+            back=back,
+            file=printable(bench.source.path.name) if bench.source.path else "",
+            history=bench.history,
+            state=state,
+            verdict=verdict,
+            said=said,
+            jobs=bench.jobs.active,
+            app_version=__version__,
+            **values,
         )
-
-    said = ""
+        return found
 
     def _missing(self, request: Request) -> Response:
         """Answer that there is no such page."""

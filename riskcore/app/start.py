@@ -2,40 +2,74 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from riskcore.app.history import History, session_file
+from riskcore.app.texts import said
 from riskcore.app.workbench import FIRST_K, Workbench
 from riskcore.common.toml_text import toml_of
 from riskcore.data.files.reading import Reading
 from riskcore.protection.release.rules import Release
 
 
-def open_workbench(given: Path, reading: Reading | None = None) -> Workbench:
+def open_workbench(
+    given: Path, reading: Reading | None = None, *, new: bool = False
+) -> Workbench:
     """Return the workbench of a survey file or a file of rules.
 
     The session of the same file goes on; rules that were changed meanwhile become its
-    newest version.
+    newest version, and so do the first rules of a ``new`` beginning.
+
+    Raises
+    ------
+    OSError, ValueError
+        If a file cannot be read, has a fault or is open in another app.
     """
     release = _release(given, reading)
+    _ = release._source().names  # refuses what is not a survey file
     path = session_file(given)
     history = History() if path is None else History.open(path)
-    if history.versions and given.suffix == ".toml":
-        texts = {version.text for version in history.versions}
-        if release.to_toml() not in texts:
-            history.add(release.to_toml(), "read again from the file")
+    if history.versions:
+        _go_on(history, release, new=new, is_rules=given.suffix == ".toml")
     return Workbench(release, history)
+
+
+def _go_on(history: History, release: Release, *, new: bool, is_rules: bool) -> None:
+    """Add the rules to a history unless it has them."""
+    text = release.to_toml()
+    if new:
+        history.add(text, said("history", "begun"))
+    elif is_rules and all(text != version.text for version in history.versions):
+        history.add(text, said("history", "read"))
 
 
 def _release(given: Path, reading: Reading | None) -> Release:
     """Return the first rules: those of a file of rules, or of a survey file."""
+    usual = reading is None or reading == Reading(missing_codes={})
     if given.suffix == ".toml":
+        if not usual:
+            raise ValueError(
+                f"{given}: the table [data] says how the survey file is read; leave "
+                "the options out"
+            )
         return Release.read(given)
-    if not given.is_file() and not given.is_dir():
+    if not given.exists():
         raise FileNotFoundError(f"{given}: there is no such file")
-    data = {"file": given.name}
-    if reading is not None:
-        first = Release.of(given.name, ["x"], k=FIRST_K, reading=reading)
-        data = dict(first.tables["data"])
+    data: dict[str, object] = {"file": given.name}
+    if reading is not None and not usual:
+        rules = Release.of(
+            given.name, ["x"], k=FIRST_K, reading=_beside(reading, given)
+        )
+        data = dict(rules.tables["data"])
     tables = {"format": 1, "data": data, "safe": {"k": FIRST_K}}
     return Release.parse(toml_of(tables), given.parent / "release.toml")
+
+
+def _beside(reading: Reading, given: Path) -> Reading:
+    """Return how to read a file, with a path relative to the file's folder."""
+    if reading.metadata is None:
+        return reading
+    path = os.path.relpath(str(reading.metadata), given.parent)
+    return replace(reading, metadata=Path(path))

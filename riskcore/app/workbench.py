@@ -78,15 +78,21 @@ class Workbench:
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
         self.source = self.release._source()
 
+    def close(self) -> None:
+        """End all work and close the session file."""
+        self.jobs.close()
+        self.history.close()
+
     # --- the rules ---
 
     @property
     def release(self) -> Release:
         """The rules that are shown."""
-        version = self.history.current
-        return self.keep(
-            "release", version.text, lambda: Release.parse(version.text, self.path)
+        text = self.history.current.text
+        found: Release = self.keep(
+            "release", text, lambda: Release.parse(text, self.path)
         )
+        return found
 
     @property
     def tables(self) -> Tables:
@@ -130,7 +136,7 @@ class Workbench:
         return [str(name) for name in self.source.names]
 
     def column(self, position: Any) -> str:
-        """Return the name of the column at a position, which a form or address gives."""
+        """Return the name of the column at a position, as forms give it."""
         names = self.names
         if str(position).isascii() and str(position).isdecimal():
             at = int(position)
@@ -163,8 +169,8 @@ class Workbench:
         for role in (*_COLUMN_ROLES, "person", "wave"):
             if columns.get(role) == name:
                 return role
-        role: str | None = self.table("roles").get(name)
-        return role
+        given: str | None = self.table("roles").get(name)
+        return given
 
     @property
     def undecided(self) -> list[str]:
@@ -200,16 +206,12 @@ class Workbench:
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
         suppress, changes = self.table("suppress"), dict[str, Any]()
-        for rule in ("cost", "related"):
-            if isinstance(suppress.get(rule), Mapping) and set(gone) & {
-                *suppress[rule]
-            }:
-                left = {k: v for k, v in suppress[rule].items() if k not in gone}
-                changes[rule] = left or None
-        for rule in ("household_keys", "protect_shares"):
-            if isinstance(suppress.get(rule), list) and set(gone) & {*suppress[rule]}:
-                left = [name for name in suppress[rule] if name not in gone]
-                changes[rule] = left or None
+        for rule in ("cost", "related", "household_keys", "protect_shares"):
+            given = suppress.get(rule)
+            if isinstance(given, Mapping | list) and {*given} & {*gone}:
+                left = [name for name in given if name not in gone]
+                named = isinstance(given, Mapping)
+                changes[rule] = ({k: given[k] for k in left} if named else left) or None
         return {"suppress": changes} if changes else {}
 
     # --- what follows from the rules ---
@@ -302,13 +304,13 @@ class Workbench:
             ),
             lambda: coded_records(
                 self.source.data,
-                replace(settings, keys=(), strata=(), k=()),
+                settings,
                 self.source.numbers(settings.weight),
+                keys=settings.variables[:1],
             ),
         )
-        return base.with_columns(
-            {name: self.coded_column(name) for name in settings.variables}
-        )
+        columns = {name: self.coded_column(name) for name in settings.variables}
+        return replace(base, columns=columns)
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
@@ -339,7 +341,8 @@ class Workbench:
             secret = new_secret() if settings.is_random else None
             return prepare(self.source, settings, silent, secret, coded), secret
 
-        return self.keep("prepared", key, make)
+        found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
+        return found
 
     def aims(self) -> list[Aim]:
         """Return what makes records safe, by set of keys."""
@@ -361,7 +364,7 @@ class Workbench:
         number = self.history.current.number
         settings, key = self.settings(), self.key_of(*OF_WRITING)
 
-        def work(say: Lines) -> Protected:
+        def work(say: Lines) -> Any:
             say("assessing")
             prepared, secret = self._prepared(settings)
             if settings.unit == "household":
@@ -394,8 +397,9 @@ class Workbench:
             return None
         settings = self.settings()
         key = self.key_of("output", "check")
+        made = job.result
         found: Protected = self.keep(
-            "protected", key, lambda: with_settings(job.result, settings)
+            "protected", key, lambda: with_settings(made, settings)
         )
         return found
 

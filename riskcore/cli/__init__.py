@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from riskcore.cli import (
     assess,
+    app,
     audit,
     check,
     compare,
@@ -228,6 +229,7 @@ def _parser() -> argparse.ArgumentParser:
     assess.add(commands)
     protect.add(commands)
     run.add(commands)
+    app.add(commands)
     check.add(commands)
     compare.add(commands)
     audit.add(commands)

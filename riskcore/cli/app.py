@@ -1,0 +1,111 @@
+"""``riskcore app``: the whole job in the browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from riskcore.cli.options import add_reading, reading
+from riskcore.cli.words import whole
+
+_APP = """\
+Open a survey file in the browser, and make it safe there: choose the roles of its
+columns, see the risk, recode, treat, suppress, mend what leaks, compare, and write the
+safe file with its records and reports. Each state is a file of rules, which riskcore
+run carries out to the same file.
+"""
+
+_APP_EXAMPLES = """\
+examples:
+  riskcore app survey.csv
+  riskcore app release.toml
+  riskcore app survey.sav --no-browser --port 8000
+  riskcore app survey.csv --socket /run/user/1000/riskcore.sock
+
+The command prints an address with a secret word, opens the browser and goes on until
+Ctrl-C, or until nobody has used it for an hour. Only programs of this machine can reach
+it, and only who has the secret word gets an answer. To use it from another machine, go
+through ssh: ssh -L 8000:127.0.0.1:8000 HOST.
+
+Nothing is written before you export. The history of the rules, without any record of
+FILE, is kept in a file of its own that only you can read, in the folder of your
+settings (RISKCORE_CONFIG_DIR, by default ~/.config/riskcore); the next riskcore app of
+the same FILE goes on there. --new begins anew.
+
+The exit status is 0; 2 if FILE is refused; or 130 if interrupted.
+"""
+_RULES = Path("release.toml")
+_PORTS = 65535
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its subparser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "app",
+        usage="riskcore app [FILE | RULES] [options]",
+        help="the whole job in the browser",
+        description=_APP,
+        epilog=_APP_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        help="the survey file, or a file of rules (default: release.toml of this "
+        "folder)",
+    )
+    parser.add_argument(
+        "--port", type=whole, metavar="N", default=0, help="port (default: a free one)"
+    )
+    parser.add_argument(
+        "--socket",
+        type=Path,
+        metavar="PATH",
+        help="listen on a Unix socket that only you can open, in place of a port",
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="only print the address"
+    )
+    parser.add_argument(
+        "--new", action="store_true", help="begin a new history of FILE"
+    )
+    add_reading(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from riskcore.common.needs import need
+
+    if options.port > _PORTS:
+        raise ValueError(f"--port {options.port}: a port is at most {_PORTS}")
+    for library in ("starlette", "uvicorn", "jinja2", "tomlkit"):
+        need(library, "riskcore app")
+    from riskcore.app.serve import serve
+    from riskcore.app.server import Server
+    from riskcore.app.start import open_workbench
+
+    bench = open_workbench(_given(options), reading(options), new=options.new)
+    try:
+        return serve(
+            Server(bench).application,
+            port=options.port,
+            socket=options.socket,
+            browser=not options.no_browser,
+        )
+    finally:
+        bench.close()
+
+
+def _given(options: argparse.Namespace) -> Path:
+    """Return the file that was given, or the rules of this folder."""
+    if options.file is not None:
+        given: Path = options.file
+        return given
+    if not _RULES.exists():
+        raise ValueError("give FILE, a survey file or a file of rules")
+    return _RULES
