@@ -42,9 +42,9 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     try:
         job = bench.comparison()
     except RefusedError as error:
-        return {**common, "state": "lacking", "lacking": str(error)}
+        return {**common, "work": "lacking", "lacking": str(error)}
     comparisons.note_figures(bench)
-    values = {**common, "state": job.state, "why": job.error}
+    values = {**common, "work": job.state, "why": job.error}
     if isinstance(job.result, Compared):
         values |= _compared(job.result, form.numbers)
     return values
@@ -54,7 +54,7 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
     """Return the values of a comparison that is there."""
     found = result.found
     if found is None:
-        return {"why": result.reason, "state": "failed"}
+        return {"why": result.reason, "work": "failed"}
     figures = found.to_dict()
     view = utility_view(found, _PAIRS, _STRATA)
     for name, texts in (("pairs", 1), ("losses", 2), ("strata", 1)):
