@@ -24,6 +24,7 @@ __all__ = ["History", "SessionInUseError", "Version", "session_file"]
 
 _FORMAT = 1
 LONGEST_NAME = 80
+_read = json.JSONDecoder().decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class History:
         found = cls()
         for line in log.lines:
             try:
-                found._take(json.loads(line))
+                found._take(_read(line.decode()))
             except (ValueError, RecursionError):
                 found.unread += 1
         log.lines = []

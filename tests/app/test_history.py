@@ -11,8 +11,7 @@ import pytest
 
 from riskcore.app import log as log_module
 from riskcore.app.history import LONGEST_NAME, History, SessionInUseError, session_file
-
-needs_owner = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+from tests.needs import posix
 
 
 @pytest.fixture
@@ -443,14 +442,14 @@ def test_short_writes_are_completed(history, path, monkeypatch):
 # --- whose file it is ---
 
 
-@needs_owner
+@posix
 def test_only_the_owner_can_read_it(history, path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
 
 
-@needs_owner
+@posix
 def test_a_loose_umask_changes_nothing(tmp_path):
     old = os.umask(0)
     try:
@@ -462,7 +461,7 @@ def test_a_loose_umask_changes_nothing(tmp_path):
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-@needs_owner
+@posix
 def test_a_file_that_others_could_read_becomes_private(history, path):
     grown(history, 1)
     history.close()
@@ -472,7 +471,7 @@ def test_a_file_that_others_could_read_becomes_private(history, path):
     assert len(found.versions) == 1
 
 
-@needs_owner
+@posix
 def test_links_are_refused(history, path, tmp_path):
     history.close()
     target = tmp_path / "elsewhere"
@@ -487,7 +486,7 @@ def test_links_are_refused(history, path, tmp_path):
     assert not (tmp_path / "not-there").exists()
 
 
-@needs_owner
+@posix
 def test_a_link_made_meanwhile_is_refused(path, tmp_path, monkeypatch):
     path.parent.mkdir(parents=True)
     path.symlink_to(tmp_path / "elsewhere")
@@ -497,7 +496,7 @@ def test_a_link_made_meanwhile_is_refused(path, tmp_path, monkeypatch):
     assert not (tmp_path / "elsewhere").exists()
 
 
-@needs_owner
+@posix
 def test_a_file_of_another_user_is_refused(history, path, monkeypatch):
     history.close()
     path.chmod(0o644)
@@ -507,7 +506,7 @@ def test_a_file_of_another_user_is_refused(history, path, monkeypatch):
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
-@needs_owner
+@posix
 def test_folders_and_pipes_are_refused(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -517,7 +516,7 @@ def test_folders_and_pipes_are_refused(tmp_path):
         History.open(tmp_path)
 
 
-@needs_owner
+@posix
 def test_two_histories_cannot_share_a_file(history, path):
     grown(history, 1)
     with pytest.raises(SessionInUseError, match="open in another"):
@@ -526,7 +525,7 @@ def test_two_histories_cannot_share_a_file(history, path):
     assert len(found.versions) == 1
 
 
-@needs_owner
+@posix
 def test_two_processes_cannot_share_a_file(history, path):
     code = (
         "import sys; from pathlib import Path\n"
@@ -547,16 +546,16 @@ def test_two_processes_cannot_share_a_file(history, path):
     assert other() == "opened"
 
 
-@needs_owner
-def test_refused_files_are_closed(history, path):
-    folder = "/proc/self/fd"
-    if not os.path.isdir(folder):
-        pytest.skip("no list of open files")
-    before = len(os.listdir(folder))
-    for _ in range(20):
-        with pytest.raises(SessionInUseError):
-            History.open(path)
-    assert len(os.listdir(folder)) == before
+@posix
+def test_refused_files_are_closed(history, path, monkeypatch):
+    opened, closed = [], []
+    open_, close = os.open, os.close
+    monkeypatch.setattr(log_module.os, "open", lambda *a: opened.append(open_(*a)) or opened[-1])
+    monkeypatch.setattr(log_module.os, "close", lambda n: closed.append(n) or close(n))
+    with pytest.raises(SessionInUseError):
+        History.open(path)
+    assert opened
+    assert sorted(opened) == sorted(closed)
 
 
 def test_a_process_that_is_killed_loses_nothing(path):

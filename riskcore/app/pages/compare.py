@@ -28,6 +28,7 @@ from riskcore.report.utility_view import studies_view, utility_view
 MOST_CELLS = 600
 _PAIRS, _STRATA = 10, 20
 _NUMBER = re.compile(r"[0-9][0-9,]*(\.[0-9]+)?(e-?[0-9]+)?")
+_AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
 _SHARES = 100  # sums of weights below are not rounded to whole numbers
 
 
@@ -35,9 +36,10 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the comparison of the version that is shown, and the picture of all."""
     common = {
         "columns": [*enumerate(map(str, bench.names))],
+        "usual": _usual(bench),
         "chosen": comparisons.choices(bench),
         "lacking": "",
-        "picture": picture(bench),
+        "picture": picture(bench, form.numbers),
     }
     try:
         job = bench.comparison()
@@ -48,6 +50,14 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     if isinstance(job.result, Compared):
         values |= _compared(job.result, form.numbers)
     return values
+
+
+def _usual(bench: Workbench) -> list[int]:
+    """Return the positions of two columns for a table and of one with numbers."""
+    names = bench.names
+    keys = [at for at, name in enumerate(names) if name in bench.keys]
+    numbers = [at for at, name in enumerate(names) if bench.role_of(name) == "numeric"]
+    return [*(keys + [0, 0])[:2], (numbers + [0])[0]]
 
 
 def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
@@ -176,7 +186,7 @@ def _written(text: str, numbers: NumberFormat) -> str:
 # --- all versions that were carried out ---
 
 
-def picture(bench: Workbench) -> dict[str, Any]:
+def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
     """Return the picture of risk and loss of the versions, and its figures."""
     tried, history = comparisons.trials(bench), bench.history
     shown, front = str(history.current.number), tried.front()
@@ -189,10 +199,17 @@ def picture(bench: Workbench) -> dict[str, Any]:
     kinds[shown] = f"{kinds.get(shown, '')} shown".strip()
     links = {one.name: f"/history?version={one.name}" for one in tried.trials}
     return {
-        "drawing": spots(points, "states-text", links, kinds) if points else "",
+        "drawing": _axes(spots(points, "states-text", links, kinds), numbers)
+        if points
+        else "",
         "rows": [_state(bench, one, front) for one in reversed(tried.trials)],
         "more": len(history.figures) > len(tried.trials),
     }
+
+
+def _axes(drawing: str, numbers: NumberFormat) -> str:
+    """Return a drawing with the numbers of its axes as the reader writes them."""
+    return _AXIS.sub(lambda found: numbers.write(found[0]), drawing)
 
 
 def _state(bench: Workbench, trial: Trial, front: Collection[str]) -> dict[str, Any]:
