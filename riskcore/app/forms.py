@@ -52,6 +52,7 @@ class NumberFormat:
         power = f"e{power}" if power else ""
         plain = f"{sign}{digits}{power}{'.' if mark else ''}{decimals}"
         fits = re.fullmatch(r"[+-]?[0-9]*(\.[0-9]*)?(e[+-]?[0-9]{1,3})?", plain)
+        fits = fits and re.fullmatch("[0-9]*", digits)  # no separator is left
         if rest.strip() or not re.search("[0-9]", plain) or not fits:
             example = self.write("1234.5")
             raise ValueError(

@@ -10,7 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,7 +31,7 @@ from riskcore.protection.release.secret import new_secret
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.key_sets import coded_records
+from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
 from riskcore.protection.suppression.rounds import Aim
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -57,6 +57,29 @@ _COLUMN_ROLES = ("weight", "household", "cluster")
 
 class RefusedError(ValueError):
     """What was asked cannot be done; the words are for the page."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What rules give before suppression.
+
+    Attributes
+    ----------
+    settings : Settings
+    prepared : Prepared
+    aims : list of Aim
+        By set of keys, as the two figures.
+    unsafe : list of int
+        The number of unsafe records, or of unsafe households if they are counted.
+    expected : list of float
+        The expected re-identifications.
+    """
+
+    settings: Settings
+    prepared: Prepared
+    aims: list[Aim]
+    unsafe: list[int]
+    expected: list[float]
 
 
 class Workbench:
@@ -345,13 +368,39 @@ class Workbench:
 
         With ``level = "household"``, these are one row for each household.
         """
-        settings = self.settings()
-        found: tuple[Prepared, str | None] = self._prepared(settings)
-        return found[0]
+        return self.tried().prepared
 
-    def _prepared(self, settings: Settings) -> tuple[Prepared, str | None]:
+    def tried(self, **changes: Mapping[str, Any]) -> State:
+        """Return what the rules would give after changes, as `change` takes them.
+
+        A version with these changes then gives the same, random treatments included.
+        """
+        settings, tables = self.settings(), self.tables
+        try:
+            if changes:
+                release = self.release.with_rules(**changes)
+                settings, tables = release._settings(self.source), release.tables
+            prepared, _ = self._prepared(settings, tables)
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise RefusedError(self._without_place(words_of(error))) from None
+        of_rows = settings.of_rows() if settings.unit == "household" else settings
+        stages, key = prepared.recoded, self.key_of(*_OF_WRITING, of=tables)
+
+        def make() -> State:
+            aims = prepared.aims(of_rows)
+            pairs = zip(stages, aims, strict=True)
+            unsafe = [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
+            expected = [one.expected_reidentifications for one in stages]
+            return State(settings, prepared, aims, unsafe, expected)
+
+        found: State = self.keep("states", key, make)
+        return found
+
+    def _prepared(
+        self, settings: Settings, tables: Tables | None = None
+    ) -> tuple[Prepared, str | None]:
         goals = [f"safe.{name}" for name in _GOALS]
-        key = self.key_of(*_OF_WRITING, "suppress", *goals)
+        key = self.key_of(*_OF_WRITING, "suppress", *goals, of=tables)
 
         def make() -> tuple[Prepared, str | None]:
             coded = self.coded(settings)
@@ -359,7 +408,14 @@ class Workbench:
                 _, found = prepare_households(self.source, coded, settings, silent)
                 return found, None
             secret = new_secret() if settings.is_random else None
-            return prepare(self.source, settings, silent, secret, coded), secret
+            rules = "recodings", "treat"
+            original = self.keep(
+                "original",
+                self.key_of(*_OF_WRITING, *rules, "suppress", *goals, of=tables),
+                lambda: assess_key_sets(self.source.data, coded, settings),
+            )
+            found = prepare(self.source, settings, silent, secret, coded, original)
+            return found, secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
         return found
