@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,6 @@ FIGURES = (
 )
 # More versions would hide each other in a picture.
 MOST_DRAWN = 100
-_CHOICES = ("tables", "models", "numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +82,25 @@ def choices(bench: Workbench) -> dict[str, list[Any]]:
     """Return the tables, models and columns of numbers that the user asked for."""
     kept = bench.history.chosen.get("compare")
     kept = kept if isinstance(kept, dict) else {}
-    return {
-        name: list(kept[name]) if isinstance(kept.get(name), list) else []
-        for name in _CHOICES
+    names = set(bench.names)
+    fits: dict[str, Callable[[Any], bool]] = {
+        "tables": lambda one: _is_pair(one) and names.issuperset(one),
+        "models": lambda one: isinstance(one, str),
+        "numbers": lambda one: isinstance(one, str) and one in names,
     }
+    lists = {name: kept.get(name) for name in fits}
+    return {
+        name: [one for one in lists[name] if fit(one)]
+        if isinstance(lists[name], list)
+        else []
+        for name, fit in fits.items()
+    }
+
+
+def _is_pair(value: Any) -> bool:
+    """Return whether a value is a list of two names."""
+    pair = isinstance(value, list) and len(value) == 2
+    return pair and all(isinstance(one, str) for one in value)
 
 
 def comparison(bench: Workbench, plan: Job, number: int) -> Job:
@@ -102,13 +116,12 @@ def comparison(bench: Workbench, plan: Job, number: int) -> Job:
             raise ValueError(plan.error or "the suppression was canceled")
         if protected.n > MOST_RECORDS:
             return Compared(None, _too_long(protected.n))
+        numbers = _numbers(protected, chosen["numbers"])
         found = bench.keep_slow(
             "comparisons",
-            json.dumps([plan.key, chosen["numbers"]]),
+            json.dumps([plan.key, numbers]),
             lambda: protected.compare(
-                columns=chosen["numbers"],
-                strata=protected.settings.strata,
-                progress=say,
+                columns=numbers, strata=protected.settings.strata, progress=say
             ),
         )
         _keep_figures(bench, number, plan, found)
@@ -121,6 +134,13 @@ def comparison(bench: Workbench, plan: Job, number: int) -> Job:
         return Compared(found, "", tuple(studies))
 
     return bench.jobs.start("compare", (plan.key, json.dumps(chosen)), work)
+
+
+def _numbers(protected: Protected, chosen: Sequence[str]) -> list[str]:
+    """Return the columns of numbers that have no other role by now."""
+    of = protected.settings
+    others = {*of.variables, *of.strata, *of.recodings, of.weight}
+    return [name for name in chosen if name not in others]
 
 
 def _asked(chosen: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:

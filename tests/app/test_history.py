@@ -30,13 +30,14 @@ def state(history):
     """Return all that a history knows, as it is now."""
     return copy.deepcopy(
         (
-        history.versions,
-        history.current.number if history.versions else None,
-        history.names,
-        history.figures,
-        history.chosen,
-        history._next,
-    ))
+            history.versions,
+            history.current.number if history.versions else None,
+            history.names,
+            history.figures,
+            history.chosen,
+            history._next,
+        )
+    )
 
 
 def again(history, path):
@@ -417,7 +418,9 @@ def test_a_torn_line_that_stays_is_written_over(history, path, monkeypatch):
     with monkeypatch.context() as patch:
         Full(patch, 30)
         patch.setattr(
-            log_module.os, "ftruncate", lambda *_: (_ for _ in ()).throw(OSError(5, "x"))
+            log_module.os,
+            "ftruncate",
+            lambda *_: (_ for _ in ()).throw(OSError(5, "x")),
         )
         with pytest.raises(OSError, match="No space"):
             history.add("never", "")
@@ -550,7 +553,9 @@ def test_two_processes_cannot_share_a_file(history, path):
 def test_refused_files_are_closed(history, path, monkeypatch):
     opened, closed = [], []
     open_, close = os.open, os.close
-    monkeypatch.setattr(log_module.os, "open", lambda *a: opened.append(open_(*a)) or opened[-1])
+    monkeypatch.setattr(
+        log_module.os, "open", lambda *a: opened.append(open_(*a)) or opened[-1]
+    )
     monkeypatch.setattr(log_module.os, "close", lambda n: closed.append(n) or close(n))
     with pytest.raises(SessionInUseError):
         History.open(path)

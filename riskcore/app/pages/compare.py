@@ -34,6 +34,7 @@ _SHARES = 100  # sums of weights below are not rounded to whole numbers
 
 def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the comparison of the version that is shown, and the picture of all."""
+    comparisons.note_figures(bench)
     common = {
         "columns": [*enumerate(map(str, bench.names))],
         "usual": _usual(bench),
@@ -45,7 +46,6 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         job = bench.comparison()
     except RefusedError as error:
         return {**common, "work": "lacking", "lacking": str(error)}
-    comparisons.note_figures(bench)
     values = {**common, "work": job.state, "why": job.error}
     if isinstance(job.result, Compared):
         values |= _compared(job.result, form.numbers)
@@ -142,7 +142,9 @@ def _crossed(table: TableComparison, weighted: bool) -> dict[str, Any] | None:
         sides.append(
             {
                 "when": when,
-                "body": [[_count(one, total) for one in [*row, sum(row)]] for row in body],
+                "body": [
+                    [_count(one, total) for one in [*row, sum(row)]] for row in body
+                ],
                 "total": [_count(one, total) for one in [*margins, total]],
             }
         )
@@ -174,7 +176,10 @@ def _rewritten(
     head, *others = rows or [[]]
     return [
         list(head),
-        *([*row[:texts], *(_written(x, numbers) for x in row[texts:])] for row in others),
+        *(
+            [*row[:texts], *(_written(x, numbers) for x in row[texts:])]
+            for row in others
+        ),
     ]
 
 
@@ -248,7 +253,7 @@ def model(bench: Workbench, form: Form) -> str:
     (asked,) = formulas([form.text("formula")])
     for one in asked.variables:
         if one.name not in bench.names:
-            raise RefusedError(said("compare", "unknown", name=one.name))
+            raise RefusedError(said("compare", "unknown", column=one.name))
     chosen = comparisons.choices(bench)["models"]
     if asked.text not in chosen:
         _choose(bench, "models", [*chosen, asked.text])
@@ -259,7 +264,7 @@ def number(bench: Workbench, form: Form) -> str:
     """Add a column of numbers."""
     name = bench.column(form.text("column"))
     if bench.role_of(name) in ("key", "weight"):
-        raise RefusedError(said("compare", "not_numbers", name=name))
+        raise RefusedError(said("compare", "not_numbers", column=name))
     numbers_of({name: bench.source.numbers(name)}, name)
     chosen = comparisons.choices(bench)["numbers"]
     if name not in chosen:
