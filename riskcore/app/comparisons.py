@@ -71,8 +71,11 @@ class Compared:
     reason : str
         Why it is missing.
     studies : tuple of Study
+    plan : Job
+        The suppression.
     """
 
+    plan: Job
     found: Comparison | None
     reason: str = ""
     studies: tuple[Study, ...] = ()
@@ -88,12 +91,11 @@ def choices(bench: Workbench) -> dict[str, list[Any]]:
         "models": lambda one: isinstance(one, str),
         "numbers": lambda one: isinstance(one, str) and one in names,
     }
-    lists = {name: kept.get(name) for name in fits}
+    lists = {
+        name: one if isinstance(one := kept.get(name), list) else [] for name in fits
+    }
     return {
-        name: [one for one in lists[name] if fit(one)]
-        if isinstance(lists[name], list)
-        else []
-        for name, fit in fits.items()
+        name: [one for one in lists[name] if fit(one)] for name, fit in fits.items()
     }
 
 
@@ -115,7 +117,7 @@ def comparison(bench: Workbench, plan: Job, number: int) -> Job:
         if protected is None:
             raise ValueError(plan.error or "the suppression was canceled")
         if protected.n > MOST_RECORDS:
-            return Compared(None, _too_long(protected.n))
+            return Compared(plan, None, _too_long(protected.n))
         numbers = _numbers(protected, chosen["numbers"])
         found = bench.keep_slow(
             "comparisons",
@@ -131,7 +133,7 @@ def comparison(bench: Workbench, plan: Job, number: int) -> Job:
             make = partial(_study, protected, found, kind, asked)
             kept = json.dumps([kind, asked])
             studies.append(bench.keep_slow(kept, plan.key, make))
-        return Compared(found, "", tuple(studies))
+        return Compared(plan, found, "", tuple(studies))
 
     return bench.jobs.start("compare", (plan.key, json.dumps(chosen)), work)
 
@@ -182,13 +184,14 @@ def note_figures(bench: Workbench) -> None:
 
     A version that changes nothing before the file is written has the plan of another.
     """
-    number = bench.history.current.number
-    plan, job = bench.jobs.of("plan"), bench.jobs.of("compare")
-    if plan is None or job is None or number in bench.history.figures:
-        return
-    found = job.result.found if isinstance(job.result, Compared) else None
-    if found is not None and plan.result is not None and job.key[0] == plan.key:
-        _keep_figures(bench, number, plan, found)
+    number, job = bench.history.current.number, bench.jobs.of("compare")
+    made = None if job is None else job.result
+    if (
+        isinstance(made, Compared)
+        and made.found
+        and number not in bench.history.figures
+    ):
+        _keep_figures(bench, number, made.plan, made.found)
 
 
 def trials(bench: Workbench, most: int = MOST_DRAWN) -> Trials:

@@ -180,7 +180,7 @@ def test_words_of_a_file_error_say_what_is_wrong():
 def test_a_defect_tells_the_terminal_where_but_not_of_which_value(jobs, capsys):
     def work(say):
         secret = {"income": 123456789}
-        return secret["neighbor's income 123456789".encode()[0:0].decode() or 1 / 0]
+        return secret[b"neighbor's income 123456789"[0:0].decode() or 1 / 0]
 
     job = end(jobs.start("plan", "a", work))
     assert job.state == "failed"

@@ -14,7 +14,6 @@ from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.assessment.reported_figures import whole_label
-from riskcore.common.words import printable
 from riskcore.comparison.analyses import TableComparison
 from riskcore.comparison.compare import numbers_of
 from riskcore.comparison.formula import formulas, table_columns
@@ -57,7 +56,7 @@ def _usual(bench: Workbench) -> list[int]:
     names = bench.names
     keys = [at for at, name in enumerate(names) if name in bench.keys]
     numbers = [at for at, name in enumerate(names) if bench.role_of(name) == "numeric"]
-    return [*(keys + [0, 0])[:2], (numbers + [0])[0]]
+    return [*[*keys, 0, 0][:2], [*numbers, 0][0]]
 
 
 def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
@@ -172,7 +171,7 @@ def _count(value: float, total: float) -> int | float:
 def _rewritten(
     rows: Sequence[Sequence[str]], texts: int, numbers: NumberFormat
 ) -> list[list[str]]:
-    """Return rows of figures, after a head and columns of text, as the reader writes."""
+    """Return rows, after a head and columns of text, as the reader writes numbers."""
     head, *others = rows or [[]]
     return [
         list(head),
@@ -198,7 +197,7 @@ def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
     points = [
         (one.expected_reidentifications, one.share_lost, one.name, one.name in front)
         for one in tried.trials
-        if None not in (one.expected_reidentifications, one.share_lost)
+        if one.expected_reidentifications is not None and one.share_lost is not None
     ]
     kinds = {one.name: "unsafe" for one in tried.trials if not one.safe}
     kinds[shown] = f"{kinds.get(shown, '')} shown".strip()
