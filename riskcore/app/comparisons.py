@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
-from riskcore.app.jobs import FAILURES, Job, words_of
+from riskcore.app.history import History
+from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
 from riskcore.common.progress import Lines
 from riskcore.comparison.result import Comparison
+from riskcore.data.source import Source
 from riskcore.protection.release.rules import Release
 from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trial, Trials, trial_of
 from riskcore.protection.with_original import studies_of
 from riskcore.report.utility_view import MOST_RECORDS
-
-if TYPE_CHECKING:
-    from riskcore.app.workbench import Workbench
 
 # Tables of the rules that change nothing before the file is written.
 OF_WRITING = ("roles", "accept", "output", "check")
@@ -38,6 +38,25 @@ FIGURES = (
 )
 # More versions would hide each other in a picture.
 MOST_DRAWN = 100
+
+
+class Bench(Protocol):
+    """What a comparison needs of the workbench."""
+
+    history: History
+    jobs: Jobs
+    path: Path
+    source: Source
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made for a key, or make it."""
+
+    def key_of(self, *without: str, of: Mapping[str, Mapping[str, Any]] | None) -> str:
+        """Return rules as a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +100,7 @@ class Compared:
     studies: tuple[Study, ...] = ()
 
 
-def choices(bench: Workbench) -> dict[str, list[Any]]:
+def choices(bench: Bench) -> dict[str, list[Any]]:
     """Return the tables, models and columns of numbers that the user asked for."""
     kept = bench.history.chosen.get("compare")
     kept = kept if isinstance(kept, dict) else {}
@@ -105,7 +124,7 @@ def _is_pair(value: Any) -> bool:
     return pair and all(isinstance(one, str) for one in value)
 
 
-def comparison(bench: Workbench, plan: Job, number: int) -> Job:
+def comparison(bench: Bench, plan: Job, number: int) -> Job:
     """Return the job of the comparison of a plan; its result is `Compared`.
 
     The version with this number keeps its figures.
@@ -169,7 +188,7 @@ def _too_long(n: int) -> str:
 # --- figures of versions ---
 
 
-def _keep_figures(bench: Workbench, number: int, plan: Job, found: Comparison) -> None:
+def _keep_figures(bench: Bench, number: int, plan: Job, found: Comparison) -> None:
     """Keep the figures of a version if the plan is of its rules."""
     rules = Release.parse(bench.history.versions[number].text, bench.path)
     if bench.key_of(*OF_WRITING, of=rules.tables) == plan.key:
@@ -179,7 +198,7 @@ def _keep_figures(bench: Workbench, number: int, plan: Job, found: Comparison) -
         bench.history.keep_figures(number, figures)
 
 
-def note_figures(bench: Workbench) -> None:
+def note_figures(bench: Bench) -> None:
     """Keep the figures of the current version if its comparison is known.
 
     A version that changes nothing before the file is written has the plan of another.
@@ -194,7 +213,7 @@ def note_figures(bench: Workbench) -> None:
         _keep_figures(bench, number, made.plan, made.found)
 
 
-def trials(bench: Workbench, most: int = MOST_DRAWN) -> Trials:
+def trials(bench: Bench, most: int = MOST_DRAWN) -> Trials:
     """Return the newest versions with figures as trials, named by their numbers.
 
     The version that is shown is one of them. Of versions with the same figures there is

@@ -19,6 +19,8 @@ from riskcore.common.html import readable
 _AS_TYPED = str.maketrans("\u00a0\u202f\u2009\u2019\u2212", "   '-")
 _LONGEST = 300
 _N = TypeVar("_N", int, float)
+# A number in a text of ours, with commas between thousands.
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +150,8 @@ def shown(number: float | int, numbers: NumberFormat) -> str:
     if isinstance(number, int):
         return numbers.write(str(number))
     return numbers.write(readable(float(number)))
+
+
+def in_format(text: str, numbers: NumberFormat) -> str:
+    """Return a text of a report with its numbers as people write them."""
+    return _NUMBER.sub(lambda found: numbers.write(found[0]), text)

@@ -172,6 +172,9 @@ def _run(
 
 def words_of(error: BaseException) -> str:
     """Return the words of an error; a KeyError would put them in quotes."""
+    if isinstance(error, OSError) and error.strerror:
+        file = "" if error.filename is None else f"{error.filename}: "
+        return f"{file}{error.strerror}"
     words = error.args[0] if isinstance(error, KeyError) and error.args else error
     return str(words) or type(error).__name__
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from riskcore.app import comparisons
 from riskcore.app.comparisons import Compared, Study
-from riskcore.app.forms import Form, NumberFormat
+from riskcore.app.forms import Form, NumberFormat, in_format
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
@@ -26,7 +26,6 @@ from riskcore.report.utility_view import studies_view, utility_view
 # Larger tables show only the cells that changed most.
 MOST_CELLS = 600
 _PAIRS, _STRATA = 10, 20
-_NUMBER = re.compile(r"[0-9][0-9,]*(\.[0-9]+)?(e-?[0-9]+)?")
 _AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
 _SHARES = 100  # sums of weights below are not rounded to whole numbers
 
@@ -68,7 +67,7 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
     view = utility_view(found, _PAIRS, _STRATA)
     for name, texts in (("pairs", 1), ("losses", 2), ("strata", 1)):
         view[name] = _rewritten(view[name], texts, numbers)
-    view["mean"] = [_written(one, numbers) for one in view["mean"]]
+    view["mean"] = [in_format(one, numbers) for one in view["mean"]]
     keys = utility_text.key_rows(figures["keys"], whole_label)
     distances = utility_text.distance_rows(
         figures["keys"], entropy=False, name=whole_label
@@ -84,7 +83,7 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
         "tables": [table_view(one) for one in found.keys if one.table],
         "moments": _rewritten(moments, 2, numbers),
         "correlations": _rewritten(correlations, 1, numbers),
-        "percent": lambda share: _written(utility_text.percent(share), numbers),
+        "percent": lambda share: in_format(utility_text.percent(share), numbers),
         "studies": _studies(result.studies, numbers),
     }
 
@@ -176,15 +175,10 @@ def _rewritten(
     return [
         list(head),
         *(
-            [*row[:texts], *(_written(x, numbers) for x in row[texts:])]
+            [*row[:texts], *(in_format(x, numbers) for x in row[texts:])]
             for row in others
         ),
     ]
-
-
-def _written(text: str, numbers: NumberFormat) -> str:
-    """Return text with its numbers as the reader writes them."""
-    return _NUMBER.sub(lambda found: numbers.write(found[0]), text)
 
 
 # --- all versions that were carried out ---
