@@ -228,8 +228,6 @@ class Workbench:
         """
         with self.lock:
             sets = self.key_sets_of(self.release) or [[]]
-            if not 0 <= at < len(sets):
-                raise RefusedError("there is no such set of keys")
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             given = self.table("columns")

@@ -183,3 +183,12 @@ def test_without_keys_the_page_says_so(survey):
         assert recode.view(found, Form())["lacking"]
     finally:
         found.close()
+
+
+def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
+    bench.change("by hand", recodings={"MARSTAT": "truncate:9"})
+    seen = recode.view(bench, form(bench, "MARSTAT"))
+    assert "truncation by 9" in seen["fault"]
+    assert seen["fields"]["truncate"] == "9"
+    recode.clear(bench, form(bench, "MARSTAT"))
+    assert recode.view(bench, form(bench, "MARSTAT"))["fault"] == ""
