@@ -453,8 +453,7 @@ class Workbench:
             if secret is None and (settings.ties == "secret" or settings.is_random):
                 secret = new_secret()
             before = None if by_households else prepared
-            found = protected_by(self.source, settings, say, secret, before)
-            return found
+            return protected_by(self.source, settings, say, secret, before)
 
         def planned(say: Lines) -> Protected:
             found: Protected = self.keep_slow("plans", key, lambda: work(say))

@@ -134,12 +134,12 @@ def test_numbers_that_are_read(numbers, text, value):
     ],
 )
 def test_numbers_that_are_refused(numbers, text):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"number|in \[0, 1\]"):
         read(numbers, text)
 
 
 def test_refusals_name_the_field_and_show_how_to_write():
-    with pytest.raises(ValueError, match=r"^x: '1.5' is not .* such as 1.234,5$"):
+    with pytest.raises(ValueError, match=r"^x: '1\.5' is not .* such as 1\.234,5$"):
         read(DE, "1.5")
     with pytest.raises(ValueError, match=r"^x: '1,5' is not .* such as 1,234.5$"):
         read(EN, "1,5")
@@ -173,7 +173,7 @@ def test_shares(numbers, text, value):
 
 @pytest.mark.parametrize("text", ["-0,1", "1,1", "101 %", "-1 %", "0,1 % %", "%"])
 def test_shares_that_are_refused(text):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"number|in \[0, 1\]"):
         Form.of([("x", text)], DE).fraction("x")
 
 
