@@ -22,7 +22,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import settings_of
 from riskcore.common.words import counted, shortened
 from riskcore.comparison.losses import CategoryLoss
-from riskcore.comparison.result import loss_plain
+from riskcore.comparison.result import Comparison, loss_plain
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.reading import Reading
@@ -477,6 +477,18 @@ def _tried(
             found = result.compare(interactions=interactions, progress=say)
         except _FAILURES as error:
             return Trial(name, settings, None, _said(error))
+    warned = dict.fromkeys(str(one.message) for one in caught)
+    return trial_of(name, settings, result, found, tuple(warned))
+
+
+def trial_of(
+    name: str,
+    settings: dict[str, Any],
+    result: Protected,
+    found: Comparison,
+    warned: tuple[str, ...] = (),
+) -> Trial:
+    """Return the figures of a protected file and its comparison with the original."""
     sets = result.sets
     return Trial(
         name,
@@ -499,7 +511,7 @@ def _tried(
         mean_total_variation=found.mean_total_variation,
         pmse=found.propensity.pmse,
         pmse_ratio=found.propensity.ratio,
-        warnings=tuple(dict.fromkeys(str(one.message) for one in caught)),
+        warnings=warned,
     )
 
 

@@ -1,6 +1,6 @@
 """The pages of the app: what each shows, and what can be done there."""
 
-from riskcore.app.pages import columns
+from riskcore.app.pages import columns, leaks, protect
 
 # In the order of the work.
-PAGES = (columns.PAGE,)
+PAGES = (columns.PAGE, protect.PAGE, leaks.PAGE)
