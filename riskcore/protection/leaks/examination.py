@@ -27,6 +27,7 @@ from riskcore.assessment.roles import (
     shared_by_few,
     singles_out,
 )
+from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
@@ -156,6 +157,7 @@ def examine(
     dropped: Collection[Hashable] = (),
     renumbered: Collection[Hashable] = (),
     shuffled: bool = False,
+    say: Lines = silent,
 ) -> Examination:
     """Return the leaks of a protected file, and the columns without a role.
 
@@ -170,14 +172,17 @@ def examine(
     household = settings.household
     if household is not None and str(household) not in gone:
         found.append(_kept_ids(household, settings))
+    say("looking for households that are found")
     # The persons of a panel are protected together with all their records.
     if settings.person is None:
         if household is not None and str(household) not in left_out:
             found += _by_composition(result)
         found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
+        say("looking for numbers that link records")
         found += _of_numbers(result, numeric.protected, gone)
     found += _ways_of_writing(result, gone)
+    say("looking for columns that give others back")
     found += _copies(result, gone)
     found += _pairs(result, gone)
     found += [
