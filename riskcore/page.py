@@ -6,6 +6,7 @@ from riskcore.report.audit_page import public_audit_page
 from riskcore.report.page import (
     page,
     protection_page,
+    protection_pages,
     public_page,
     public_protection_page,
     recoding_facts,
@@ -17,6 +18,7 @@ __all__ = [
     "comparison_page",
     "page",
     "protection_page",
+    "protection_pages",
     "public_audit_page",
     "public_page",
     "public_protection_page",

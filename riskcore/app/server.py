@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from importlib.resources import files as resources
 from typing import Any
@@ -44,7 +44,7 @@ class Server:
         self.guard: Guard | None = None
         self._said: dict[str, str] = {}
 
-    def application(self, hosts: set[str], token: str) -> Guard:
+    def application(self, hosts: Collection[str], token: str) -> Guard:
         """Return the application behind its guard."""
         routes = [
             Route("/", self.first),

@@ -21,7 +21,7 @@ from riskcore.assessment.describe import Description, describe
 from riskcore.assessment.goals import key_sets
 from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines, silent
-from riskcore.common.words import listed, printable
+from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
 from riskcore.protection.leaks.examination import Examination
@@ -321,21 +321,15 @@ class Workbench:
                 settings.cluster,
                 settings.sampling_fraction,
             ),
-            lambda: self._coded_base(settings),
+            lambda: coded_records(
+                self.source.data,
+                settings,
+                self.source.numbers(settings.weight),
+                keys=settings.variables[:1],
+            ),
         )
-        return base.with_columns(
-            {name: self.coded_column(name) for name in settings.variables}
-        )
-
-    def _coded_base(self, settings: Settings) -> CodedRecords:
-        """Return weights and households as codes; keep the columns of the keys."""
-        numbers = self.source.numbers(settings.weight)
-        found = coded_records(self.source.data, settings, numbers)
-        with self._making("columns"):
-            kept = self._kept.setdefault("columns", OrderedDict())
-            for name, column in found.columns.items():
-                kept.setdefault(name, column)
-        return replace(found, columns={})
+        columns = {name: self.coded_column(name) for name in settings.variables}
+        return replace(base, columns=columns)
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
@@ -417,11 +411,11 @@ class Workbench:
         if kept is not None:
             return kept
         say("assessing")
-        if settings.unit == "household":
-            return protected_by(self.source, settings, say, self._secret(key))
         prepared, secret = self._prepared(settings, tables)
-        secret = secret or self._secret(key)
-        return protected_by(self.source, settings, say, secret, prepared)
+        if secret is None and (settings.ties == "secret" or settings.is_random):
+            secret = self._secret(key)
+        before = None if settings.unit == "household" else prepared
+        return protected_by(self.source, settings, say, secret, before)
 
     def protected(self) -> Protected | None:
         """Return the protected file of the rules; None if it is not there yet."""
@@ -491,9 +485,10 @@ class Workbench:
             return "open", said("verdict", "lacking", why=self.lacking)
         if left := self.undecided:
             shown = listed([repr(printable(name)) for name in left[:3]])
+            what = counted(len(left), "column")
             if len(left) > 3:
                 shown = said("verdict", "more", names=shown, n=len(left) - 3)
-            return "open", said("verdict", "undecided", n=len(left), names=shown)
+            return "open", said("verdict", "undecided", columns=what, names=shown)
         try:
             return self._verdict_now(*self._now())
         except RefusedError as error:

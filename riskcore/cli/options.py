@@ -80,25 +80,11 @@ def provenance(options: argparse.Namespace) -> Provenance:
     return Provenance(name, now(), command_again(options.words))
 
 
-# Suffixes of files that a browser does not take for a page.
-_NOT_PAGES = (".docx", ".pdf", ".png", ".svg", ".xlsx")
-
-
-def need_reports(*paths: Path | None) -> None:
-    """Refuse reports that cannot be made, before any work."""
-    from riskcore.report.provenance import now
-    from riskcore.report.templating import need_jinja
-
-    for path in paths:
-        if path is not None and path.suffix.lower() in _NOT_PAGES:
-            raise ValueError(f"{path}: a report is a page of HTML; name an .html file")
-    need_jinja()
-    now()
-
-
 def check_reports(options: argparse.Namespace) -> None:
     """Refuse reports that cannot be made, and report options without a report."""
     if options.report or options.report_public:
+        from riskcore.report.templating import need_reports
+
         need_reports(options.report, options.report_public)
     if options.report_top and options.report is None:
         lacking = ""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import hmac
-import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +20,14 @@ from riskcore.cli.options import (
     reading,
     source_of,
 )
-from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.results import print_json
-from riskcore.cli.rules import add_print_rules, print_rules, rules_of_protect
+from riskcore.cli.rules import (
+    add_print_rules,
+    files_of,
+    means_of,
+    print_rules,
+    rules_of_protect,
+)
 from riskcore.cli.settings import add_setting, add_settings, arguments_of, options_of
 from riskcore.cli.terminal import Progress, tell
 from riskcore.common.version import __version__
@@ -41,6 +44,7 @@ from riskcore.protection.settings_table import (
 
 if TYPE_CHECKING:
     from riskcore.protection.release.rules import Release
+    from riskcore.report.release_files import ReleaseFiles
 
 _PROTECT = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
@@ -149,6 +153,12 @@ _OF_OUTPUT = (
     "no_read_back",
     "allow_unsafe",
 )
+# What to do if no safe file is wanted, or if it is not safe.
+_ADVICE = {"file": "give --output", "allow_unsafe": "give --allow-unsafe"}
+_ADVICE_ON_RULES = {
+    "file": "name a file in [output] or give --output",
+    "allow_unsafe": "set allow_unsafe = true in [output]",
+}
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -222,72 +232,48 @@ def run(options: argparse.Namespace) -> int:
 
 def carry_out(options: argparse.Namespace, release: Release | None = None) -> int:
     """Make the safe file, by the options or by a file of rules; return the status."""
-    from riskcore.protection.facts import facts_of
-    from riskcore.protection.leaks.examination import Examination
-    from riskcore.protection.leaks.showing import SuppressedValueShows
     from riskcore.protection.protect import protect
     from riskcore.protection.release.record import read_record
-    from riskcore.protection.release.writing import UnsafeError, preview
+    from riskcore.report.release_files import check_release_files, write_release
 
-    _refuse_idle(options)
+    if release is None:
+        _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
     progress = Progress(quiet=options.quiet)
-    how = reading_as_recorded(options, before)
-    source = source_of(
-        options, progress, how if release is None else release._reading()
+    how = release._reading() if release else reading_as_recorded(options, before)
+    source = source_of(options, progress, how)
+    settings = _settings(source, options, before, release)
+    files = wanted(options, before)
+    again = before if release else None
+    rules = None if release is None else release.path
+    read = [path for path in (options.replay, rules) if path is not None]
+    check_release_files(
+        source, settings, files, overwrite=options.overwrite, read=read, again=again
     )
-    settings = _settings(source, options, before or release)
-    means = _means(options, before)
-    reports = _reports(options, len(settings.keys))
-    _check_outputs(source, settings, options, means, reports)
-    checked = None if before is None else _checked_input(source, before, options)
+    checked = None
+    if before is not None:
+        by_rules = release is not None
+        checked = _checked_input(source, before, options, by_rules=by_rules)
     secret = None if before is None else before.secret
     result = protect(source, settings, secret=secret, progress=progress)
-    writes = options.output is not None and (result.goals_met or options.allow_unsafe)
-    # If a file is written, its writer examines it.
-    examined = Examination() if writes else preview(result, progress, **means)
-    # The printed result has them all.
-    warnings.simplefilter("ignore", SuppressedValueShows)
-    figures = facts_of(result, examined)
-    pages = _pages(result, reports, options, progress)
-    public = _public_page(result, options, means["drop"])
-    record, reports_written = None, True
-    if writes:
-        try:
-            record = result.write(
-                options.output,
-                overwrite=options.overwrite,
-                allow_unsafe=options.allow_unsafe,
-                verify=not options.no_read_back,
-                record=options.record,
-                public_record=options.record_public,
-                also=pages,
-                public=public,
-                progress=progress.parts(f"writing {options.output}"),
-                steps=progress,
-                **means,
-            )
-        except UnsafeError as error:
-            figures |= error.figures
-            if figures["goals_met"]:
-                # There is nothing to publish.
-                _write_pages(pages, {}, source, options, error.figures)
-                reports_written = False
-            else:  # only found on reading back: the reports tell of another file
-                reports, reports_written = [], False
-    else:
-        _write_pages(pages, public, source, options, figures)
+    made = write_release(
+        result,
+        files,
+        overwrite=options.overwrite,
+        secret=secret,
+        again=again,
+        provenance=provenance(options),
+        progress=progress,
+    )
     progress.done()
-    if record is not None:
-        figures |= record["examined"]
-        figures["output"] = _names_written(options, record)
-    lines, same = _outcome(options, before, record, checked)
-    lines += _accepted_in_vain(settings.accept, figures["leaks"])
-    lines += [f"The report is in {path}." for path in reports]
-    if reports_written and options.report_public is not None:
-        lines.append(f"The report for publication is in {options.report_public}.")
-    _print(figures, lines, options)
-    return 0 if figures["safe"] and same else 1
+    advice = _ADVICE if release is None else _ADVICE_ON_RULES
+    lines, same = _outcome(options, advice, made, before, checked)
+    lines += _accepted_in_vain(settings.accept, made.figures["leaks"])
+    lines += [f"The report is in {path}." for path in made.reports]
+    if made.public_report is not None:
+        lines.append(f"The report for publication is in {made.public_report}.")
+    _print(made.figures, lines, options)
+    return 0 if made.figures["safe"] and same else 1
 
 
 def _print(
@@ -304,40 +290,16 @@ def _print(
         print(f"  {printable(line)}")
 
 
-def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
-    """Return how to write the file, from the record to replay or the options."""
-    if before is not None:
-        return {
-            "drop": before.dropped,
-            "shuffle": before.shuffled,
-            "renumber": before.renumbered,
-            "guard_formulas": before.formulas_guarded,
-            "secret": before.secret,
-        }
-    return {
-        "drop": options.drop,
-        "shuffle": options.shuffle,
-        "renumber": () if options.keep_ids else options.renumber,
-        "guard_formulas": options.guard_formulas,
-    }
-
-
-def _private(options: argparse.Namespace) -> Path:
-    path: Path = options.record or Path(f"{options.output}.private.json")
-    return path
-
-
-def _names_written(
-    options: argparse.Namespace, record: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the files written and their settings, without secrets: logs get read."""
-    public = options.record_public
-    told = ("read_back", "dropped", "shuffled", "renumbered", "formulas_guarded")
-    return {
-        "file": str(options.output),
-        "record": str(_private(options)),
-        "public_record": None if public is None else str(public),
-        **{name: record["output"][name] for name in told},
+def wanted(options: argparse.Namespace, before: Any = None) -> dict[str, Any]:
+    """Return what comes out, in the names of ``[output]``, by options and record."""
+    found = {**files_of(options), **means_of(options)}
+    if before is None:
+        return found
+    return found | {
+        "drop": before.dropped,
+        "shuffle": before.shuffled,
+        "renumber": before.renumbered,
+        "guard_formulas": before.formulas_guarded,
     }
 
 
@@ -411,140 +373,31 @@ def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
         raise ValueError(f"{before.path}: input.reading: {error}") from None
 
 
-def _check_outputs(
-    source: Any,
-    settings: Any,
-    options: argparse.Namespace,
-    means: dict[str, Any],
-    reports: list[Path],
-) -> None:
-    """Refuse outputs that cannot be written, before any work is done."""
-    from riskcore.data.files import formats
-    from riskcore.data.files.replace import refuse_existing
-    from riskcore.protection.release.layout import refuse_unguardable
-    from riskcore.protection.release.secret import user_key
-    from riskcore.protection.release.writing import (
-        columns_dropped,
-        columns_renumbered,
-        refuse_seed,
-    )
-
-    dropped = columns_dropped(source, settings, means["drop"])
-    columns_renumbered(source, settings, means["renumber"], dropped)
-    refuse_seed(settings, means["shuffle"])
-    made: dict[str, Any] = {"report": reports}
-    others = [options.report_public]
-    if options.output is not None:
-        made["output"] = formats.files_written(options.output, source.format)
-        made["record"] = [_private(options)]
-        others += [*made["record"], options.record_public]
-    refuse_inputs(options, source, made)
-    if options.output is not None:
-        source.check_writable(options.output, overwrite=options.overwrite)
-        if means["guard_formulas"]:
-            left = [name for name in source.names if name not in dropped]
-            refuse_unguardable(options.output, left, source.format)
-        user_key()
-    for path in [*reports, *(one for one in others if one is not None)]:
-        refuse_existing(path, options.overwrite)
-
-
-def _write_pages(
-    pages: dict[Path, Callable[[Any], str]],
-    public: dict[Path, str],
-    source: Any,
-    options: argparse.Namespace,
-    examined: Any = None,
-) -> None:
-    """Write the reports of a file that is not written."""
-    from riskcore.data.files import replace
-
-    with replace.replacing_all(options.overwrite, inputs(options, source)) as create:
-        for path, text_of in pages.items():
-            create(path, private=True).write(text_of(examined).encode())
-        for path, text in public.items():
-            create(path).write(text.encode())
-
-
-def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
-    """Return the paths of the reports, one for each set of keys."""
-    if options.report is None:
-        return []
-    from riskcore.report.page import report_paths
-
-    return report_paths(options.report, sets)
-
-
-def _pages(
-    result: Any, reports: list[Path], options: argparse.Namespace, progress: Progress
-) -> dict[Path, Callable[[Any], str]]:
-    """Return a function for each report that makes its text from an examination."""
-    if not reports:
-        return {}
-    from riskcore.report.key_sets import sets_with_pages
-    from riskcore.report.page import protection_page
-    from riskcore.report.utility_view import utility_of
-
-    title = options.report_title
-    if title is None:
-        title = f"{options.file.name}: re-identification risk and protection"
-    made = provenance(options)
-    utility = utility_of(result, progress)
-
-    def maker(position: int) -> Callable[[Any], str]:
-        return lambda examined: protection_page(
-            result,
-            title=title,
-            keys=position,
-            riskiest=options.report_top,
-            examined=examined,
-            utility=utility,
-            provenance=made,
-        )
-
-    positions = sets_with_pages(result)
-    return {
-        path: maker(position) for path, position in zip(reports, positions, strict=True)
-    }
-
-
-def _public_page(
-    result: Any, options: argparse.Namespace, drop: Any
-) -> dict[Path, str]:
-    """Return the text of the public report, one for all sets of keys."""
-    if options.report_public is None:
-        return {}
-    from riskcore.report.page import public_protection_page
-
-    title = {} if options.report_title is None else {"title": options.report_title}
-    page = public_protection_page(result, **title, drop=drop)
-    return {options.report_public: page}
-
-
 def _outcome(
     options: argparse.Namespace,
+    advice: Mapping[str, str],
+    made: ReleaseFiles,
     before: Any,
-    record: dict[str, Any] | None,
     checked: bool | None,
 ) -> tuple[list[str], bool]:
     """Return lines on the files written, and whether a replay made the same file."""
     lines = []
     if options.output is None:
-        lines.append("Nothing is written: give --output to write the safe file.")
-    elif record is None:
+        lines.append(f"Nothing is written: {advice['file']} to write the safe file.")
+    elif made.record is None:
         lines.append(
-            f"{options.output} is not written; give --allow-unsafe to write it."
+            f"{options.output} is not written; {advice['allow_unsafe']} to write it."
         )
     else:
-        lines += [*_said_of_output(options, record)]
-    if before is None or record is None:
+        lines += [*_said_of_output(made, made.record)]
+    if before is None or made.record is None:
         return lines, True
     if checked is False:
         return [
             *lines,
             "It was made from a different input than the file of the record.",
         ], True
-    if record["output"]["sha256"] == before.sha256:
+    if made.record["output"]["sha256"] == before.sha256:
         return [*lines, "It is byte for byte the file of the record."], True
     doubt = "the format, the versions or the settings in the record have changed"
     if checked is None:
@@ -563,12 +416,13 @@ def _accepted_in_vain(
             yield f"{str(name)!r} has no leak: there was nothing to accept."
 
 
-def _said_of_output(
-    options: argparse.Namespace, record: dict[str, Any]
-) -> Iterator[str]:
+def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]:
     """Yield lines on the files written, and on how they were written."""
-    output = record["output"]
-    yield f"The safe file is in {options.output}."
+    from riskcore.protection.release.record import other_releases
+
+    output, private = record["output"], made.private_record
+    assert private is not None
+    yield f"The safe file is in {made.file}."
     if output["read_back"]:
         yield "It was read back and checked: every value and every risk agrees."
     else:
@@ -577,59 +431,52 @@ def _said_of_output(
         yield f"New ids in random order in {', '.join(output['renumbered'])}."
     if output["formulas_guarded"]:
         yield "Text that a spreadsheet would run as a formula now begins with an '."
-    yield f"The private record is in {_private(options)}; do not publish it."
-    from riskcore.protection.release.record import other_releases
-
-    for other in other_releases(_private(options), record):
+    yield f"The private record is in {private}; do not publish it."
+    for other in other_releases(private, record):
         yield (
             f"{printable(str(other))} belongs to another safe file of the same input. "
             "Anyone with both safe files can fill blanks of one from the other: "
             "publish only one of them."
         )
-    if options.record_public is not None:
-        yield f"The record for publication is in {options.record_public}."
+    if made.public_record is not None:
+        yield f"The record for publication is in {made.public_record}."
 
 
 def _checked_input(
-    source: Any, before: Any, options: argparse.Namespace
+    source: Any, before: Any, options: argparse.Namespace, *, by_rules: bool
 ) -> bool | None:
     """Return whether the file is the input of a record; refuse another by default.
 
     Nothing is written yet. Warn if this cannot be checked.
     """
-    checked = _is_the_input(source, before)
+    from riskcore.protection.release.replay import is_input_of
+
+    checked = is_input_of(before, source)
     if checked is None:
         why = "the record has no digest of the input"
         if before.digest is not None:
             why = "the key of this record was not found"
         tell(f"warning: {why}, so it cannot be checked that the input is the same")
     if checked is False and not options.other_input:
+        hint = "give --other-input to protect it with the same settings"
+        if by_rules:
+            hint = "leave out --replay to protect it with the same rules"
         raise ValueError(
-            f"{options.file} is not the file that {before.path} was made from; give "
-            "--other-input to protect it with the same settings"
+            f"{options.file} is not the file that {before.path} was made from; {hint}"
         )
     return checked
 
 
-def _is_the_input(source: Any, before: Any) -> bool | None:
-    """Return whether the file is the input of a record; None if unknown."""
-    from riskcore.protection.release.secret import user_key
-
-    key = user_key(create=False)
-    if before.digest is None or key is None or key.id != before.key:
-        return None
-    return hmac.compare_digest(key.digest_of(source.files), before.digest)
-
-
-def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
+def _settings(
+    source: Any, options: argparse.Namespace, before: Any, release: Release | None
+) -> Any:
     """Return the settings from the options, a record or a file of rules."""
-    from riskcore.protection.release.record import Record
     from riskcore.protection.settings import Settings
 
-    if isinstance(before, Record):
-        return before.settings
+    if release is not None:
+        return _settings_of_rules(source, before, release)
     if before is not None:
-        return before._settings(source)
+        return before.settings
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
     return Settings.resolve(
@@ -639,3 +486,20 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         options.household,
         **arguments_of(options, ProtectSettings, columns=source.names),
     )
+
+
+def _settings_of_rules(source: Any, before: Any, release: Release) -> Any:
+    """Return the settings of the rules; refuse a record that other rules made."""
+    from riskcore.protection.release.replay import differing_rules
+    from riskcore.report.release_files import check_columns
+
+    settings = release._settings(source)
+    with release._placed():
+        check_columns(source, settings, release.output())
+    others = differing_rules(release, source, settings, before) if before else []
+    if others:
+        raise ValueError(
+            f"{before.path}: made by other rules than {release.path}: "
+            f"{', '.join(others)}; leave out --replay, or restore the rules"
+        )
+    return settings

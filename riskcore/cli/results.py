@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import add_quiet, add_reading, need_reports, provenance
+from riskcore.cli.options import add_quiet, add_reading, provenance
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import whole
@@ -88,6 +88,7 @@ def check_files(
 ) -> None:
     """Refuse reports and charts that cannot be made, and files not to be written."""
     from riskcore.data.files.replace import refuse_existing
+    from riskcore.report.templating import need_reports
 
     files = {**others, "--report": options.report}
     reports = [option for option in files if option.startswith("--report")]

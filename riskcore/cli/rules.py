@@ -50,6 +50,18 @@ def means_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def files_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the values of options that ``[output]`` has a name for, by this name."""
+    from riskcore.protection.release.rules_table import TABLES
+
+    known = TABLES["output"]
+    assert isinstance(known, Mapping)
+    return {
+        name: getattr(options, option_of(name, one), None)
+        for name, one in known.items()
+    }
+
+
 def rules_of_check(options: argparse.Namespace, given: Iterable[str]) -> Release:
     """Return the rules that the options of ``check`` say."""
     for option, value in {"record": options.of_record, "audit": options.audit}.items():
@@ -69,14 +81,7 @@ def rules_of(
 ) -> Release:
     """Return the rules of some settings, with the files that the options name."""
     from riskcore.protection.release.rules import Release
-    from riskcore.protection.release.rules_table import TABLES
 
-    known = TABLES["output"]
-    assert isinstance(known, Mapping)
-    files = {
-        name: getattr(options, option_of(name, one), None) if data else None
-        for name, one in known.items()
-    }
     checks = settings_of(CheckSettings).keys() - settings_of(ProtectSettings).keys()
     return Release.of(
         options.file if data else None,
@@ -84,7 +89,7 @@ def rules_of(
         options.weight,
         options.household,
         reading=reading(options),
-        output={**files, **output},
+        output={**(files_of(options) if data else {}), **output},
         check={name: settings[name] for name in checks & settings.keys()},
         **{name: one for name, one in settings.items() if name not in checks},
     )

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _RUN = """\
 Make a safe file by a file of rules, as riskcore protect does by its options: protect,
-verify, write the reports and the records. The same rules make the same safe file.
+verify, write the reports and the records. The same rules make the same safe file, byte
+for byte, unless random bits decide something: then --replay makes it again.
 """
 
 _RUN_EXAMPLES = """\
@@ -43,7 +44,13 @@ arguments of riskcore.protect. riskcore protect ... --print-rules writes such a 
 examples:
   riskcore run release.toml
   riskcore run release.toml --data survey-2027.csv --output survey-2027-safe.csv
+  riskcore run release.toml --replay survey-safe.csv.private.json --output again.csv
   riskcore check --rules release.toml
+
+Random bits decide the order (shuffle = true), new ids, ties = "secret" and treatments
+such as noise. Only the private record holds them; --replay takes them from there. A
+record is refused if other rules or another input made it. If the record lies where the
+rules put it, it stays as it is, and a file that is not its own is not written.
 
 A fault in the rules is refused before any work, with its line and column. The exit
 status is that of riskcore protect.
@@ -71,6 +78,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="another name for the safe file"
     )
     parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="JSON",
+        help="make the file of a private record again: take the secret behind the "
+        "order, new ids, ties and treatments from it. The rules and the data must be "
+        "those of the record",
+    )
+    parser.add_argument(
         "--overwrite", action="store_true", help="replace existing files"
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -94,7 +109,27 @@ def run(options: argparse.Namespace) -> int:
     if options.rules is None:
         raise ValueError("give RULES, a file of rules such as release.toml")
     release = Release.read(options.rules)
-    return protect.carry_out(_as_protect(release, options), release)
+    to_do = _as_protect(release, options)
+    to_do.replay = options.replay
+    _refuse_idle(release, to_do)
+    return protect.carry_out(to_do, release)
+
+
+def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
+    """Refuse names of ``[output]``, and an option, that would have no effect."""
+    from riskcore.report.release_files import idle
+
+    wanted = protect.wanted(to_do)
+    found = idle(wanted)
+    if found is not None:
+        name, needed = found
+        lacking = f"without an effect; also name {' or '.join(needed)}, or leave it out"
+        raise release._error(("output", name), lacking)
+    files = ("file", "report", "report_public")
+    if to_do.overwrite and all(wanted[name] is None for name in files):
+        raise ValueError(
+            "--overwrite needs --output, or a file or a report in [output]"
+        )
 
 
 def _as_protect(release: Release, options: argparse.Namespace) -> argparse.Namespace:

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+
+from riskcore.common.shell_line import shell_line
 
 # The width of a printed command, and the pattern of a line that may be cut anywhere.
 _WIDTH = 88
 _PLAIN_LIST = re.compile(r"[\w%+,./:=@ -]*")
-
-
-def shell_line(words: Iterable[str]) -> str:
-    r"""Return a command line to copy into a shell, with control characters escaped.
-
-    Examples
-    --------
-    >>> print(shell_line(["riskcore", "my file.csv", "it's\x1b[2J\n\u202e"]))
-    riskcore 'my file.csv' $'it\'s\x1b[2J\x0a\u202e'
-    """
-    return " ".join(
-        shlex.quote(word) if word.isprintable() else _ansi_quoted(word)
-        for word in words
-    )
 
 
 def shell_lines(words: Sequence[str]) -> str:
@@ -65,23 +53,6 @@ def _cut(line: str) -> str:
             room = _WIDTH - 2
         cut[-1] += part
     return "\\\n".join(cut)
-
-
-def _ansi_quoted(word: str) -> str:
-    """Return a word as bash, zsh and POSIX of 2024 read it, in printable characters."""
-    return "$'" + "".join(map(_ansi_escaped, word)) + "'"
-
-
-def _ansi_escaped(character: str) -> str:
-    if character in "\\'":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    code = ord(character)
-    # Python keeps a byte of a name that is not text as half a surrogate pair.
-    if code < 0x80 or 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code & 0xFF:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def command_again(words: Sequence[str]) -> str:

@@ -21,9 +21,10 @@ from riskcore.cli.paths import inputs
 from riskcore.cli.results import check_files, print_files, print_json, write_files
 from riskcore.cli.rules import print_rules, rules_of
 from riskcore.cli.settings import arguments_of, options_of
-from riskcore.cli.shell import shell_line, shell_lines
+from riskcore.cli.shell import shell_lines
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered
+from riskcore.common.shell_line import shell_line
 from riskcore.common.version import __version__
 from riskcore.protection.settings_table import ProtectSettings
 

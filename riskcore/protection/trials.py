@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
-import pprint
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
@@ -29,6 +27,7 @@ from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
 from riskcore.protection.protect import protect
+from riskcore.protection.release.program_text import call_text, protect_text
 from riskcore.protection.result import Protected
 from riskcore.protection.settings_table import ProtectSettings
 
@@ -45,8 +44,6 @@ _FAILURES = (
 RISKS = ("expected_reidentifications", "max_risk")
 LOSSES = ("share_lost", "mean_total_variation", "pmse")
 _LONGEST_NAME = 40
-# Width of a printed script.
-_WIDTH = 88
 # Suffixes of the formats written for input formats that are not written.
 _WRITTEN = {"sas": ".sav", "parquet set": ".parquet", "argus": ".saf"}
 
@@ -267,22 +264,16 @@ class Trials:
         path = self.source.path
         data = "data" if path is None else repr(str(path))
         usual = inspect.signature(protect).parameters
-        written = {"keys": _keys(self.keys)}
+        given = {"keys": _keys(self.keys)}
         for key, value in self[name].settings.items():
             default = usual[key].default
             if type(value) is not type(default) or value != default:
-                written[key] = value
-        how = self.source.reading
-        if path is not None and _differing(how):
-            written["reading"] = how
-        lines = ["import riskcore", "", "safe = riskcore.protect(", f"    {data},"]
-        for key, value in written.items():
-            text = _python(key, value).replace("\n", "\n        ")
-            lines.append(f"    {key}={text},")
-        lines.append(")")
+                given[key] = value
+        reading = None if path is None else self.source.reading
+        lines = ["import riskcore", "", protect_text(data, given, reading)]
         if path is not None:
             output = safe_name(self.source) if output is None else output
-            lines.append(f"safe.write({output!r}, shuffle={shuffle!r})")
+            lines.append(call_text("safe.write", [repr(output)], {"shuffle": shuffle}))
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -600,63 +591,3 @@ def _plain(value: Any) -> Any:
         return str(value)
     plain = value is None or isinstance(value, str | bool | int | float)
     return value if plain else str(value)
-
-
-class _Source(str):
-    """The text of a call, which `pprint` prints unquoted."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _python(key: str, value: Any) -> str:
-    """Return the text of a setting in Python."""
-    return pprint.pformat(_source(key, value), width=_WIDTH - 8, sort_dicts=False)
-
-
-def _source(key: str, value: Any) -> Any:
-    """Return a setting whose parts are literals or texts of calls."""
-    if isinstance(value, Reading):
-        given = _differing(value).items()
-        words = ", ".join(f"{name}={_python(key, one)}" for name, one in given)
-        return _Source(f"riskcore.Reading({words})")
-    if isinstance(value, Recoding):
-        codes = _mapped(value)
-        made = "from_dict" if codes is None else "mapping"
-        text = _python(key, _differing(value) if codes is None else codes)
-        return _Source(f"riskcore.Recoding.{made}(\n{text})")
-    if isinstance(value, Mapping):
-        return {_source(key, k): _source(key, one) for k, one in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_source(key, one) for one in value)
-    return _literal(key, getattr(value, "item", lambda: value)())
-
-
-def _literal(key: str, value: Any) -> Any:
-    """Return a number, word or path that its own text gives back."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return _Source(f"float({str(value)!r})")
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    raise TypeError(f"{key}={arguments.shown(value)}: cannot be written in a program")
-
-
-def _mapped(value: Recoding | Reading) -> dict[Any, Any] | None:
-    """Return the codes of a recoding that only maps single codes, otherwise None."""
-    if not isinstance(value, Recoding):
-        return None
-    codes = {rule.low: rule.to for rule in value.rules if rule.single}
-    return codes if codes and Recoding.mapping(codes) == value else None
-
-
-def _differing(value: Recoding | Reading) -> dict[str, Any]:
-    """Return the members that differ from the default, as plain data."""
-    if isinstance(value, Reading):
-        usual = Reading().to_dict()
-    else:
-        usual = {one.name: one.default for one in fields(value)}
-    return {k: v for k, v in value.to_dict().items() if v and v != usual[k]}

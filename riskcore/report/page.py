@@ -8,7 +8,14 @@ of single records follow. The report for publication, `public_page` and
 """
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
@@ -17,6 +24,7 @@ from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.weight_figures import weights_text
+from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import Setting, complete, takes
 from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
@@ -27,7 +35,7 @@ from riskcore.protection.leaks.examination import not_examined_text
 from riskcore.protection.protected_records import finite
 from riskcore.protection.result import Protected
 from riskcore.protection.suppression.certificate import certificate_facts
-from riskcore.report.key_sets import MOST_PAGES, sets_view
+from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
     Pairs,
@@ -47,15 +55,16 @@ from riskcore.report.protection_view import (
     tiles_of,
     treatments_view,
 )
-from riskcore.report.provenance import Provenance, provenance_of
+from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import remarks_of, stage_figures
 from riskcore.report.templating import is_number, need_jinja, render, write_private
-from riskcore.report.utility_view import section_view
+from riskcore.report.utility_view import section_view, utility_of
 
 __all__ = [
     "page",
     "protection_page",
+    "protection_pages",
     "public_page",
     "public_protection_page",
     "recoding_facts",
@@ -421,6 +430,82 @@ def protection_page(
         sets=sets_view(protected, keys),
         provenance=provenance or provenance_of(protected.source),
     )
+
+
+def protection_pages(
+    protected: Protected,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    top: int = 0,
+    provenance: Provenance | None = None,
+    progress: Lines = silent,
+) -> dict[Path, Callable[[Any], str]]:
+    """Return the reports of a protection for `Protected.write`, as its ``also``.
+
+    They tell of the file as it is written, and of the cost of protection.
+
+    Parameters
+    ----------
+    protected : Protected
+    path : path
+        The report; with several sets of keys there is one for each, as for
+        `Protected.report`.
+    title : str, optional
+        Title of the pages; by default it has the name of the input file.
+    top : int, optional
+        Number of the riskiest combinations of the protected file to list.
+    provenance : Provenance, optional
+        As in `page`; by default the name of the input file and the time.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    dict of pathlib.Path to callable
+        Each takes what was found in the written file, and returns the text.
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+
+    Examples
+    --------
+    >>> import tempfile, riskcore
+    >>> from riskcore.page import protection_pages
+    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    >>> result = riskcore.protect(
+    ...     data, ["sex", "age"], "w", threshold=0.05, accept={"*": "an example"}
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pages = protection_pages(result, f"{folder}/report.html", title="Survey")
+    ...     record = result.write(f"{folder}/safe.csv", also=pages)
+    ...     [path.name for path in pages if path.exists()]
+    ['report.html']
+    """
+    need_jinja()
+    file = protected.source.path
+    usual = "Re-identification risk and protection"
+    if file is not None:
+        usual = f"{file.name}: re-identification risk and protection"
+    made = provenance or provenance_of(protected.source, now())
+    utility = utility_of(protected, progress)
+
+    def maker(position: int) -> Callable[[Any], str]:
+        return lambda examined: protection_page(
+            protected,
+            title=usual if title is None else title,
+            keys=position,
+            riskiest=top,
+            examined=examined,
+            utility=utility,
+            provenance=made,
+        )
+
+    paths = report_paths(Path(path), len(protected.sets))
+    positions = sets_with_pages(protected)
+    return {one: maker(at) for one, at in zip(paths, positions, strict=True)}
 
 
 def _protection_facts(protected: Protected) -> list[tuple[str, str]]:

@@ -19,15 +19,13 @@ from riskcore.common.version import __version__
 from riskcore.data.files import replace
 from riskcore.protection.result import Protected
 from riskcore.report import text
-from riskcore.report.key_sets import sets_with_pages
-from riskcore.report.page import assessment_page, protection_page, report_paths
-from riskcore.report.provenance import Provenance, now, provenance_of
+from riskcore.report.page import assessment_page, protection_pages, report_paths
+from riskcore.report.provenance import Provenance, now
 from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.templating import write_private
 from riskcore.report.uniques_page import uniques_page
-from riskcore.report.utility_view import utility_of
 
 _NAME = f"riskcore {__version__}"
 StrPath = str | os.PathLike[str]
@@ -124,18 +122,14 @@ def _write_pages(
         replace.refuse_existing(target, overwrite)
     inputs = [*result.source.paths, *result.settings.rule_files]
     replace.refuse_sources(targets, inputs)
-    utility = utility_of(result, progress or silent)
-    pages = [
-        protection_page(
-            result,
-            title="Re-identification risk and protection" if title is None else title,
-            keys=position,
-            riskiest=top,
-            utility=utility,
-            provenance=provenance_of(result.source, now()),
-        )
-        for position in sets_with_pages(result)
-    ]
+    pages = protection_pages(
+        result,
+        path,
+        title="Re-identification risk and protection" if title is None else title,
+        top=top,
+        progress=progress or silent,
+    )
+    texts = {target: page_of(None) for target, page_of in pages.items()}
     with replace.replacing_all(overwrite, inputs) as create:
-        for target, page in zip(targets, pages, strict=True):
-            create(target, private=True).write(page.encode())
+        for target, text_of in texts.items():
+            create(target, private=True).write(text_of.encode())

@@ -25,12 +25,15 @@ from riskcore.common.needs import need
 from riskcore.common.version import __version__
 from riskcore.common.words import counted, printable, shortened
 from riskcore.data.files import replace
+from riskcore.report.provenance import now
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 # Longer labels are cut; those of SPSS have at most 256 letters.
 _LONGEST_LABEL = 256
+# Suffixes of files that a browser does not take for a page.
+_NOT_PAGES = (".docx", ".pdf", ".png", ".svg", ".xlsx")
 # A number with a decimal point, and its unit.
 _DECIMAL = re.compile(r"(-?[0-9,]*\.[0-9]+(?:e[-+]?[0-9]+)?)( ?%?)")
 
@@ -38,6 +41,15 @@ _DECIMAL = re.compile(r"(-?[0-9,]*\.[0-9]+(?:e[-+]?[0-9]+)?)( ?%?)")
 def need_jinja() -> None:
     """Refuse reports if Jinja2 is not installed."""
     need("jinja2", "reports")
+
+
+def need_reports(*paths: Path | None) -> None:
+    """Refuse reports that cannot be made, before any work."""
+    for path in paths:
+        if path is not None and path.suffix.lower() in _NOT_PAGES:
+            raise ValueError(f"{path}: a report is a page of HTML; name an .html file")
+    need_jinja()
+    now()
 
 
 def write_private(

@@ -267,6 +267,126 @@ def test_the_model_of_dbt_makes_a_safe_table(run):
         names["model"](dbt, None)
 
 
+RANDOM = LINE.replace("--shuffle 7", "--shuffle").replace(
+    "--threshold 0.5%", "--threshold 0.5% --ties secret"
+).replace("INCOME=round:1000", "INCOME=noise:5%")  # fmt: skip
+RECORD = "safe.csv.private.json"
+
+
+@pytest.fixture
+def first(run):
+    """Return the bytes of a safe file by random bits, and of its record."""
+    printed(run, RANDOM)
+    assert run("run release.toml")[0] == 0
+    return Path("safe.csv").read_bytes(), Path(RECORD).read_bytes()
+
+
+def test_a_replay_makes_the_same_file(run, first):
+    assert run("run release.toml --output other.csv")[0] == 0
+    assert Path("other.csv").read_bytes() != first[0]
+    line = f"run release.toml --replay {RECORD}"
+    status, out, err = run(f"{line} --output again.csv")
+    assert status == 0, err
+    assert "It is byte for byte the file of the record." in out
+    assert Path("again.csv").read_bytes() == first[0]
+    assert Path("again.csv.private.json").exists()
+    # In its place the record stays.
+    assert "safe.csv: already exists" in run(line)[2]
+    Path("safe.csv").unlink()
+    for more in ("", "--overwrite"):
+        status, out, err = run(f"{line} {more}")
+        assert status == 0, err
+        assert "It is byte for byte the file of the record." in out
+        assert f"The private record is in {RECORD}" in out
+        assert Path("safe.csv").read_bytes() == first[0]
+        assert Path(RECORD).read_bytes() == first[1]
+
+
+def test_a_replay_never_parts_a_record_from_its_file(run, refused, first):
+    Path("mine.json").write_bytes(first[1])
+    text = Path("release.toml").read_text()
+    Path("release.toml").write_text(f'{text}report = "{RECORD}"\n')
+    line = f"run release.toml --replay {RECORD} --overwrite"
+    assert "an input file" in refused(line)
+    Path("release.toml").write_text(f'{text}record = "mine.json"\n')
+    line = "run release.toml --replay mine.json --overwrite"
+    said = refused(f"{line} --output safe.parquet")
+    assert "safe.parquet: would not be the file of mine.json" in said
+    assert not Path("safe.parquet").exists()
+    assert Path("mine.json").read_bytes() == first[1]
+    assert run(line)[0] == 0
+    # Elsewhere another format is another file, and the outcome says so.
+    line = f"run release.toml --replay {RECORD} --output safe.parquet --overwrite"
+    status, out, _ = run(line)
+    assert status == 1
+    assert "It is NOT the file of the record" in out
+
+
+def test_a_replay_needs_the_rules_and_the_data_of_the_record(
+    run, refused, first, no_work
+):
+    line = f"run release.toml --replay {RECORD} --output again.csv"
+    lines = Path("survey.csv").read_text().splitlines()
+    Path("short.csv").write_text("\n".join(lines[:-1]))
+    said = refused(f"{line} --data short.csv")
+    assert f"short.csv is not the file that {RECORD} was made from" in said
+    assert said.endswith("leave out --replay to protect it with the same rules")
+    text = Path("release.toml").read_text()
+    changed = text.replace("0.005", "0.004").replace("truncate:2", "truncate:1")
+    Path("release.toml").write_text(changed)
+    said = refused(line)
+    assert f"{RECORD}: made by other rules than release.toml: " in said
+    assert "safe.threshold, recodings.REGION; leave out --replay" in said
+    Path("odd.json").write_text("{}")
+    assert "not a record" in refused("run release.toml --replay odd.json")
+    assert not Path("again.csv").exists()
+
+
+def test_a_replay_without_the_key_says_that_it_cannot_check(run, first, monkeypatch):
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", "another folder")
+    status, out, err = run(f"run release.toml --replay {RECORD} --output again.csv")
+    assert status == 0
+    assert "the key of this record was not found" in err
+    assert "It is byte for byte the file of the record." in out
+
+
+def test_the_outcome_speaks_of_the_rules(run):
+    text = printed(run, LINE.replace("--accept '*=a test' ", ""))
+    out = run("run release.toml")[1]
+    assert out.endswith(
+        "safe.csv is not written; set allow_unsafe = true in [output] to write it.\n"
+    )
+    Path("release.toml").write_text(f"{text}allow_unsafe = true\n")
+    assert "The safe file is in safe.csv." in run("run release.toml")[1]
+    Path("release.toml").write_text(text.replace('file = "safe.csv"\n', ""))
+    assert run("run release.toml")[1].endswith(
+        "Nothing is written: name a file in [output] or give --output to write the "
+        "safe file.\n"
+    )
+    assert (
+        "--overwrite needs --output, or a file or a report in [output]"
+        in (run("run release.toml --overwrite")[2])
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("verify = false", "5:1: output.verify: without an effect; also name file"),
+        ("report_top = 3", "5:1: output.report_top: without an effect; also name rep"),
+        ("renumber = ['AGE']", "output.renumber.*'AGE' is a key"),
+        ("drop = ['AGEE']", "5:9: output.drop"),
+        ("shuffle = 3\n[suppress]\nties = 'secret'", "5:1: output.shuffle"),
+    ],
+)
+def test_faults_of_the_output_are_told_by_their_rule(refused, no_work, lines, said):
+    head = "format = 1\ndata.file = 'survey.csv'\ncolumns.keys = ['SEX', 'AGE']\n"
+    Path("release.toml").write_text(f"{head}[output]\n{lines}\n[safe]\nk = 3\n")
+    found = refused("run release.toml")
+    assert re.search(said, found), found
+    assert "--" not in found
+
+
 def test_the_schema_is_printed(run):
     status, out, _ = run("run --schema")
     assert status == 0

@@ -166,6 +166,19 @@
     timer = setTimeout(watch, wait);
   };
 
+  // --- names that are proposed, and texts to copy ---
+
+  document.addEventListener("click", async (event) => {
+    const take = event.target.closest("[data-take]");
+    if (take) { by(take.dataset.for).value = take.dataset.take; by(take.dataset.for).focus(); }
+    const copy = event.target.closest("[data-copy]");
+    if (!copy) return;
+    getSelection().selectAllChildren(by(copy.dataset.copy));
+    try { await navigator.clipboard.writeText(by(copy.dataset.copy).textContent); }
+    catch { document.execCommand("copy"); }
+    copy.textContent = copy.dataset.done;
+  });
+
   // --- light and dark ---
 
   const theme = by("theme");

@@ -168,7 +168,7 @@ class Reading:
             "delimiter": self.delimiter,
             "decimal": self.decimal,
             "missing_codes": {
-                name: list(codes) for name, codes in self._by_column().items()
+                name: list(codes) for name, codes in self._by_column().items() if codes
             },
             "metadata": None if metadata is None else str(metadata),
             "user_missing": self.user_missing,

@@ -321,13 +321,22 @@ class Release:
 
     # --- use ---
 
-    def protect(self, data: Any = None, *, progress: Lines | None = None) -> Protected:
+    def protect(
+        self,
+        data: Any = None,
+        *,
+        secret: str | None = None,
+        progress: Lines | None = None,
+    ) -> Protected:
         """Protect the file that the rules name, or other data, by these rules.
 
         Parameters
         ----------
         data : frame, mapping or path, optional
             In place of the file of the rules.
+        secret : str, optional
+            The secret in the private record of an earlier run, for the same ties and
+            treatments. `Protected.write` takes it for the same order and ids.
         progress : callable, optional
             Called with a line of text at each step.
 
@@ -343,7 +352,7 @@ class Release:
             As `riskcore.protect`. A message about a rule has its line and column.
         """
         source = self._source(data)
-        return protect(source, self._settings(source), progress=progress)
+        return protect(source, self._settings(source), secret=secret, progress=progress)
 
     def check(
         self,

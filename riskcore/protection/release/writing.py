@@ -87,8 +87,13 @@ def write(
     options: WriteSettings,
     progress: Callable[[int, int], None] | None,
     steps: Lines | None,
+    kept: records.Record | None = None,
 ) -> dict[str, Any]:
-    """Do what `Protected.write` does."""
+    """Do what `Protected.write` does.
+
+    ``kept`` is the record of the same file made before: it stays as it is, and another
+    file is refused.
+    """
     _refuse_write(result, allow_unsafe=options["allow_unsafe"])
     result.source.refuse_changed()
     path = result.source.check_writable(
@@ -97,7 +102,8 @@ def write(
     texts = _Texts.of(path, options)
     inputs = [*result.source.paths, *result.settings.rule_files]
     written = formats.files_written(path, result.source.format)
-    refuse_sources([*written, *texts.paths], inputs)
+    made = texts.paths if kept is None else texts.paths[1:]  # the record is the first
+    refuse_sources([*written, *made], inputs)
     source = _source_of(result)
     layout, secret = _layout(result, path, options)
     shuffled = layout.order is not None
@@ -117,9 +123,12 @@ def write(
         result.source.refuse_changed()  # else the digest is that of another file
         found = verdict_facts(again, examined)
         figures |= found
+        sha256 = digest(parts[0])
+        if kept is not None:
+            _refuse_other_file(path, sha256, kept)
         output = {
             "file": path.name,
-            "sha256": digest(parts[0]),
+            "sha256": sha256,
             "read_back": options["verify"],
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
@@ -135,7 +144,8 @@ def write(
             source=source,
             output=output,
         )
-        create(texts.record, private=True).write(_json(record))
+        if kept is None:
+            create(texts.record, private=True).write(_json(record))
         if texts.public_record is not None:
             public_record = _public_record(result, again, output)
             create(texts.public_record).write(_json(public_record))
@@ -250,6 +260,16 @@ def _refuse_unsafe(
     said = [figures["verdict"]]
     said += [f"{one.text}; {one.advice}." for one in examined.open]
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)
+
+
+def _refuse_other_file(path: Path, sha256: str, kept: records.Record) -> None:
+    """Refuse a file that is not the file of its record, which would no longer fit."""
+    if sha256 != kept.sha256:
+        raise ValueError(
+            f"{path}: would not be the file of {kept.path}, because the format or the "
+            "versions have changed; nothing is written. Choose another name for the "
+            "output"
+        )
 
 
 def _public_record(

@@ -25,16 +25,25 @@ from riskcore.protection.suppression.rounds import Aim, Mask
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
 
 
-def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
-    """Return the coded columns of an assessment; ``numbers`` replace text weights."""
+def coded_records(
+    data: Any,
+    settings: Settings,
+    numbers: Any = None,
+    keys: Sequence[Hashable] | None = None,
+) -> CodedRecords:
+    """Return the coded columns of an assessment; ``numbers`` replace text weights.
+
+    ``keys`` are the keys to code, by default all of the settings.
+    """
+    keys = settings.variables if keys is None else keys
     if numbers is not None:
         records = Records.of(data)
-        names = [*settings.variables, settings.household, settings.cluster]
+        names = [*keys, settings.household, settings.cluster]
         data = {name: records.column(name) for name in names if name is not None}
         data[settings.weight] = numbers
     coded = CodedRecords.of(
         data,
-        settings.variables,
+        keys,
         settings.weight,
         settings.household,
         cluster=settings.cluster,

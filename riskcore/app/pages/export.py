@@ -1,0 +1,170 @@
+"""Export: the safe file, its records and reports, the rules, and how to run them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riskcore.app.forms import Form
+from riskcore.app.pages.page import Page
+from riskcore.app.texts import said
+from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.common.progress import Lines
+from riskcore.common.words import counted
+from riskcore.data.files.replace import replacing_all
+from riskcore.protection.release.script import python_script, shell_line
+from riskcore.protection.trials import safe_name
+from riskcore.report.provenance import Provenance, now
+from riskcore.report.release_files import (
+    ReleaseFiles,
+    check_release_files,
+    write_release,
+)
+
+_FILES = ("file", "record", "public_record", "report", "report_public")
+_SWITCHES = ("shuffle", "guard_formulas", "allow_unsafe")
+_WITH_SAFE_FILE = ("record", "public_record", "guard_formulas", "allow_unsafe")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export has written.
+
+    Attributes
+    ----------
+    version : int
+        The version of the rules.
+    files : ReleaseFiles
+    rules : pathlib.Path
+        The file of rules.
+    shell, program : str
+        A line of the shell, and a Python program, that make the same files again.
+    """
+
+    version: int
+    files: ReleaseFiles
+    rules: Path
+    shell: str
+    program: str
+
+    @property
+    def paths(self) -> list[tuple[str, Path]]:
+        """The files written, each with the name of its text."""
+        of = self.files
+        found = [
+            ("file", of.file),
+            ("record", of.private_record),
+            ("public_record", of.public_record),
+            *(("report", path) for path in of.reports),
+            ("report_public", of.public_report),
+            ("rules", self.rules),
+        ]
+        return [(name, path) for name, path in found if path is not None]
+
+
+def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
+    """Return what is to be written, and what was written last."""
+    job = bench.jobs.of("export")
+    done = None if job is None or job.active else job.result
+    output = bench.table("output")
+    usual = _usual_names(bench)
+    return {
+        "given": {name: output.get(name, "") for name in _FILES},
+        "usual": usual,
+        "output": output,
+        "rules": bench.path.name,
+        "lacking": _lacking(bench),
+        "running": job is not None and job.active,
+        "failed": "" if job is None else job.error,
+        "done": done,
+        "current": done is not None and done.version == bench.history.current.number,
+    }
+
+
+def _usual_names(bench: Workbench) -> dict[str, str]:
+    """Return names for the files that have none yet."""
+    path = bench.source.path
+    assert path is not None
+    safe = f"{path.name.split('.')[0]}-{safe_name(bench.source)}"
+    stem = safe.split(".")[0]
+    return {
+        "file": safe,
+        "record": f"{safe}.private.json",
+        "public_record": f"{stem}.public.json",
+        "report": f"{stem}.html",
+        "report_public": f"{stem}-public.html",
+    }
+
+
+def _lacking(bench: Workbench) -> str:
+    """Return why nothing can be exported yet, in words; empty if it can."""
+    if bench.lacking:
+        return bench.lacking
+    if left := bench.undecided:
+        return said("export", "undecided", columns=counted(len(left), "column"))
+    return ""
+
+
+def write(bench: Workbench, form: Form) -> str:
+    """Keep what is to be written as rules, and write it."""
+    if lacking := _lacking(bench):
+        raise RefusedError(lacking)
+    bench.change(said("export", "chosen"), output=_output(bench, form))
+    overwrite, version = form.has("overwrite"), bench.history.current.number
+    bench.plan()  # jobs run one after the other
+    bench.jobs.forget("export")
+    bench.jobs.start(
+        "export", version, lambda say: _written(bench, version, overwrite, say)
+    )
+    return said("export", "begun")
+
+
+def _output(bench: Workbench, form: Form) -> dict[str, Any]:
+    """Return the changes of the table of outputs that a form asks for."""
+    before = bench.table("output")
+    changes: dict[str, Any] = {name: form.text(name) or None for name in _FILES}
+    if changes["file"] is None:
+        raise RefusedError(said("export", "unnamed"))
+    for name in _SWITCHES:
+        # A seed for the order, from a file of rules, stays.
+        changes[name] = (before.get(name) or True) if form.has(name) else None
+    changes["report_title"] = form.text("report_title") or None
+    changes["report_top"] = form.whole("report_top") if form.has("report_top") else None
+    changes["report_top"] = changes["report_top"] or None
+    return changes
+
+
+def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exported:
+    """Write all files of a version of the rules."""
+    release, source, settings = bench.release, bench.source, bench.settings()
+    wanted, path = release.output(), bench.path
+    said_already = path.exists() and path.read_text("utf-8") == release.to_toml()
+    read = [path] if said_already else []
+    check_release_files(source, settings, wanted, overwrite=overwrite, read=read)
+    if path.exists() and not said_already and not overwrite:
+        raise FileExistsError(said("export", "rules_exist", file=path.name))
+    source.refuse_changed()
+    result = bench.protected()
+    if result is None or bench.history.current.number != version:
+        raise RefusedError(said("export", "changed"))
+    name = "" if source.path is None else source.path.name
+    provenance = Provenance(name, now(), shell_line(release))
+    files = write_release(
+        result, wanted, overwrite=overwrite, provenance=provenance, progress=say
+    )
+    if not said_already:
+        with replacing_all(overwrite, list(source.paths)) as create:
+            create(path, private=True).write(release.to_toml().encode())
+    replay = files.replay
+    return Exported(
+        version,
+        files,
+        path,
+        shell_line(release, replay=replay, overwrite=True),
+        python_script(release, replay=replay, overwrite=True),
+    )
+
+
+PAGE = Page("export", view, {"write": write})

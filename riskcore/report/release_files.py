@@ -1,0 +1,356 @@
+"""The files of a release: safe file, records and reports, as ``[output]`` wants them.
+
+``wanted`` are the names of the table ``[output]`` of a file of rules with their values,
+as `Release.output` returns them. No name is needed: without ``file`` the file that
+would be written is judged, and only reports are written.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riskcore.assessment.settings_table import ReportSettings
+from riskcore.common.progress import Lines, Parts, silent
+from riskcore.common.settings import complete, settings_of
+from riskcore.data.files import formats
+from riskcore.data.files.replace import (
+    refuse_existing,
+    refuse_sources,
+    replacing_all,
+)
+from riskcore.data.source import Source
+from riskcore.protection.facts import facts_of
+from riskcore.protection.leaks.examination import Examination
+from riskcore.protection.leaks.showing import SuppressedValueShows
+from riskcore.protection.release.layout import refuse_unguardable
+from riskcore.protection.release.record import Record
+from riskcore.protection.release.secret import key_file, user_key
+from riskcore.protection.release.writing import (
+    UnsafeError,
+    columns_dropped,
+    columns_renumbered,
+    preview,
+    refuse_seed,
+    write,
+)
+from riskcore.protection.result import Protected
+from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import WriteSettings
+from riskcore.report.provenance import Provenance
+
+Wanted = Mapping[str, Any]
+
+# Names that have no effect without one of some others.
+_NEEDS = {
+    **dict.fromkeys(
+        ("record", "public_record", "guard_formulas", "verify", "allow_unsafe"),
+        ("file",),
+    ),
+    "report_top": ("report",),
+    "report_title": ("report", "report_public"),
+}
+# What a record tells of the safe file to everybody who reads a log.
+_TOLD = ("read_back", "dropped", "shuffled", "renumbered", "formulas_guarded")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFiles:
+    """The files of a release that were written, and what was found in them.
+
+    Attributes
+    ----------
+    figures : dict
+        The facts of the protection and the verdict on the file as written, as plain
+        data for JSON; with the names of the files, if there is a safe file.
+    record : dict or None
+        The private record as `Protected.write` returns it; None without a safe file.
+    file, private_record, public_record, public_report : pathlib.Path or None
+        The files that were written.
+    reports : tuple of pathlib.Path
+        The reports for internal use: one for each set of keys.
+    refused : str
+        Why the safe file was not written though it was wanted; otherwise empty.
+    """
+
+    figures: dict[str, Any]
+    record: dict[str, Any] | None = None
+    file: Path | None = None
+    private_record: Path | None = None
+    public_record: Path | None = None
+    public_report: Path | None = None
+    reports: tuple[Path, ...] = ()
+    refused: str = ""
+
+    @property
+    def replay(self) -> Path | None:
+        """The private record, if only its secret makes the same file again."""
+        needed = self.record is not None and self.record["output"]["secret"] is not None
+        return self.private_record if needed else None
+
+
+def idle(wanted: Wanted) -> tuple[str, tuple[str, ...]] | None:
+    """Return the first name without an effect, and the names of which it needs one.
+
+    >>> idle({"file": "safe.csv", "report_top": 5})
+    ('report_top', ('report',))
+    """
+    usual = {**settings_of(WriteSettings), **settings_of(ReportSettings)}
+    for name, needed in _NEEDS.items():
+        default = usual[name].default
+        lacking = all(wanted.get(one) is None for one in needed)
+        if lacking and wanted.get(name, default) != default:
+            return name, needed
+    return None
+
+
+def private_record_of(wanted: Wanted) -> Path | None:
+    """Return the path of the private record; None if no safe file is wanted."""
+    if wanted.get("file") is None:
+        return None
+    record = wanted.get("record")
+    return Path(f"{wanted['file']}.private.json" if record is None else record)
+
+
+def check_columns(
+    source: Source, settings: Settings, wanted: Wanted
+) -> tuple[str, ...]:
+    """Return the columns to leave out; refuse columns, or an order, that do not fit."""
+    dropped = columns_dropped(source, settings, wanted.get("drop", ()))
+    columns_renumbered(source, settings, wanted.get("renumber"), dropped)
+    refuse_seed(settings, wanted.get("shuffle", False))
+    return dropped
+
+
+def check_release_files(
+    source: Source,
+    settings: Settings,
+    wanted: Wanted,
+    *,
+    overwrite: bool = False,
+    read: Iterable[Path] = (),
+    again: Record | None = None,
+) -> None:
+    """Refuse files that cannot be written, before any work is done.
+
+    ``read`` are further files that are not to be written over, such as the rules;
+    ``again`` is the record of an earlier run, which may stay the record of the file.
+    """
+    reports = _reports_of(wanted, len(settings.keys))
+    if reports or wanted.get("report_public") is not None:
+        from riskcore.report.templating import need_reports
+
+        need_reports(wanted.get("report"), wanted.get("report_public"))
+    dropped = check_columns(source, settings, wanted)
+    safe = wanted.get("file")
+    record = private_record_of(wanted)
+    texts = [record, wanted.get("public_record"), *reports, wanted.get("report_public")]
+    if _stays(wanted, again):
+        texts.remove(record)
+    made = [path for path in texts if path is not None]
+    safe_files = [] if safe is None else formats.files_written(safe, source.format)
+    if safe_files or made:
+        kept = [] if again is None else [again.path]
+        _refuse_inputs([*safe_files, *made], source, settings, [*read, *kept])
+    if safe is not None:
+        source.check_writable(safe, overwrite=overwrite)
+        if wanted.get("guard_formulas", False):
+            left = [name for name in source.names if name not in dropped]
+            refuse_unguardable(safe, left, source.format)
+        user_key()
+    for path in made:
+        refuse_existing(path, overwrite)
+
+
+def write_release(
+    result: Protected,
+    wanted: Wanted,
+    *,
+    overwrite: bool = False,
+    secret: str | None = None,
+    again: Record | None = None,
+    provenance: Provenance | None = None,
+    progress: Lines | None = None,
+) -> ReleaseFiles:
+    """Write the files of a release, all or none; return what was written and found.
+
+    If the result is not safe and ``allow_unsafe`` is not wanted, only the reports are
+    written, and they say so. ``secret`` is that of an earlier record. ``again`` is
+    that record if it may stay the record of the file: see `check_release_files`.
+    """
+    say = progress or silent
+    how = {name: wanted[name] for name in _OF_FILE if name in wanted}
+    how["secret"] = secret
+    writes = wanted.get("file") is not None and (
+        result.goals_met or wanted.get("allow_unsafe", False)
+    )
+    # If a file is written, its writer examines it.
+    examined = Examination() if writes else preview(result, say, **how)
+    figures = facts_of(result, examined)
+    pages = _pages(result, wanted, provenance, say)
+    public = _public_page(result, wanted)
+    if not writes:
+        _write_texts(result, pages, public, figures, overwrite=overwrite)
+        return _without_file(figures, wanted, pages, public)
+    kept = again if _stays(wanted, again) else None
+    try:
+        record = _write(result, wanted, how, pages, public, overwrite, kept, say)
+    except UnsafeError as error:
+        figures |= error.figures
+        if not figures["goals_met"]:
+            # Only found on reading back: the reports tell of another file.
+            return _without_file(figures, wanted, {}, {})
+        # There is nothing to publish.
+        _write_texts(result, pages, {}, error.figures, overwrite=overwrite)
+        return _without_file(figures, wanted, pages, {})
+    figures |= record["examined"]
+    figures["output"] = _names_written(wanted, record)
+    return ReleaseFiles(
+        figures,
+        record,
+        file=Path(wanted["file"]),
+        private_record=private_record_of(wanted),
+        public_record=wanted.get("public_record"),
+        public_report=next(iter(public), None),
+        reports=tuple(pages),
+    )
+
+
+# Names that say how the safe file is written.
+_OF_FILE = ("drop", "shuffle", "renumber", "guard_formulas")
+
+
+def _write(
+    result: Protected,
+    wanted: Wanted,
+    how: Mapping[str, Any],
+    pages: Mapping[Path, Callable[[Any], str]],
+    public: Mapping[Path, str],
+    overwrite: bool,
+    kept: Record | None,
+    say: Lines,
+) -> dict[str, Any]:
+    """Write the safe file with its records and reports; return the private record."""
+    named = ("allow_unsafe", "verify", "record", "public_record")
+    given: Any = {
+        **how,
+        **{name: wanted[name] for name in named if name in wanted},
+        "overwrite": overwrite,
+        "also": pages,
+        "public": public,
+    }
+    options = complete(WriteSettings, given)
+    parts = _parts(say, f"writing {wanted['file']}")
+    with warnings.catch_warnings():
+        # The figures have them all.
+        warnings.simplefilter("ignore", SuppressedValueShows)
+        return write(result, wanted["file"], options, parts, say, kept)
+
+
+def _parts(say: Lines, step: str) -> Parts:
+    """Return a callable of (done, total) for a step."""
+    return lambda done, total: say(f"{step}, {done / max(total, 1):.0%}")
+
+
+def _stays(wanted: Wanted, again: Record | None) -> bool:
+    """Return whether the record of an earlier run is the record that is wanted."""
+    record = private_record_of(wanted)
+    if again is None or record is None or not record.exists():
+        return False
+    return record.samefile(again.path)
+
+
+def _refuse_inputs(
+    targets: list[Path], source: Source, settings: Settings, read: Iterable[Path]
+) -> None:
+    """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
+    key = key_file()
+    private = [] if key is None else [key]
+    refuse_sources(targets, [*source.paths, *settings.rule_files, *read, *private])
+    if source.path is not None:
+        formats.refuse_within(targets, source.path)
+
+
+def _without_file(
+    figures: dict[str, Any],
+    wanted: Wanted,
+    pages: Mapping[Path, Any],
+    public: Mapping[Path, str],
+) -> ReleaseFiles:
+    """Return the outcome if there is no safe file."""
+    return ReleaseFiles(
+        figures,
+        public_report=next(iter(public), None),
+        reports=tuple(pages),
+        refused="" if wanted.get("file") is None else figures["verdict"],
+    )
+
+
+def _write_texts(
+    result: Protected,
+    pages: Mapping[Path, Callable[[Any], str]],
+    public: Mapping[Path, str],
+    examined: Any,
+    *,
+    overwrite: bool,
+) -> None:
+    """Write the reports of a file that is not written."""
+    read = [*result.source.paths, *result.settings.rule_files]
+    with replacing_all(overwrite, read) as create:
+        for path, text_of in pages.items():
+            create(path, private=True).write(text_of(examined).encode())
+        for path, text in public.items():
+            create(path).write(text.encode())
+
+
+def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the files written and their settings, without secrets: logs get read."""
+    public = wanted.get("public_record")
+    return {
+        "file": str(wanted["file"]),
+        "record": str(private_record_of(wanted)),
+        "public_record": None if public is None else str(public),
+        **{name: record["output"][name] for name in _TOLD},
+    }
+
+
+def _reports_of(wanted: Wanted, sets: int) -> list[Path]:
+    """Return the paths of the reports, one for each set of keys."""
+    if wanted.get("report") is None:
+        return []
+    from riskcore.report.page import report_paths
+
+    return report_paths(Path(wanted["report"]), sets)
+
+
+def _pages(
+    result: Protected, wanted: Wanted, provenance: Provenance | None, say: Lines
+) -> dict[Path, Callable[[Any], str]]:
+    """Return a function for each report that makes its text from an examination."""
+    if wanted.get("report") is None:
+        return {}
+    from riskcore.report.page import protection_pages
+
+    return protection_pages(
+        result,
+        wanted["report"],
+        title=wanted.get("report_title"),
+        top=wanted.get("report_top", 0),
+        provenance=provenance,
+        progress=say,
+    )
+
+
+def _public_page(result: Protected, wanted: Wanted) -> dict[Path, str]:
+    """Return the text of the public report, one for all sets of keys."""
+    path, title = wanted.get("report_public"), wanted.get("report_title")
+    if path is None:
+        return {}
+    from riskcore.report.page import public_protection_page
+
+    titled = {} if title is None else {"title": title}
+    page = public_protection_page(result, **titled, drop=wanted.get("drop", ()))
+    return {Path(path): page}

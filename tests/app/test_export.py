@@ -1,0 +1,144 @@
+"""Export: the files, and that running the rules again makes the same ones."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import riskcore
+from riskcore.app.forms import Form
+from riskcore.app.pages.export import PAGE
+from riskcore.app.start import open_workbench
+from riskcore.app.workbench import RefusedError
+
+ROLES = {
+    "REGION": "key", "SEX": "key", "AGE": "key", "HOUSEHOLD": "household",
+    "PERSON": "harmless", "HHSIZE": "harmless", "MARSTAT": "sensitive",
+    "EDUCATION": "sensitive", "CITIZENSHIP": "sensitive", "INCOME": "sensitive",
+    "WEIGHT": "weight",
+}  # fmt: skip
+
+
+@pytest.fixture
+def bench(survey):
+    found = open_workbench(survey)
+    found.set_roles(ROLES, "roles")
+    found.change(
+        "rules", safe={"k": 3, "population": "weights"},
+        recodings={"AGE": "from:15,30,45,65", "REGION": "truncate:2"},
+        accept={"*": "a test"},
+    )  # fmt: skip
+    yield found
+    found.close()
+
+
+def form(**fields):
+    return Form({name: (value,) for name, value in fields.items()})
+
+
+def exported(bench, **fields):
+    PAGE.actions["write"](bench, form(**fields))
+    job = bench.jobs.of("export")
+    assert job.ended.wait(120)
+    assert job.error == ""
+    return job.result
+
+
+def test_nothing_is_exported_without_roles(survey):
+    bench = open_workbench(survey)
+    assert PAGE.view(bench, form())["lacking"]
+    with pytest.raises(RefusedError, match="no column is a key"):
+        PAGE.actions["write"](bench, form(file="safe.csv"))
+    bench.set_roles({"SEX": "key"}, "key")
+    with pytest.raises(RefusedError, match="10 columns without a role"):
+        PAGE.actions["write"](bench, form(file="safe.csv"))
+    assert bench.table("output") == {}
+    bench.close()
+
+
+def test_the_safe_file_needs_a_name(bench):
+    with pytest.raises(RefusedError, match="name the safe file"):
+        PAGE.actions["write"](bench, form(report="r.html"))
+
+
+@pytest.mark.parametrize("fields", [{}, {"shuffle": "1"}], ids=["order", "shuffled"])
+def test_running_again_makes_the_same_file(bench, survey, fields):
+    done = exported(
+        bench, file="safe.csv", report="safe.html", report_public="public.html",
+        public_record="public.json", report_top="3", report_title="A test", **fields,
+    )  # fmt: skip
+    folder = survey.parent
+    names = {path.name for _, path in done.paths}
+    assert names == {
+        "safe.csv", "safe.csv.private.json", "public.json", "safe.html",
+        "public.html", "release.toml",
+    }  # fmt: skip
+    safe = (folder / "safe.csv").read_bytes()
+    public = (folder / "public.html").read_bytes()
+    rules = tomllib.loads((folder / "release.toml").read_text())
+    assert rules == bench.tables
+    assert done.files.replay is not None  # household ids are new
+    (folder / "safe.csv").unlink()
+    command = done.shell.replace("riskcore", f"{sys.executable} -m riskcore", 1)
+    subprocess.run(command, shell=True, check=True, capture_output=True)
+    assert (folder / "safe.csv").read_bytes() == safe
+    (folder / "safe.csv").unlink()
+    subprocess.run([sys.executable, "-c", done.program], check=True)
+    assert (folder / "safe.csv").read_bytes() == safe
+    assert (folder / "public.html").read_bytes() == public
+
+
+def test_the_file_is_what_was_shown(bench, survey):
+    exported(bench, file="safe.csv")
+    shown = bench.protected()
+    written = riskcore.assess(survey.parent / "safe.csv", bench.keys, "WEIGHT")
+    assert written.max_risk == shown.sets[0].protected.max_risk
+
+
+def test_existing_files_stay_unless_they_may_be_replaced(bench, survey):
+    (survey.parent / "safe.csv").write_text("mine")
+    PAGE.actions["write"](bench, form(file="safe.csv"))
+    job = bench.jobs.of("export")
+    assert job.ended.wait(120)
+    assert "exists" in job.error
+    assert (survey.parent / "safe.csv").read_text() == "mine"
+    assert not (survey.parent / "release.toml").exists()
+    exported(bench, file="safe.csv", overwrite="1")
+    assert (survey.parent / "safe.csv").read_text() != "mine"
+
+
+def test_other_rules_beside_the_file_stay(bench, survey):
+    (survey.parent / "release.toml").write_text("format = 1\n")
+    PAGE.actions["write"](bench, form(file="safe.csv"))
+    job = bench.jobs.of("export")
+    assert job.ended.wait(120)
+    assert "release.toml exists and has other rules" in job.error
+    assert not (survey.parent / "safe.csv").exists()
+
+
+def test_the_survey_file_is_never_replaced(bench, survey):
+    before = survey.read_bytes()
+    PAGE.actions["write"](bench, form(file=survey.name, overwrite="1"))
+    job = bench.jobs.of("export")
+    assert job.ended.wait(120)
+    assert job.state == "failed"
+    assert survey.read_bytes() == before
+
+
+def test_an_unsafe_file_is_not_written(bench, survey):
+    bench.change("no reasons", accept={"*": None})
+    done = exported(bench, file="safe.csv")
+    assert done.files.refused
+    assert not (survey.parent / "safe.csv").exists()
+    assert [name for name, _ in done.paths] == ["rules"]
+
+
+def test_the_view_says_what_was_written(bench):
+    exported(bench, file="safe.csv")
+    shown = PAGE.view(bench, form())
+    assert shown["current"]
+    bench.change("k", safe={"k": 4})
+    assert not PAGE.view(bench, form())["current"]
+    assert Path(shown["usual"]["file"]).name == "survey-safe.csv"

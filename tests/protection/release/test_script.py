@@ -1,0 +1,290 @@
+"""Rules as a line of the shell and as a program: each makes the same files."""
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore import Reading, Release, simulate
+from riskcore.data.files import formats
+from riskcore.protection.release.script import python_script, shell_line
+from riskcore.report.release_files import check_release_files, write_release
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+# Rules by what they show; the file of data is added, and that all leaks are accepted.
+RULES = {
+    "nothing secret": """
+[safe]
+k = 3
+[recodings]
+AGE = "from:15,30,45,65"
+[output]
+file = "safe.csv"
+drop = ["HOUSEHOLD"]
+""",
+    "households": """
+[columns]
+weight = "WEIGHT"
+household = "HOUSEHOLD"
+[safe]
+rate = "0.5%"
+household_rate = "2%"
+within_households = false
+[recodings]
+REGION = "truncate:2"
+AGE = "age.grc"
+[suppress]
+household_keys = ["REGION"]
+[output]
+file = "safe.parquet"
+record = "kept by the owner.json"
+""",
+    "units are households": """
+[columns]
+keys = ["REGION", "HHSIZE"]
+household = "HOUSEHOLD"
+[safe]
+level = "household"
+k = 3
+[output]
+file = "safe.csv"
+shuffle = true
+renumber = ["PERSON", "HOUSEHOLD"]
+public_record = "public.json"
+""",
+    "treatments by a secret": """
+[columns]
+weight = "WEIGHT"
+[safe]
+k = 2
+[treat]
+INCOME = ["noise:10%", "round:10"]
+EDUCATION = "pram:0.9"
+"HHSIZE+CITIZENSHIP" = "microaggregate:5"
+WEIGHT = "rake:totals.csv"
+[suppress]
+ties = "secret"
+[output]
+file = "safe.xlsx"
+shuffle = true
+report = "report.html"
+report_public = "public.html"
+report_title = "A survey with 'quotes' in its title"
+drop = ["HOUSEHOLD"]
+""",
+    "a seed": """
+[safe]
+k = 3
+[output]
+file = "safe.csv"
+shuffle = 7
+renumber = []
+verify = false
+guard_formulas = true
+""",
+    "several sets of keys": """
+[columns]
+keys = [["REGION", "SEX", "AGE"], ["SEX", "AGE", "MARSTAT"]]
+weight = "WEIGHT"
+[safe]
+k = [3, 2]
+threshold = 0.02
+[recodings]
+AGE = "upto:20,40,60"
+REGION = "hierarchy:regions.csv:1"
+[output]
+file = "safe.sav"
+shuffle = true
+report = "report.html"
+report_top = 3
+""",
+    "combinations of keys": """
+[safe]
+k = 5
+subsets = 2
+strata = ["MARSTAT"]
+[output]
+file = "safe.dta"
+""",
+    "costs": """
+[safe]
+k = 3
+missing = "argus"
+[suppress]
+cost = {REGION = "never", SEX = {1 = 7, 2 = "never"}, AGE = 0.5}
+protect_shares = ["AGE"]
+related = {SEX = ["MARSTAT"]}
+rounds = 3
+[roles]
+PERSON = "identifier"
+INCOME = "numeric"
+[output]
+file = "safe.csv"
+allow_unsafe = true
+""",
+}
+FORMATS = {"treatments by a secret": ".xlsx", "several sets of keys": ".sav",
+           "combinations of keys": ".dta", "households": ".parquet"}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work beside a folder of rules, at a fixed time."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    data = simulate.microdata(300, np.random.default_rng(4))
+    data["REGION"] = data["REGION"].astype(str)
+    for ending in (".csv", ".parquet", ".xlsx", ".sav", ".dta"):
+        formats.write(f"survey{ending}", data)
+    Path("the rules").mkdir()
+    groups = [f"{low // 20}:{low}-{low + 19}\n" for low in range(0, 120, 20)]
+    Path("the rules/age.grc").write_text("".join(groups))
+    regions = dict.fromkeys(data["REGION"].tolist())
+    tree = [f"{region};{region[0]};all\n" for region in regions]
+    Path("the rules/regions.csv").write_text("".join(tree))
+    sexes = [f"SEX,{sex},{1000 * sex}\n" for sex in sorted(set(data["SEX"].tolist()))]
+    Path("the rules/totals.csv").write_text("column,category,total\n" + "".join(sexes))
+    return tmp_path
+
+
+def release_of(name):
+    """Return rules that were written to a file."""
+    text = RULES[name]
+    if "\nkeys =" not in text:
+        keys = 'keys = ["REGION", "SEX", "AGE"]\n'
+        has = "[columns]\n" in text
+        text = text.replace("[columns]\n", f"[columns]\n{keys}") if has else (
+            f"[columns]\n{keys}{text}"
+        )  # fmt: skip
+    data = f'[data]\nfile = "../survey{FORMATS.get(name, ".csv")}"\n'
+    leaks = '[accept]\n"*" = "a test"\n'
+    path = Path("the rules/release.toml")
+    path.write_text(f"format = 1\n{data}{text}{leaks}")
+    return Release.read(path)
+
+
+def files_made():
+    """Return the bytes of the files beside the rules, by name, and remove them."""
+    given = {"release.toml", "age.grc", "regions.csv", "totals.csv"}
+    made = {one.name: one for one in Path("the rules").iterdir()}
+    found = {name: made[name].read_bytes() for name in made.keys() - given}
+    for name in found:
+        made[name].unlink()
+    return found
+
+
+def without_command(files):
+    """Return the files, whose reports lack the command that a program has not."""
+    found = dict(files)
+    for name in found:
+        if name.startswith("report"):
+            before, _, after = found[name].partition(b"<h3>To make this report again")
+            found[name] = before + after.partition(b"</div>\n")[2]
+    return found
+
+
+def first_run(release):
+    """Write the files of rules; return them, and the record if a replay needs it."""
+    source = release._source()
+    wanted = release.output()
+    check_release_files(source, release._settings(source), wanted)
+    made = write_release(release.protect(source), wanted)
+    files = files_made()
+    if made.replay is None:
+        return files, None
+    return files, (made.replay.name, files[made.replay.name])
+
+
+def ran_again(release, record, run):
+    """Return the files of the line, and of the program; ``record`` is theirs, or None.
+
+    The record lies in its place, as after the first run.
+    """
+    replay, name = None, None
+    if record is not None:
+        name, content = record
+        replay = Path("the rules") / name
+
+    def put_back():
+        if replay is not None:
+            replay.write_bytes(content)
+
+    put_back()
+    status, out, err = run(*shlex.split(shell_line(release, replay=replay))[1:])
+    assert status == ("allow_unsafe" in release.output()), err
+    assert ("byte for byte the file of the record" in out) == (record is not None)
+    by_line = files_made()
+    put_back()
+    program = python_script(release, replay=replay, overwrite=replay is not None)
+    exec(compile(program, "program.py", "exec"), {})
+    return by_line, files_made()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_line_and_program_make_the_same_files(name, run):
+    release = release_of(name)
+    first, record = first_run(release)
+    by_line, by_program = ran_again(release, record, run)
+    assert without_command(by_line) == without_command(first)
+    assert without_command(by_program) == first
+    assert (by_line == first) == ("report" not in release.output())
+    secret = {"shuffle = true", "shuffle = 7", 'household = "', "ties = "}
+    assert (record is not None) == any(one in RULES[name] for one in secret)
+    assert len(first) > 1
+
+
+@pytest.mark.parametrize("name", ["households", "treatments by a secret"])
+def test_without_the_record_the_secret_is_new(name):
+    release = release_of(name)
+    first, _ = first_run(release)
+    exec(compile(python_script(release), "program.py", "exec"), {})
+    again = files_made()
+    (safe,) = {Path(release.file("output")).name}
+    assert again[safe] != first[safe]
+    assert again.keys() == first.keys()
+
+
+def test_a_program_has_no_secret_and_names_no_idle_argument():
+    release = release_of("treatments by a secret")
+    first, record = first_run(release)
+    secret = json.loads(record[1])["output"]["secret"]
+    program = python_script(release, replay=record[0], overwrite=True)
+    assert secret not in program
+    assert "suppression" not in program
+    assert max(map(len, program.splitlines())) <= 88
+    assert program.count("secret=secret") == 2
+    assert secret.encode() not in b"".join(
+        text for name, text in first.items() if name != record[0]
+    )
+
+
+def test_a_line_is_quoted_for_a_shell():
+    rules = Release.parse("format = 1", "-it's mine.toml")
+    assert shell_line(rules) == """riskcore run './-it'"'"'s mine.toml'"""
+    line = shell_line(rules, replay="a b", output=Path("-c.csv"), overwrite=True)
+    assert shlex.split(line)[3:] == [
+        "--replay", "a b", "--output", "./-c.csv", "--overwrite",
+    ]  # fmt: skip
+    assert shell_line(Release.parse("format = 1")) == "riskcore run release.toml"
+
+
+def test_another_name_and_a_missing_one():
+    release = Release.of("s.csv", ["A"], k=2)
+    with pytest.raises(ValueError, match=r"output.file: missing"):
+        python_script(release)
+    assert "safe.write('b.csv')" in python_script(release, output="b.csv")
+    with pytest.raises(ValueError, match=r"data.file: missing"):
+        python_script(Release.of(None, ["A"], k=2, output="b.csv"))
+
+
+def test_a_way_of_reading_is_in_the_program():
+    how = Reading(delimiter=";", decimal=",", missing_codes={"A": ["9"], "": ["NA"]})
+    release = Release.of("s.csv", ["A"], k=2, reading=how, output="b.csv")
+    program = python_script(release)
+    (line,) = [one for one in program.splitlines() if "reading=" in one]
+    text = line.strip().removeprefix("reading=").removesuffix(",")
+    assert eval(text, {"riskcore": riskcore}) == how
