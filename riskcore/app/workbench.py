@@ -252,7 +252,9 @@ class Workbench:
             for table, content in (of or self.tables).items()
             if isinstance(content, Mapping) and table not in without
         }
-        return json.dumps(tables, sort_keys=True)
+        # An empty table says nothing.
+        rules = {name: content for name, content in tables.items() if content}
+        return json.dumps(rules, sort_keys=True)
 
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
@@ -407,9 +409,10 @@ class Workbench:
     def protect(self, settings: Settings, tables: Tables, say: Lines) -> Protected:
         """Return the file protected by some rules; this takes long."""
         key = self.planned(tables)
-        kept: Protected | None = self._kept.get("plans", {}).get(key)
-        if kept is not None:
-            return kept
+        kept = self._kept.get("plans")
+        if kept is not None and key in kept:
+            found: Protected = kept[key]
+            return found
         say("assessing")
         prepared, secret = self._prepared(settings, tables)
         if secret is None and (settings.ties == "secret" or settings.is_random):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from riskcore.app.forms import Form
@@ -75,11 +75,13 @@ def _item(bench: Workbench, settings: Settings, leak: Leak) -> dict[str, Any]:
         "accepted": leak.accepted,
         "columns": columns,
         "all": leak.of_all or len(columns) == 1,
-        "mends": [*_mends(bench, settings, leak)] if leak.accepted is None else [],
+        "mends": [*mends_of(bench, settings, leak)] if leak.accepted is None else [],
     }
 
 
-def _mends(bench: Workbench, settings: Settings, leak: Leak) -> Any:
+def mends_of(
+    bench: Workbench, settings: Settings, leak: Leak
+) -> Iterator[dict[str, Any]]:
     """Yield the mends that fit a leak: what is done, to which column."""
     for mend in MENDS[leak.kind]:
         for name in leak.of:

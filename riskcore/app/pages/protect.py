@@ -82,7 +82,7 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
         "alpha": settings.alpha if settings.missing == "wildcard" else None,
         "fraction": settings.sampling_fraction,
         "within": settings.within_households if settings.household else None,
-        "costs": [_cost(settings, name, query) for name in settings.variables],
+        "costs": [_cost(settings, str(name), query) for name in settings.variables],
         "strata": _strata(bench),
         "subsets": bench.table("safe").get("subsets"),
         "plans": [*PLANS, *([OWN] if _is_own(bench) else [])],
@@ -175,7 +175,7 @@ def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
 def figures_of(result: Protected) -> dict[str, Any]:
     """Return the figures of a protected file for the page."""
     blanked, share = result.suppressed, result.blanked_share
-    facts = [] if result.certificate is None else result.certificate.to_dict()
+    plan = result.certificate
     losses = [one for one in _losses(result) if one.lost > 0]
     losses.sort(key=lambda one: (-one.lost, str(one.key), str(one.category)))
     return {
@@ -192,7 +192,7 @@ def figures_of(result: Protected) -> dict[str, Any]:
             one.aim.unsafe_households(one.protected) for one in result.sets
         ),
         "without": max(one.without_keys for one in result.sets),
-        "certificate": certificate_facts(facts) if facts else [],
+        "certificate": [] if plan is None else certificate_facts(plan.to_dict()),
         "losses": losses[:_LOSSES],
         "more": max(len(losses) - _LOSSES, 0),
     }
