@@ -10,10 +10,11 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
 from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.texts import said
@@ -32,7 +33,7 @@ from riskcore.protection.release.secret import new_secret
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.key_sets import coded_records
+from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
 from riskcore.protection.suppression.rounds import Aim
 from riskcore.protection.verdict import by_model
 
@@ -47,8 +48,6 @@ _GOALS = (
     "within_households",
     "k",
 )
-# Tables that change nothing before the file is written.
-_OF_WRITING = ("roles", "accept", "output", "check")
 # The settings of `[output]` that decide what leaks.
 _LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 _KEPT = 3  # results of each kind
@@ -59,6 +58,29 @@ _COLUMN_ROLES = ("weight", "household", "cluster")
 
 class RefusedError(ValueError):
     """What was asked cannot be done; the words are for the page."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What rules give before suppression.
+
+    Attributes
+    ----------
+    settings : Settings
+    prepared : Prepared
+    aims : list of Aim
+        By set of keys, as the two figures.
+    unsafe : list of int
+        The number of unsafe records, or of unsafe households if they are counted.
+    expected : list of float
+        The expected re-identifications.
+    """
+
+    settings: Settings
+    prepared: Prepared
+    aims: list[Aim]
+    unsafe: list[int]
+    expected: list[float]
 
 
 class Workbench:
@@ -198,19 +220,48 @@ class Workbench:
                         columns[other] = None
                 if role in _COLUMN_ROLES:
                     columns[role] = name
-            sets = [one for one in sets if one]
-            columns["keys"] = (sets[0] if len(sets) == 1 else sets) or None
             others = {
                 name: None if role in (*_COLUMN_ROLES, "key") else role
                 for name, role in roles.items()
             }
-            gone = [name for name in self.keys if not any(name in one for one in sets)]
-            strata = self.table("safe").get("strata", [])
-            left = [name for name in strata if name not in roles]
-            safe = {"safe": {"strata": left or None}} if left != strata else {}
-            self.change(
-                words, columns=columns, roles=others, **safe, **self._without_keys(gone)
-            )
+            self._change_sets(words, sets, columns, others)
+
+    def set_keys(self, at: int, names: Collection[str], words: str) -> None:
+        """Give a set of keys, by position, other keys.
+
+        A column that is left without a set has no role.
+        """
+        with self.lock:
+            sets = self.key_sets_of(self.release) or [[]]
+            if not 0 <= at < len(sets):
+                raise RefusedError("there is no such set of keys")
+            new = {*names} - {*self.keys}
+            sets[at] = [name for name in self.names if name in names]
+            given = self.table("columns")
+            columns = {one: None for one in _COLUMN_ROLES if given.get(one) in new}
+            self._change_sets(words, sets, columns, dict.fromkeys(new))
+
+    def _change_sets(
+        self,
+        words: str,
+        sets: Sequence[list[str]],
+        columns: Mapping[str, Any],
+        roles: Mapping[str, str | None],
+    ) -> None:
+        """Change the sets of keys with other roles; a set without keys is left out."""
+        sets = [one for one in sets if one]
+        keys = (sets[0] if len(sets) == 1 else sets) or None
+        gone = [name for name in self.keys if not any(name in one for one in sets)]
+        strata = self.table("safe").get("strata", [])
+        left = [name for name in strata if name not in roles]
+        safe = {"safe": {"strata": left or None}} if left != strata else {}
+        self.change(
+            words,
+            columns={**columns, "keys": keys},
+            roles=roles,
+            **safe,
+            **self._without_keys(gone),
+        )
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
@@ -240,6 +291,13 @@ class Workbench:
         """Return the lock of a kind: results of other kinds need not wait for it."""
         with self.lock:
             return self._locks.setdefault(kind, threading.RLock())
+
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what `keep` would, but let others go on while it is made."""
+        if key in self._kept.get(kind, ()):
+            return self.keep(kind, key, make)
+        made = make()
+        return self.keep(kind, key, lambda: made)
 
     def key_of(self, *without: str, of: Tables | None = None) -> str:
         """Return rules as a key, without some tables and names such as "safe.k"."""
@@ -346,14 +404,40 @@ class Workbench:
 
         With ``level = "household"``, these are one row for each household.
         """
-        return self._prepared(*self._now())[0]
+        return self.tried().prepared
+
+    def tried(self, **changes: Mapping[str, Any]) -> State:
+        """Return what the rules would give after changes, as `change` takes them.
+
+        A version with these changes then gives the same, random treatments included.
+        """
+        settings, tables = self._now()
+        try:
+            if changes:
+                release = self.release.with_rules(**changes)
+                settings, tables = release._settings(self.source), release.tables
+            prepared, _ = self._prepared(settings, tables)
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise RefusedError(self._without_place(words_of(error))) from None
+        of_rows = settings.of_rows() if settings.unit == "household" else settings
+        stages, key = prepared.recoded, self.key_of(*OF_WRITING, of=tables)
+
+        def make() -> State:
+            aims = prepared.aims(of_rows)
+            pairs = zip(stages, aims, strict=True)
+            unsafe = [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
+            expected = [one.expected_reidentifications for one in stages]
+            return State(settings, prepared, aims, unsafe, expected)
+
+        found: State = self.keep("states", key, make)
+        return found
 
     def _prepared(
         self, settings: Settings, tables: Tables
     ) -> tuple[Prepared, str | None]:
         """Return the records before suppression of rules, and their random bits."""
         goals = [f"safe.{name}" for name in _GOALS]
-        key = self.key_of(*_OF_WRITING, "suppress", *goals, of=tables)
+        key = self.key_of(*OF_WRITING, "suppress", *goals, of=tables)
 
         def make() -> tuple[Prepared, str | None]:
             coded = self.coded(settings)
@@ -361,7 +445,14 @@ class Workbench:
                 _, found = prepare_households(self.source, coded, settings, silent)
                 return found, None
             secret = self._secret(key) if settings.is_random else None
-            return prepare(self.source, settings, silent, secret, coded), secret
+            rules = "recodings", "treat"
+            original = self.keep(
+                "original",
+                self.key_of(*OF_WRITING, *rules, "suppress", *goals, of=tables),
+                lambda: assess_key_sets(self.source.data, coded, settings),
+            )
+            found = prepare(self.source, settings, silent, secret, coded, original)
+            return found, secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
         return found
@@ -393,18 +484,29 @@ class Workbench:
 
     def _plan(self, settings: Settings, tables: Tables) -> Job:
         """Return the job of the suppression by some rules."""
-        key = self.planned(tables)
-        return self.jobs.start(
-            "plan",
-            key,
-            lambda say: self.keep(
+        key, number = self.planned(tables), self.history.current.number
+
+        def work(say: Lines) -> Protected:
+            found: Protected = self.keep_slow(
                 "plans", key, lambda: self.protect(settings, tables, say)
-            ),
-        )
+            )
+            return found
+
+        def compare(job: Job) -> None:
+            comparison(self, job, number)
+
+        before = self.jobs.of("plan")
+        if before is None or before.key != key:
+            self.jobs.forget("compare")
+        return self.jobs.start("plan", key, work, compare)
+
+    def comparison(self) -> Job:
+        """Return the job of the comparison; its result is a `Compared`."""
+        return comparison(self, self.plan(), self.history.current.number)
 
     def planned(self, tables: Tables) -> str:
         """Return what the suppression by some rules rests on."""
-        return self.key_of(*_OF_WRITING, of=tables)
+        return self.key_of(*OF_WRITING, of=tables)
 
     def protect(self, settings: Settings, tables: Tables, say: Lines) -> Protected:
         """Return the file protected by some rules; this takes long."""

@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -468,16 +468,12 @@ def _tried(
             found = result.compare(interactions=interactions, progress=say)
         except _FAILURES as error:
             return Trial(name, settings, None, _said(error))
-    warned = dict.fromkeys(str(one.message) for one in caught)
-    return trial_of(name, settings, result, found, tuple(warned))
+    said = tuple(dict.fromkeys(str(one.message) for one in caught))
+    return replace(trial_of(name, settings, result, found), warnings=said)
 
 
 def trial_of(
-    name: str,
-    settings: dict[str, Any],
-    result: Protected,
-    found: Comparison,
-    warned: tuple[str, ...] = (),
+    name: str, settings: dict[str, Any], result: Protected, found: Comparison
 ) -> Trial:
     """Return the figures of a protected file and its comparison with the original."""
     sets = result.sets
@@ -502,7 +498,6 @@ def trial_of(
         mean_total_variation=found.mean_total_variation,
         pmse=found.propensity.pmse,
         pmse_ratio=found.propensity.ratio,
-        warnings=warned,
     )
 
 

@@ -1,6 +1,26 @@
 """The pages of the app: what each shows, and what can be done there."""
 
-from riskcore.app.pages import columns, export, leaks, protect
+from riskcore.app.pages import (
+    columns,
+    compare,
+    export,
+    history,
+    leaks,
+    protect,
+    recode,
+    risk,
+    treat,
+)
 
 # In the order of the work.
-PAGES = (columns.PAGE, protect.PAGE, leaks.PAGE, export.PAGE)
+PAGES = (
+    columns.PAGE,
+    risk.PAGE,
+    recode.PAGE,
+    treat.PAGE,
+    protect.PAGE,
+    leaks.PAGE,
+    compare.PAGE,
+    history.PAGE,
+    export.PAGE,
+)
