@@ -155,6 +155,13 @@ class Jobs:
             if found is not None:
                 found.cancel()
 
+    def retry(self) -> None:
+        """Forget the jobs that failed or were canceled, so that they begin again."""
+        with self._lock:
+            for kind, job in [*self._jobs.items()]:
+                if job.state in ("failed", "canceled"):
+                    del self._jobs[kind]
+
     def close(self) -> None:
         """Cancel all jobs and take no more."""
         self.cancel()

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
 from riskcore.app.jobs import Job, Jobs, words_of
+from riskcore.app.texts import said
 from riskcore.assessment.describe import Description, describe
 from riskcore.assessment.goals import key_sets
 from riskcore.assessment.result import Assessment
@@ -34,6 +35,7 @@ from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
 from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.verdict import by_model
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -99,6 +101,9 @@ class Workbench:
         self.jobs = Jobs()
         self.lock = threading.RLock()
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        # The same rules get the same random bits again, others get others.
+        self._secrets: dict[str, str] = {}
         self.source = self.release._source()
 
     def close(self) -> None:
@@ -187,7 +192,7 @@ class Workbench:
     def role_of(self, name: str) -> str | None:
         """Return the role that a column was given."""
         columns = self.table("columns")
-        if name in self.keys:
+        if name in self.keys or name in self.table("safe").get("strata", ()):
             return "key"
         for role in (*_COLUMN_ROLES, "person", "wave"):
             if columns.get(role) == name:
@@ -245,10 +250,14 @@ class Workbench:
         sets = [one for one in sets if one]
         keys = (sets[0] if len(sets) == 1 else sets) or None
         gone = [name for name in self.keys if not any(name in one for one in sets)]
+        strata = self.table("safe").get("strata", [])
+        left = [name for name in strata if name not in roles]
+        safe = {"safe": {"strata": left or None}} if left != strata else {}
         self.change(
             words,
             columns={**columns, "keys": keys},
             roles=roles,
+            **safe,
             **self._without_keys(gone),
         )
 
@@ -267,16 +276,19 @@ class Workbench:
 
     def keep(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made for a key, or make it and keep it a while."""
-        kept = self._kept.setdefault(kind, OrderedDict())
-        if key in kept:
-            kept.move_to_end(key)
-            return kept[key]
-        with self.lock:
+        with self._making(kind):
+            kept = self._kept.setdefault(kind, OrderedDict())
             if key not in kept:
                 kept[key] = make()
-                while len(kept) > _KEPT:
-                    kept.popitem(last=False)
+            kept.move_to_end(key)
+            while len(kept) > _KEPT:
+                kept.popitem(last=False)
             return kept[key]
+
+    def _making(self, kind: str) -> threading.RLock:
+        """Return the lock of a kind: results of other kinds need not wait for it."""
+        with self.lock:
+            return self._locks.setdefault(kind, threading.RLock())
 
     def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what `keep` would, but let others go on while it is made."""
@@ -296,7 +308,9 @@ class Workbench:
             for table, content in (of or self.tables).items()
             if isinstance(content, Mapping) and table not in without
         }
-        return json.dumps(tables, sort_keys=True)
+        # An empty table says nothing.
+        rules = {name: content for name, content in tables.items() if content}
+        return json.dumps(rules, sort_keys=True)
 
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
@@ -327,19 +341,33 @@ class Workbench:
         RefusedError
             If they are not complete or have a fault.
         """
-        if self.lacking:
+        return self._now()[0]
+
+    def _now(self) -> tuple[Settings, Tables]:
+        """Return the settings and the tables of one and the same version."""
+        return self.settings_of(self.release)
+
+    def settings_of(self, release: Release) -> tuple[Settings, Tables]:
+        """Return the settings of rules, and their tables.
+
+        Raises
+        ------
+        RefusedError
+            If they are not complete or have a fault.
+        """
+        if not self.keys_of(release):
             raise RefusedError(self.lacking)
         try:
             found: Settings = self.keep(
                 "settings",
-                self.history.current.text,
-                lambda: self.release._settings(self.source),
+                release.to_toml(),
+                lambda: release._settings(self.source),
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise RefusedError(self._without_place(words_of(error))) from None
         if found.unit == "person":
             raise RefusedError("a panel cannot be shown here; use riskcore run")
-        return found
+        return found, release.tables
 
     def coded(self, settings: Settings) -> CodedRecords:
         """Return the keys, weights and households as codes; each column once."""
@@ -363,8 +391,8 @@ class Workbench:
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
-        kept = self._kept.setdefault("columns", OrderedDict())
-        with self.lock:
+        with self._making("columns"):
+            kept = self._kept.setdefault("columns", OrderedDict())
             if name not in kept:
                 kept[name] = code_column(Records.of(self.source.data), name)
             return kept[name]
@@ -381,7 +409,7 @@ class Workbench:
 
         A version with these changes then gives the same, random treatments included.
         """
-        settings, tables = self.settings(), self.tables
+        settings, tables = self._now()
         try:
             if changes:
                 release = self.release.with_rules(**changes)
@@ -403,8 +431,9 @@ class Workbench:
         return found
 
     def _prepared(
-        self, settings: Settings, tables: Tables | None = None
+        self, settings: Settings, tables: Tables
     ) -> tuple[Prepared, str | None]:
+        """Return the records before suppression of rules, and their random bits."""
         goals = [f"safe.{name}" for name in _GOALS]
         key = self.key_of(*OF_WRITING, "suppress", *goals, of=tables)
 
@@ -413,7 +442,7 @@ class Workbench:
             if settings.unit == "household":
                 _, found = prepare_households(self.source, coded, settings, silent)
                 return found, None
-            secret = new_secret() if settings.is_random else None
+            secret = self._secret(key) if settings.is_random else None
             rules = "recodings", "treat"
             original = self.keep(
                 "original",
@@ -426,12 +455,18 @@ class Workbench:
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
         return found
 
+    def _secret(self, key: str) -> str:
+        """Return the random bits of some rules."""
+        with self.lock:
+            return self._secrets.setdefault(key, new_secret())
+
     def aims(self) -> list[Aim]:
         """Return what makes records safe, by set of keys."""
-        settings = self.settings()
+        settings, tables = self._now()
+        prepared, _ = self._prepared(settings, tables)
         if settings.unit == "household":
             settings = settings.of_rows()
-        return self.prepared().aims(settings)
+        return prepared.aims(settings)
 
     def unsafe(self, stages: Sequence[Assessment] | None = None) -> list[int]:
         """Return the number of unsafe records of a stage, by set of keys."""
@@ -443,20 +478,16 @@ class Workbench:
 
     def plan(self) -> Job:
         """Return the job of the suppression; its result is from `protected`."""
-        number = self.history.current.number
-        settings, key = self.settings(), self.key_of(*OF_WRITING)
+        return self._plan(*self._now())
 
-        def work(say: Lines) -> Any:
-            say("assessing")
-            prepared, secret = self._prepared(settings)
-            by_households = settings.unit == "household"
-            if secret is None and (settings.ties == "secret" or settings.is_random):
-                secret = new_secret()
-            before = None if by_households else prepared
-            return protected_by(self.source, settings, say, secret, before)
+    def _plan(self, settings: Settings, tables: Tables) -> Job:
+        """Return the job of the suppression by some rules."""
+        key, number = self.planned(tables), self.history.current.number
 
-        def planned(say: Lines) -> Protected:
-            found: Protected = self.keep_slow("plans", key, lambda: work(say))
+        def work(say: Lines) -> Protected:
+            found: Protected = self.keep_slow(
+                "plans", key, lambda: self.protect(settings, tables, say)
+            )
             return found
 
         def compare(job: Job) -> None:
@@ -465,69 +496,139 @@ class Workbench:
         before = self.jobs.of("plan")
         if before is None or before.key != key:
             self.jobs.forget("compare")
-        return self.jobs.start("plan", key, planned, compare)
+        return self.jobs.start("plan", key, work, compare)
 
     def comparison(self) -> Job:
         """Return the job of the comparison; its result is a `Compared`."""
         return comparison(self, self.plan(), self.history.current.number)
 
+    def planned(self, tables: Tables) -> str:
+        """Return what the suppression by some rules rests on."""
+        return self.key_of(*OF_WRITING, of=tables)
+
+    def protect(self, settings: Settings, tables: Tables, say: Lines) -> Protected:
+        """Return the file protected by some rules; this takes long."""
+        key = self.planned(tables)
+        kept = self._kept.get("plans")
+        if kept is not None and key in kept:
+            found: Protected = kept[key]
+            return found
+        say("assessing")
+        prepared, secret = self._prepared(settings, tables)
+        if secret is None and (settings.ties == "secret" or settings.is_random):
+            secret = self._secret(key)
+        before = None if settings.unit == "household" else prepared
+        return protected_by(self.source, settings, say, secret, before)
+
     def protected(self) -> Protected | None:
         """Return the protected file of the rules; None if it is not there yet."""
-        job = self.plan()
-        if job.state == "failed":
-            raise RefusedError(job.error)
-        if job.result is None:
+        settings, tables = self._now()
+        return self._protected(self._plan(settings, tables), settings, tables)
+
+    def _protected(
+        self, plan: Job, settings: Settings, tables: Tables
+    ) -> Protected | None:
+        """Return what a plan has made, with the roles of some rules."""
+        if plan.state == "failed":
+            raise RefusedError(plan.error)
+        result = plan.result
+        if result is None:
             return None
-        settings = self.settings()
-        key = self.key_of("output", "check")
-        made = job.result
+        key = self.key_of("output", "check", of=tables)
         found: Protected = self.keep(
-            "protected", key, lambda: with_settings(made, settings)
+            "protected", key, lambda: with_settings(result, settings)
         )
         return found
 
-    def layout(self) -> dict[str, Any]:
+    @staticmethod
+    def _layout(tables: Tables) -> dict[str, Any]:
         """Return how the file is to be written, as far as it decides what leaks."""
-        output = self.release.output()
+        output = tables.get("output", {})
         return {name: output[name] for name in _LAYOUT if name in output}
 
+    def _examined(self, tables: Tables) -> str:
+        """Return what the leaks of some rules rest on: reasons hide none of them."""
+        kinds = [f"output.{n}" for n in tables.get("output", {}) if n not in _LAYOUT]
+        return self.key_of("check", "accept", *kinds, of=tables)
+
     def leaks(self) -> Job:
-        """Return the job that examines the file as it would be written."""
-        self.plan()
-        kinds = [f"output.{n}" for n in self.table("output") if n not in _LAYOUT]
-        key = self.key_of("check", *kinds)
+        """Return the job that examines the file as it would be written.
+
+        Its result takes no reason into account; `examination` does.
+        """
+        settings, tables = self._now()
+        plan = self._plan(settings, tables)
 
         def work(say: Lines) -> Examination:
-            protected = self.protected()
-            if protected is None:
+            if plan.state == "failed":
+                raise RefusedError(plan.error)
+            if plan.result is None:
                 raise RefusedError("the suppression was canceled")
-            return preview(protected, say, **self.layout())
+            bare = with_settings(plan.result, replace(settings, accept={}))
+            found = preview(bare, say, **self._layout(tables))
+            say("asking the model beside the weights")
+            _ = [*by_model(bare)]
+            return found
 
-        return self.jobs.start("leaks", key, work)
+        return self.jobs.start("leaks", self._examined(tables), work)
+
+    def examination(self) -> Examination | None:
+        """Return the leaks, open or accepted; None if they are not known yet."""
+        job = self.leaks()
+        if job.state == "failed":
+            raise RefusedError(job.error)
+        found: Examination | None = job.result
+        return found and found.under(self.settings())
 
     # --- the verdict ---
 
     def verdict(self) -> tuple[str, str]:
         """Return the state of the release, a word for its color, and a sentence."""
         if self.lacking:
-            return "open", f"No verdict yet: {self.lacking}."
+            return "open", said("verdict", "lacking", why=self.lacking)
         if left := self.undecided:
             shown = listed([repr(printable(name)) for name in left[:3]])
-            if len(left) > 3:
-                shown = f"{shown} and {len(left) - 3:,} more"
             what = counted(len(left), "column")
-            return "open", f"No verdict yet: {what} without a role ({shown})."
+            if len(left) > 3:
+                shown = said("verdict", "more", names=shown, n=len(left) - 3)
+            return "open", said("verdict", "undecided", columns=what, names=shown)
+        try:
+            return self._verdict_now(*self._now())
+        except RefusedError as error:
+            return "open", said("verdict", "lacking", why=words_of(error))
+
+    def _verdict_now(self, settings: Settings, tables: Tables) -> tuple[str, str]:
+        """Return the verdict on rules that are complete."""
         plan, leaks = self.jobs.of("plan"), self.jobs.of("leaks")
-        if plan is None or leaks is None or plan.key != self.key_of(*OF_WRITING):
-            return "open", "No verdict yet: the file was not made safe and examined."
-        if plan.active or leaks.active:
-            return "open", "The file is being made safe and examined."
-        examined, protected = self.leaks().result, self.protected()
-        if protected is None or examined is None:
-            return "open", "No verdict yet: the work was canceled or failed."
-        if protected.goals_met and not examined.open:
-            return "safe", "Safe: the goals are met and no leak is open."
+        if plan is None or plan.key != self.planned(tables):
+            return "open", said("verdict", "not_planned")
+        if plan.active:
+            return "open", said("verdict", "planning")
+        if plan.result is None:
+            return "open", said("verdict", "ended")
+        if leaks is None or leaks.key != self._examined(tables):
+            leaks = None
+        key = (self.key_of("check", of=tables), leaks and leaks.state)
+        found: tuple[str, str] = self.keep(
+            "verdict", key, lambda: self._verdict(plan, leaks, settings, tables)
+        )
+        return found
+
+    def _verdict(
+        self, plan: Job, leaks: Job | None, settings: Settings, tables: Tables
+    ) -> tuple[str, str]:
+        """Return the verdict on a file with its leaks, if they are known."""
+        protected = self._protected(plan, settings, tables)
+        assert protected is not None
         if not protected.goals_met:
-            return "unsafe", "Not safe: records remain unsafe."
-        what = counted(len(examined.open), "leak")
-        return "unsafe", f"Not safe: {what} open."
+            return "unsafe", said("verdict", "goals")
+        if leaks is None:
+            return "open", said("verdict", "not_examined")
+        if leaks.active:
+            return "open", said("verdict", "examining")
+        if leaks.result is None:
+            return "open", said("verdict", "ended")
+        if left := len(leaks.result.under(settings).open):
+            return "unsafe", said("verdict", "leak" if left == 1 else "leaks", n=left)
+        doubts = " ".join(map(printable, by_model(protected)))
+        return "safe", f"{said('verdict', 'safe')} {doubts}".strip()

@@ -15,6 +15,7 @@ from riskcore.assessment.record_linkage import (
     link_records,
     scales_of,
 )
+from riskcore.common.progress import Lines, silent
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
@@ -31,7 +32,7 @@ class NumericRisks(NamedTuple):
     protected: NumericRisk
 
 
-def numeric_risks(result: ProtectedRecords) -> NumericRisks | None:
+def numeric_risks(result: ProtectedRecords, say: Lines = silent) -> NumericRisks | None:
     """Return the risk from the numbers of a file, None if it has none to measure.
 
     These are the columns with the role "numeric", and treated columns without a role.
@@ -51,16 +52,13 @@ def numeric_risks(result: ProtectedRecords) -> NumericRisks | None:
         codes_before(result, name, recoded=False).astype(np.int64)
         for name in result.settings.variables
     ]
-    return NumericRisks(
-        numeric_risk(before, keys=np.stack(original, axis=1), weight=weights[0]),
-        numeric_risk(
-            before,
-            after,
-            keys=keys,
-            released_keys=kept,
-            weight=weights[1],
-        ),
+    say("measuring the risk from the original numbers")
+    first = numeric_risk(before, keys=np.stack(original, axis=1), weight=weights[0])
+    say("measuring the risk from the protected numbers")
+    second = numeric_risk(
+        before, after, keys=keys, released_keys=kept, weight=weights[1]
     )
+    return NumericRisks(first, second)
 
 
 def best_linked(

@@ -30,6 +30,11 @@ _RULES = {
 }
 
 
+def goals_of(result: ProtectedRecords) -> str:
+    """Return in words whether the goals are met, and at what price."""
+    return _of_sets(result, "Goals met", public=False)
+
+
 def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     """Return in words whether the file is safe, at what price, and what is unknown.
 
@@ -48,7 +53,7 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     if public:
         said.append(_claims_nothing(result))
     if not public:
-        said += [*_by_model(result)]
+        said += [*by_model(result)]
     plan = result.certificate
     if not public and plan is not None and plan.leaning:
         said.append(
@@ -60,7 +65,7 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     return " ".join(said)
 
 
-def _by_model(result: ProtectedRecords) -> Iterator[str]:
+def by_model(result: ProtectedRecords) -> Iterator[str]:
     """Yield for each set of keys what the model beside the weights calls unsafe."""
     for one in result.sets:
         if left := one.unsafe_by_model:

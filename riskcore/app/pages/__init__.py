@@ -1,6 +1,16 @@
 """The pages of the app: what each shows, and what can be done there."""
 
-from riskcore.app.pages import columns, compare, export, history, recode, risk, treat
+from riskcore.app.pages import (
+    columns,
+    compare,
+    export,
+    history,
+    leaks,
+    protect,
+    recode,
+    risk,
+    treat,
+)
 
 # In the order of the work.
 PAGES = (
@@ -8,6 +18,8 @@ PAGES = (
     risk.PAGE,
     recode.PAGE,
     treat.PAGE,
+    protect.PAGE,
+    leaks.PAGE,
     compare.PAGE,
     history.PAGE,
     export.PAGE,

@@ -82,6 +82,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.protection.leaks.groupings import Grouping, Order, groupings
 from riskcore.protection.leaks.neighbors import (
     count_equal_neighbors,
@@ -105,6 +106,7 @@ _STEPS = 7
 # Records that stand within this many places of each other are neighbors.
 _NEAR = 10
 
+STEP = "looking for what the columns tell of suppressed values"
 _HOW = {
     "equal": "they can be read off the records that have the same value",
     "between": "they can be read off the records next to them in its order",
@@ -197,11 +199,13 @@ def what_shows(
     *,
     stands_for: NDArray[np.int64] | None = None,
     household: Integers | None = None,
+    say: Lines = silent,
 ) -> tuple[Shown, ...]:
     """Return what columns and the order of the records show of hidden values.
 
     Without ``order`` the records are in their own order. ``stands_for`` is the number
-    of records of each row, ``household`` the household of each record.
+    of records of each row, ``household`` the household of each record. ``say`` is
+    called before each column.
     """
     keys = {
         name: _Key.of(one, stands_for)
@@ -217,6 +221,7 @@ def what_shows(
     found = []
     drawn = np.random.default_rng(0).permutation(0 if order is None else len(order))
     for column, grouping in groupings(columns, order, stands_for):
+        say(STEP)
         at: Integers | None = None
         for name, key in keys.items():
             if name == column and column is not None:

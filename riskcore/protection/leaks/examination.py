@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from riskcore.assessment.roles import (
     shared_by_few,
     singles_out,
 )
+from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
@@ -69,6 +70,10 @@ class Leak:
         Why the leak may stay open; None if it was not accepted.
     shown : Shown or None
         The values that the column reveals.
+    of : tuple of column name or None
+        The columns whose acceptance counts; None stands for the order.
+    of_all : bool
+        Whether all of them must be accepted; otherwise one is enough.
     """
 
     column: Hashable | None
@@ -77,6 +82,18 @@ class Leak:
     advice: str
     accepted: str | None = None
     shown: Shown | None = None
+    of: tuple[Hashable | None, ...] = ()
+    of_all: bool = False
+
+    def under(self, settings: Settings) -> Leak:
+        """Return the leak, accepted or open by the settings."""
+        reasons = [settings.accepted(name) for name in self.of]
+        given = list(dict.fromkeys(filter(None, reasons)))
+        if self.of_all:
+            accepted = "; ".join(given) if all(reasons) else None
+        else:
+            accepted = next(iter(given), None)
+        return replace(self, accepted=accepted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the leak as plain data for JSON."""
@@ -113,6 +130,12 @@ class Examination:
         """The leaks that were not accepted."""
         return tuple(one for one in self.leaks if one.accepted is None)
 
+    def under(self, settings: Settings) -> Examination:
+        """Return the same leaks, accepted or open by other settings."""
+        leaks = [one.under(settings) for one in self.leaks]
+        leaks.sort(key=lambda leak: leak.accepted is not None)
+        return replace(self, leaks=tuple(leaks))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the examination as plain data for JSON."""
         return {
@@ -134,6 +157,7 @@ def examine(
     dropped: Collection[Hashable] = (),
     renumbered: Collection[Hashable] = (),
     shuffled: bool = False,
+    say: Lines = silent,
 ) -> Examination:
     """Return the leaks of a protected file, and the columns without a role.
 
@@ -148,14 +172,17 @@ def examine(
     household = settings.household
     if household is not None and str(household) not in gone:
         found.append(_kept_ids(household, settings))
+    say("looking for households that are found")
     # The persons of a panel are protected together with all their records.
     if settings.person is None:
         if household is not None and str(household) not in left_out:
             found += _by_composition(result)
         found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
+        say("looking for numbers that link records")
         found += _of_numbers(result, numeric.protected, gone)
     found += _ways_of_writing(result, gone)
+    say("looking for columns that give others back")
     found += _copies(result, gone)
     found += _pairs(result, gone)
     found += [
@@ -164,8 +191,8 @@ def examine(
             "reveals",
             str(one),
             advice_on(result, one, shuffled=shuffled),
-            settings.accepted(one.column),
-            one,
+            shown=one,
+            of=(one.column,),
         )
         for one in shown
     ]
@@ -174,15 +201,12 @@ def examine(
         *result.numbers_known,
         *(one.column for one in found),
     }
-    return Examination(
-        tuple(sorted(found, key=lambda leak: leak.accepted is not None)),
-        tuple(
-            name
-            for name in result.source.names
-            if name not in known and str(name) not in gone
-        ),
-        numeric,
+    not_examined = (
+        name
+        for name in result.source.names
+        if name not in known and str(name) not in gone
     )
+    return Examination(tuple(found), tuple(not_examined), numeric).under(settings)
 
 
 def _of_columns(
@@ -190,11 +214,11 @@ def _of_columns(
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
-        accepted, rare = settings.accepted(one.name), _rare(one)
+        rare, of = _rare(one), (one.name,)
         if one.name == settings.weight:
             if rare:
                 text = _text(one, settings)
-                yield Leak(one.name, "weight", text, _WEIGHT_ADVICE, accepted)
+                yield Leak(one.name, "weight", text, _WEIGHT_ADVICE, of=of)
             continue
         proposed = propose(one)
         like = _SEEMS.get(str(proposed.role), "")
@@ -204,7 +228,7 @@ def _of_columns(
         if like:
             like = f"seems to {like} ({proposed.reason}): "
         text, advice = _text(one, settings, like), _advice(proposed.role)
-        yield Leak(one.name, kind, text, advice, accepted)
+        yield Leak(one.name, kind, text, advice, of=of)
 
 
 # Columns that may not stay without a role, even if no value is unique.
@@ -271,7 +295,7 @@ def _of_numbers(
             names = names if said else best
             said.append(_linked(nearest, f"the keys and {of} alone"))
     if said:
-        yield _leak_of_numbers(names, said, result.settings)
+        yield _leak_of_numbers(names, said)
 
 
 def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -294,7 +318,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
                 f"ways, and {count:,} of {result.n:,} records have a way of their own"
             )
             advice = "write equal numbers alike, for example by rounding them"
-            yield Leak(name, "unique", text, advice, result.settings.accepted(name))
+            yield Leak(name, "unique", text, advice, of=(name,))
 
 
 # Standard deviations of the number of links by chance.
@@ -309,19 +333,15 @@ def _linked(found: RecordLinkage, by: str) -> str:
     )
 
 
-def _leak_of_numbers(
-    names: Sequence[Hashable], said: Iterable[str], settings: Settings
-) -> Leak:
+def _leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
-    reasons = [settings.accepted(name) for name in names]
-    accepted = "; ".join(dict.fromkeys(filter(None, reasons)))
     text = ", ".join(repr(printable(str(name))) for name in names)
     column = names[0] if len(names) == 1 else " + ".join(map(str, names))
     advice = _NUMBERS
     if len(names) > 1:
         advice = advice.replace("accept this", "accept each of them")
-    mend = accepted if all(reasons) else None
-    return Leak(column, "numbers", f"{text}: {'; '.join(said)}", advice, mend)
+    text = f"{text}: {'; '.join(said)}"
+    return Leak(column, "numbers", text, advice, of=tuple(names), of_all=True)
 
 
 _LINKS = {
@@ -343,8 +363,7 @@ def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
             f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
             "household that is alone with the keys of all its members"
         )
-        accepted = result.settings.accepted(household)
-        yield Leak(household, "composition", text, _COMPOSITION, accepted)
+        yield Leak(household, "composition", text, _COMPOSITION, of=(household,))
 
 
 def _rebuilt(
@@ -368,9 +387,8 @@ def _rebuilt(
             f"{result.n:,} records are in a household that is alone with the keys of "
             "all its members"
         )
-        accepted = result.settings.accepted(name)
         advice = f"{advice}; or accept this with a reason"
-        yield Leak(name, "composition", text, advice, accepted)
+        yield Leak(name, "composition", text, advice, of=(name,))
 
 
 def _households_left_out(
@@ -402,8 +420,8 @@ _COMPOSITION = (
 
 def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
     """Yield the columns of the file that give the altered values of others back."""
-    treated, settings = result.treated, result.settings
-    altered = [name for names in settings.altered for name in names]
+    treated = result.treated
+    altered = _altered(result)
     if treated is None or not altered:
         return
     written = {
@@ -424,8 +442,7 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
                     f"{printable(str(name))!r} that were altered"
                 )
                 advice = "treat both in the same way, or drop one of them"
-                accepted = settings.accepted(source)
-                yield Leak(source, "reveals", text, advice, accepted)
+                yield Leak(source, "reveals", text, advice, of=(source,))
 
 
 def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -447,7 +464,7 @@ def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
         if one.column not in {*_altered(result), *result.settings.recodings}:
             shown &= result.masks[one.column]
         if shown.any():
-            yield _leak_of_pair(one, int(shown.sum()), result.settings)
+            yield _leak_of_pair(one, int(shown.sum()))
 
 
 def _hidden(
@@ -485,19 +502,18 @@ def _coded_columns(
     return found
 
 
-def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
+def _leak_of_pair(one: Derived, count: int) -> Leak:
     """Return the leak of two columns that give values of a third one back."""
     key = printable(str(one.column))
     names = listed(repr(printable(str(name))) for name in one.of)
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
-    reasons = [settings.accepted(name) for name in one.of]
     advice = (
         f"recode or drop one of them; if {key!r} is a key, name one as related to it; "
         "or accept one of them with a reason"
     )
-    accepted = next(filter(None, reasons), None)
-    return Leak(" + ".join(map(str, one.of)), "reveals", text, advice, accepted)
+    column = " + ".join(map(str, one.of))
+    return Leak(column, "reveals", text, advice, of=tuple(one.of))
 
 
 def _kept_ids(household: Hashable, settings: Settings) -> Leak:
@@ -505,9 +521,7 @@ def _kept_ids(household: Hashable, settings: Settings) -> Leak:
     name = printable(str(household))
     unit = "household" if settings.person is None else "person"
     text = f"{name!r}: the original {unit} ids are kept"
-    return Leak(
-        household, "ids", text, "give them new ids", settings.accepted(household)
-    )
+    return Leak(household, "ids", text, "give them new ids", of=(household,))
 
 
 def not_examined_text(names: Collection[Hashable]) -> str:

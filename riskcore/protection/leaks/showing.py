@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
@@ -33,6 +34,7 @@ def shown_by(
     *,
     at: NDArray[np.int64] | None = None,
     stands_for: NDArray[np.int64] | None = None,
+    say: Lines = silent,
 ) -> tuple[Shown, ...]:
     """Return what columns, in the order they are written, show of hidden values.
 
@@ -66,7 +68,13 @@ def shown_by(
         stands_for = result.on_engine.records
     household = result.household_of if at is None else None
     return what_shows(
-        columns, suppressed, order, recoded, stands_for=stands_for, household=household
+        columns,
+        suppressed,
+        order,
+        recoded,
+        stands_for=stands_for,
+        household=household,
+        say=say,
     )
 
 

@@ -26,6 +26,7 @@ from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of, verdict_facts
+from riskcore.protection.leaks.disclosure import STEP
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
 from riskcore.protection.numbers import numeric_risks
@@ -190,11 +191,15 @@ def _layout(
 
 def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examination:
     """Return what is found about the columns and the order of a layout."""
-    say("looking for what the columns tell of suppressed values")
+    say(STEP)
+    shown = shown_by(result, layout.columns, layout.order, say=say)
+    numeric = numeric_risks(result, say)
+    say("examining each column")
     return examine(
         result,
-        shown_by(result, layout.columns, layout.order),
-        numeric_risks(result),
+        shown,
+        numeric,
+        say=say,
         dropped=layout.dropped,
         renumbered=layout.renumbered,
         shuffled=layout.order is not None,

@@ -328,9 +328,9 @@ def _tasks(
     losses: Sequence[Integers] | None,
 ) -> tuple[_Tasks, Positions]:
     """Return the tasks of unsafe units, and the task of each unit."""
-    rows, row = np.unique(np.atleast_2d(costs), axis=0, return_inverse=True)
+    rows, row = _distinct(np.atleast_2d(costs))
     levels, level = _levels(threshold)
-    parts = (cell, level, np.broadcast_to(row.reshape(-1), len(cell)))
+    parts = (cell, level, np.broadcast_to(row, len(cell)))
     distinct = count(
         [part.astype(np.uint32) for part in parts],
         [len(margins.cells), len(levels), len(rows)],
@@ -350,8 +350,23 @@ def _tasks(
     return tasks, distinct.inverse
 
 
+def _distinct(costs: Floats) -> tuple[Floats, Positions]:
+    """Return the distinct rows of costs in their order, and the index of each row's."""
+    code = np.zeros(len(costs), np.int64)
+    most = 1
+    for column in costs.T:
+        levels, level = _levels(column)
+        if most * len(levels) >= 1 << 62:
+            codes, code = np.unique(code, return_inverse=True)
+            most = len(codes)
+        code = code * len(levels) + level
+        most *= len(levels)
+    _, first, row = np.unique(code, return_index=True, return_inverse=True)
+    return costs[first], row
+
+
 def _levels(threshold: Floats) -> tuple[Floats, Positions]:
-    """Return the distinct thresholds, mostly one, and the index of each unit's."""
+    """Return the distinct numbers, mostly one, and the index of each unit's."""
     if (threshold == threshold[0]).all():
         return threshold[:1], np.zeros(len(threshold), np.intp)
     levels, level = np.unique(threshold, return_inverse=True)

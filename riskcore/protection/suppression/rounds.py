@@ -308,6 +308,8 @@ def _prices(
 ) -> Risks:
     """Return the cost of each key for each unsafe record, (U, m); or for all, (m,)."""
     keys, groups = assessment.cells.keys, assessment.households
+    if not set(keys) & {*settings.household_keys}:
+        groups = None
     by_row = cost.ndim > 1
     if groups is None and not any(masks[key].any() for key in keys):
         return cost[unsafe] if by_row else cost

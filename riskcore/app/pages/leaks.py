@@ -1,0 +1,297 @@
+"""What the file would give away, and the mends."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+from riskcore.app.forms import Form
+from riskcore.app.pages.page import Page
+from riskcore.app.texts import said
+from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.protection.leaks.examination import Examination, Leak
+from riskcore.protection.release.writing import columns_dropped, columns_renumbered
+from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ANY, ORDER
+
+# What may mend a leak, by its kind; `_FITS` says whether it fits a column.
+MENDS: Mapping[str, tuple[str, ...]] = {
+    "identifier": ("identifier", "drop", "renumber", "recode"),
+    "unique": ("treat", "recode", "drop"),
+    "weight": ("treat", "drop"),
+    "ids": ("renumber", "drop"),
+    "composition": ("drop", "shuffle"),
+    "numbers": ("treat", "drop"),
+    "reveals": (
+        "shuffle",
+        "household_key",
+        "related",
+        "renumber",
+        "treat",
+        "recode",
+        "drop",
+        "recode_key",
+    ),
+}
+SWITCHES = ("shuffle", "guard_formulas")
+
+
+def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
+    """Return the leaks with their mends, open ones first."""
+    if bench.lacking:
+        return {"lacking": bench.lacking}
+    settings, job = bench.settings(), bench.leaks()
+    examined = None if job.state in ("failed", "canceled") else bench.examination()
+    output, found = bench.table("output"), examined or Examination()
+    items = [_item(bench, settings, leak) for leak in found.leaks]
+    return {
+        "lacking": "",
+        "job": job,
+        "done": examined is not None,
+        "open": [one for one in items if one["accepted"] is None],
+        "accepted": [one for one in items if one["accepted"] is not None],
+        "not_examined": [str(name) for name in found.not_examined],
+        "dropped": _at(bench, output.get("drop", ())),
+        "renumbered": _at(bench, _renumbered(bench, settings)),
+        "switches": {name: bool(output.get(name)) for name in SWITCHES},
+    }
+
+
+def _at(bench: Workbench, names: Any) -> list[tuple[int, str]]:
+    """Return columns with their positions."""
+    return [(bench.names.index(str(name)), str(name)) for name in names]
+
+
+def _item(bench: Workbench, settings: Settings, leak: Leak) -> dict[str, Any]:
+    """Return what the page shows of a leak."""
+    columns = [
+        ("order", said("leaks", "order")) if name is None else _at(bench, [name])[0]
+        for name in leak.of
+    ]
+    return {
+        "kind": leak.kind,
+        "text": leak.text,
+        "advice": leak.advice,
+        "accepted": leak.accepted,
+        "columns": columns,
+        "all": leak.of_all or len(columns) == 1,
+        "mends": [*mends_of(bench, settings, leak)] if leak.accepted is None else [],
+    }
+
+
+def mends_of(
+    bench: Workbench, settings: Settings, leak: Leak
+) -> Iterator[dict[str, Any]]:
+    """Yield the mends that fit a leak: what is done, to which column."""
+    for mend in MENDS[leak.kind]:
+        for name in leak.of:
+            if not _fits(bench, settings, leak, mend, name):
+                continue
+            key = None if leak.shown is None else leak.shown.key
+            yield {
+                "does": mend,
+                "column": None if name is None else _at(bench, [name])[0],
+                "key": None if key is None else _at(bench, [key])[0],
+            }
+
+
+def _fits(
+    bench: Workbench,
+    settings: Settings,
+    leak: Leak,
+    mend: str,
+    name: Hashable | None,
+) -> bool:
+    """Return whether a mend fits a column of a leak; None is the order."""
+    key = None if leak.shown is None else leak.shown.key
+    is_key = name in settings.variables
+    if mend == "shuffle":
+        left_out = name is None or name in _dropped(bench, settings)
+        return left_out and not bench.table("output").get("shuffle")
+    if mend == "household_key":
+        return (
+            name in (None, settings.household)
+            and settings.household is not None
+            and key in settings.variables
+            and key not in (*settings.household_keys, *settings.strata)
+        )
+    if mend == "recode_key":
+        return key in settings.variables and not is_key
+    if name is None or name in _dropped(bench, settings):
+        return False
+    held = (settings.weight, settings.household)
+    fits = {
+        "identifier": not is_key and name not in (*held, *settings.columns),
+        "drop": not is_key,
+        "renumber": name not in (*settings.columns, settings.weight)
+        or name == settings.household,
+        "related": key in settings.variables
+        and not is_key
+        and name not in (*held, *settings.related.get(key, ())),
+        "treat": name != settings.household and not is_key,
+        "recode": name not in held and not _is_number(settings, name),
+    }[mend]
+    return fits and not (mend == "renumber" and name in _renumbered(bench, settings))
+
+
+def _is_number(settings: Settings, name: Hashable) -> bool:
+    """Return whether a column is known as a number."""
+    return name in settings.with_role("numeric")
+
+
+def _dropped(bench: Workbench, settings: Settings) -> list[str]:
+    """Return the columns that are left out."""
+    drop = bench.table("output").get("drop", ())
+    return [*map(str, columns_dropped(bench.source, settings, drop))]
+
+
+def _renumbered(bench: Workbench, settings: Settings) -> list[str]:
+    """Return the columns that get new ids."""
+    given = bench.table("output").get("renumber")
+    dropped = _dropped(bench, settings)
+    if given is not None:
+        given = [name for name in given if name not in dropped]
+    try:
+        return [*columns_renumbered(bench.source, settings, given, dropped)]
+    except ValueError:  # the job says so
+        return given or []
+
+
+# --- what is done ---
+
+
+def _column(bench: Workbench, form: Form) -> str:
+    """Return the column that a form names."""
+    return bench.column(form.text("column"))
+
+
+def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
+    """Change how the file is written, and return it in words."""
+    words = said("leaks", word, column=column)
+    bench.change(words, output=changes)
+    return words
+
+
+def drop(bench: Workbench, form: Form) -> str:
+    """Leave a column out of the file."""
+    name, output = _column(bench, form), bench.table("output")
+    left = [*output.get("drop", ())]
+    ids = [one for one in output.get("renumber", ()) if one != name]
+    more = {"renumber": ids} if ids != [*output.get("renumber", ())] else {}
+    return _output(bench, "did_drop", name, drop=[*left, name], **more)
+
+
+def keep(bench: Workbench, form: Form) -> str:
+    """Write a column that was left out."""
+    name = _column(bench, form)
+    left = [one for one in bench.table("output").get("drop", ()) if one != name]
+    return _output(bench, "did_keep", name, drop=left or None)
+
+
+def renumber(bench: Workbench, form: Form) -> str:
+    """Give a column new ids."""
+    name = _column(bench, form)
+    ids = _renumbered(bench, bench.settings())
+    return _output(bench, "did_renumber", name, renumber=[*ids, name])
+
+
+def old_ids(bench: Workbench, form: Form) -> str:
+    """Keep the ids of a column."""
+    name = _column(bench, form)
+    ids = [one for one in _renumbered(bench, bench.settings()) if one != name]
+    return _output(bench, "did_old_ids", name, renumber=ids)
+
+
+def identifier(bench: Workbench, form: Form) -> str:
+    """Give a column the role of an identifier."""
+    name = _column(bench, form)
+    words = said("leaks", "did_identifier", column=name)
+    bench.set_roles({name: "identifier"}, words)
+    return words
+
+
+def related(bench: Workbench, form: Form) -> str:
+    """Blank a column together with a key."""
+    name, key = _column(bench, form), bench.column(form.text("key"))
+    known = {str(k): [*map(str, v)] for k, v in bench.settings().related.items()}
+    known[key] = [*known.get(key, []), name]
+    words = said("leaks", "did_related", column=name, key=key)
+    bench.change(words, suppress={"related": known})
+    return words
+
+
+def household_key(bench: Workbench, form: Form) -> str:
+    """Blank a key for all members of a household or for none."""
+    key = bench.column(form.text("key"))
+    keys = [*bench.table("suppress").get("household_keys", ())]
+    words = said("leaks", "did_household_key", key=key)
+    bench.change(words, suppress={"household_keys": [*keys, key]})
+    return words
+
+
+def switch(bench: Workbench, form: Form) -> str:
+    """Switch a setting of the file to write on or off."""
+    name, on = form.text("name"), form.has("on")
+    if name not in SWITCHES:
+        raise RefusedError(f"{name!r} is not a switch")
+    words = said("leaks", f"{name}_{'on' if on else 'off'}")
+    bench.change(words, output={name: on or None})
+    return words
+
+
+def accept(bench: Workbench, form: Form) -> str:
+    """Accept the leaks of columns, with a reason."""
+    reason = " ".join(form.text("reason").split())
+    if not reason:
+        raise RefusedError(said("leaks", "reason_needed"))
+    names = _accepted(bench, form)
+    words = said("leaks", "did_accept", names=_listed(names))
+    bench.change(words, accept=dict.fromkeys(names, reason))
+    return words
+
+
+def take_back(bench: Workbench, form: Form) -> str:
+    """Take an acceptance back."""
+    given = bench.table("accept")
+    names = [name for name in _accepted(bench, form) if name in given]
+    if ANY in given:
+        names.append(ANY)
+    words = said("leaks", "did_take_back", names=_listed(names))
+    bench.change(words, accept=dict.fromkeys(names))
+    return words
+
+
+def _accepted(bench: Workbench, form: Form) -> list[str]:
+    """Return the columns of a form as acceptances name them."""
+    given = form.all("column")
+    return [ORDER if one == "order" else bench.column(one) for one in given]
+
+
+def _listed(names: list[str]) -> str:
+    """Return columns in words."""
+    return ", ".join(said("leaks", "order") if one == ORDER else one for one in names)
+
+
+def again(bench: Workbench, _: Form) -> str:
+    """Begin again what was canceled or failed."""
+    bench.jobs.retry()
+    return ""
+
+
+PAGE = Page(
+    "leaks",
+    view,
+    {
+        "drop": drop,
+        "keep": keep,
+        "renumber": renumber,
+        "old_ids": old_ids,
+        "identifier": identifier,
+        "related": related,
+        "household_key": household_key,
+        "switch": switch,
+        "accept": accept,
+        "take_back": take_back,
+        "again": again,
+    },
+)

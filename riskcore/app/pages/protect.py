@@ -1,0 +1,485 @@
+"""Make safe: the goals, the suppression, and plans side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from riskcore.app.forms import Form, shown
+from riskcore.app.jobs import Job
+from riskcore.app.pages.page import Page
+from riskcore.app.texts import said
+from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.common.progress import Lines
+from riskcore.common.settings import NEVER
+from riskcore.comparison.cell_losses import losses_of_cells
+from riskcore.comparison.losses import CategoryLoss
+from riskcore.protection.result import Protected
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.certificate import certificate_facts, unsafe_rows
+from riskcore.protection.trials import Trial, trial_of
+from riskcore.protection.verdict import goals_of
+
+# The goals by name: the value that a field proposes, and the ends of the slider.
+GOALS: Mapping[str, tuple[float, tuple[float, float, float] | None]] = {
+    "threshold": (0.1, (-5, 0, 0.05)),
+    "rate": (0.001, None),
+    "k": (3, (2, 20, 1)),
+    "household_threshold": (0.1, (-5, 0, 0.05)),
+    "household_rate": (0.001, None),
+}
+# Of these, one excludes the other.
+_INSTEAD = {
+    "threshold": "rate",
+    "rate": "threshold",
+    "household_threshold": "household_rate",
+    "household_rate": "household_threshold",
+}
+# The ways by name: the table of the rules, and the words, the default first.
+WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "plan": ("suppress", ("record", "restore")),
+    "cost": ("suppress", ("fewest", "equal", "entropy")),
+    "suppression": ("suppress", ("exact", "argus")),
+    "ties": ("suppress", ("rule", "secret")),
+    "missing": ("safe", ("wildcard", "argus", "category")),
+    "population": ("safe", ("both", "weights", "auto", "latent-class", "log-linear")),
+    "level": ("safe", ("record", "household")),
+}
+# What a plan to try changes; the rest of `_OF_PLANS` is as by default.
+PLANS: Mapping[str, Mapping[str, Any]] = {
+    "record": {},
+    "restore": {"plan": "restore"},
+    "equal": {"cost": "equal"},
+    "entropy": {"cost": "entropy"},
+    "shares": {"protect_shares": True},
+    "argus": {"suppression": "argus"},
+}
+_OF_PLANS = ("plan", "cost", "suppression", "protect_shares")
+OWN = "own"
+_AT_A_TIME = 4
+_LOSSES = 12
+
+
+# --- what is shown ---
+
+
+def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
+    """Return the goals, the suppression as far as it is known, and the plans."""
+    if bench.lacking:
+        return {"lacking": bench.lacking}
+    settings, plan = bench.settings(), bench.plan()
+    tried = [name for name in query.all("try") if name in (*PLANS, OWN)][:_AT_A_TIME]
+    return {
+        "lacking": "",
+        "goals": [_goal(settings, name, query) for name in _goals_of(settings)],
+        "plan": plan,
+        "found": _found(bench, plan) if plan.state == "done" else None,
+        "unit": settings.unit,
+        "ways": [_way(bench, name) for name in WAYS],
+        "shares": bool(settings.protect_shares),
+        "alpha": settings.alpha if settings.missing == "wildcard" else None,
+        "fraction": settings.sampling_fraction,
+        "within": settings.within_households if settings.household else None,
+        "costs": [_cost(settings, str(name), query) for name in settings.variables],
+        "strata": _strata(bench),
+        "subsets": bench.table("safe").get("subsets"),
+        "plans": [*PLANS, *([OWN] if _is_own(bench) else [])],
+        "tried": tried,
+        "rows": [_row(bench, name) for name in tried],
+        "now": next((name for name in PLANS if _is_now(bench, name)), OWN),
+    }
+
+
+def _goals_of(settings: Settings) -> list[str]:
+    """Return the goals that these rules can have."""
+    of_households = settings.household is not None and settings.unit == "record"
+    return [one for one in GOALS if of_households or not one.startswith("household")]
+
+
+def _goal(settings: Settings, name: str, form: Form) -> dict[str, Any]:
+    """Return what the page shows of a goal."""
+    proposed, ends = GOALS[name]
+    value = _value(settings, name)
+    first = value[0] if isinstance(value, tuple) else value
+    start = proposed if first is None else first
+    position = start if name == "k" else math.log10(start)
+    return {
+        "name": name,
+        "on": value is not None,
+        "text": _text(value if value is not None else proposed, form),
+        "ends": ends,
+        "position": None if ends is None else min(max(position, ends[0]), ends[1]),
+    }
+
+
+def _value(settings: Settings, name: str) -> Any:
+    """Return the value of a goal, None if it is off; k by set if they differ."""
+    if name != "k":
+        return getattr(settings, name)
+    return settings.k[0] if len(set(settings.k)) == 1 else settings.k
+
+
+def _text(value: Any, form: Form) -> str:
+    """Return a goal as the reader writes it."""
+    given = value if isinstance(value, tuple) else (value,)
+    return "; ".join(shown(1 if one is None else one, form.numbers) for one in given)
+
+
+def _way(bench: Workbench, name: str) -> dict[str, Any]:
+    """Return the choices of a way, and the one that holds."""
+    table, words = WAYS[name]
+    value = bench.table(table).get(name, words[0])
+    return {
+        "name": name,
+        "words": words if isinstance(value, str) else (*words, OWN),
+        "value": value if isinstance(value, str) else OWN,
+    }
+
+
+def _cost(settings: Settings, name: str, form: Form) -> dict[str, Any]:
+    """Return the cost of a key as the page shows it; empty without one of its own."""
+    given = {} if isinstance(settings.cost, str) else settings.cost
+    cost = given.get(name)
+    if isinstance(cost, Mapping):
+        return {"key": name, "text": None}
+    if cost is None:
+        return {"key": name, "text": ""}
+    text = said("protect", "never") if cost == math.inf else shown(cost, form.numbers)
+    return {"key": name, "text": text}
+
+
+def _strata(bench: Workbench) -> list[dict[str, Any]]:
+    """Return the columns that may be strata."""
+    given = bench.table("safe").get("strata", [])
+    fit = (None, "harmless", "sensitive")
+    return [
+        {"position": i, "name": name, "on": name in given}
+        for i, name in enumerate(bench.names)
+        if name in given or bench.role_of(name) in fit
+    ]
+
+
+# --- the suppression ---
+
+
+def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
+    """Return what the page shows of a plan that is done."""
+    found: Mapping[str, Any] = bench.keep(
+        "plan figures", plan.key, lambda: figures_of(plan.result)
+    )
+    return found
+
+
+def figures_of(result: Protected) -> dict[str, Any]:
+    """Return the figures of a protected file for the page."""
+    blanked, share = result.suppressed, result.blanked_share
+    plan = result.certificate
+    losses = [one for one in _losses(result) if one.lost > 0]
+    losses.sort(key=lambda one: (-one.lost, str(one.key), str(one.category)))
+    return {
+        "met": result.goals_met,
+        "words": goals_of(result),
+        "blanked": [
+            {"key": key, "count": count, "share": share[key]}
+            for key, count in blanked.items()
+        ],
+        "total": sum(blanked.values()),
+        "records": result.n,
+        "unsafe": max(one.protected.cells.count_of(one.unsafe) for one in result.sets),
+        "households": max(
+            one.aim.unsafe_households(one.protected) for one in result.sets
+        ),
+        "without": max(one.without_keys for one in result.sets),
+        "certificate": [] if plan is None else certificate_facts(plan.to_dict()),
+        "losses": losses[:_LOSSES],
+        "more": max(len(losses) - _LOSSES, 0),
+    }
+
+
+def _losses(result: Protected) -> list[CategoryLoss]:
+    """Return the losses of the categories of all keys, each key once."""
+    found: dict[Any, list[CategoryLoss]] = {}
+    for one in result.sets:
+        own: dict[Any, list[CategoryLoss]] = {}
+        for loss in losses_of_cells(one.recoded.cells, one.protected.cells):
+            own.setdefault(loss.key, []).append(loss)
+        found = {**own, **found}
+    return [loss for losses in found.values() for loss in losses]
+
+
+# --- while a slider moves ---
+
+
+def live(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return how many are unsafe at the value of a slider."""
+    name = _named(form)
+    settings = bench.settings()
+    if form.has("position"):
+        value = _moved(name, form)
+        goals = _with_goal(settings, name, value)
+    else:
+        value, goals = _value(settings, name), {}
+    none = {one: _by_set(settings, one, None) for one in GOALS}
+    alone = {**none, name: _by_set(settings, name, value)}
+    return {
+        "name": name,
+        "value": "" if value is None else _text(value, form),
+        "alone": None if value is None else count_unsafe(bench, alone),
+        "all": count_unsafe(bench, goals),
+        "n_units": bench.prepared().recoded[0].cells.n,
+        "unit": settings.unit,
+    }
+
+
+def count_unsafe(bench: Workbench, goals: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many records and households are unsafe with other goals."""
+    settings, prepared = bench.settings(), bench.prepared()
+    if settings.unit == "household":
+        settings = settings.of_rows()
+    aims = prepared.aims(replace(settings, **goals))
+    pairs = zip(aims, prepared.recoded, strict=True)
+    return (
+        prepared.recoded[0].cells.count_of(unsafe_rows(aims, prepared.recoded)),
+        max(aim.unsafe_households(one) for aim, one in pairs),
+    )
+
+
+def _named(form: Form) -> str:
+    """Return the goal that a form is for."""
+    name = form.text("name")
+    if name not in GOALS:
+        raise RefusedError(f"{name!r} is not a goal")
+    return name
+
+
+def _moved(name: str, form: Form) -> Any:
+    """Return the value at the position of a slider."""
+    try:
+        position = float(form.text("position"))
+    except ValueError:
+        raise RefusedError("the position of the slider is not a number") from None
+    _, ends = GOALS[name]
+    if ends is None or not ends[0] <= position <= ends[1]:
+        raise RefusedError("the position of the slider is beyond its ends")
+    return int(position) if name == "k" else float(f"{10**position:.2g}")
+
+
+def _by_set(settings: Settings, name: str, value: Any) -> Any:
+    """Return a goal as settings hold it."""
+    if name != "k" or isinstance(value, tuple):
+        return value
+    return (value,) * len(settings.keys)
+
+
+def _with_goal(settings: Settings, name: str, value: Any) -> dict[str, Any]:
+    """Return goals with one of them changed, without the one that it excludes."""
+    goals = {name: _by_set(settings, name, value)}
+    if name in _INSTEAD:
+        goals[_INSTEAD[name]] = None
+    return goals
+
+
+# --- plans side by side ---
+
+
+def _is_now(bench: Workbench, name: str) -> bool:
+    """Return whether the rules plan as a plan to try does."""
+    given = bench.table("suppress")
+    return {k: given[k] for k in _OF_PLANS if k in given} == PLANS[name]
+
+
+def _is_own(bench: Workbench) -> bool:
+    """Return whether the rules have a plan of their own."""
+    return not any(_is_now(bench, name) for name in PLANS)
+
+
+def changes_of(name: str) -> dict[str, Any]:
+    """Return the changes of `[suppress]` that a plan makes."""
+    if name == OWN:
+        return {}
+    return {one: PLANS[name].get(one) for one in _OF_PLANS}
+
+
+def try_plan(bench: Workbench, name: str) -> Job:
+    """Return the job that tries a plan; its result is a `Trial`."""
+    release = bench.release.with_rules(suppress=changes_of(name))
+    settings, tables = bench.settings_of(release)
+
+    def work(say: Lines) -> Trial:
+        result = bench.protect(settings, tables, say)
+        return trial_of(name, {}, result, result.compare(progress=say))
+
+    return bench.jobs.start(f"trial {name}", bench.planned(tables), work)
+
+
+def _row(bench: Workbench, name: str) -> dict[str, Any]:
+    """Return what the page shows of a plan to try."""
+    now = _is_own(bench) if name == OWN else _is_now(bench, name)
+    row: dict[str, Any] = {"name": name, "now": now, "trial": None, "why": ""}
+    try:
+        job = try_plan(bench, name)
+    except RefusedError as error:
+        return {**row, "why": str(error)}
+    if job.state == "canceled":
+        return {**row, "why": said("protect", "canceled")}
+    return {**row, "trial": job.result, "why": job.error, "active": job.active}
+
+
+# --- what is done ---
+
+
+def goal(bench: Workbench, form: Form) -> str:
+    """Set a goal to what was typed, or switch it on or off."""
+    name = _named(form)
+    typed = form.text("value") != form.text("was")
+    if not (form.has("on") or typed):
+        words = said("protect", "off", goal=_name_of(name))
+        bench.change(words, safe={name: None})
+        return words
+    value = _value(bench.settings(), name)
+    if typed or value is None:
+        value = _read(name, form)
+    return _set(bench, name, value, form)
+
+
+def _read(name: str, form: Form) -> Any:
+    """Return a goal as it was typed; with several sets, k of each set."""
+    if name != "k":
+        return form.fraction("value")
+    parts = form.text("value").replace(";", " ").split()
+    found = [Form({"k": (part,)}, form.numbers).whole("k") for part in parts]
+    return tuple(found) if len(found) > 1 else form.whole("value")
+
+
+def slide(bench: Workbench, form: Form) -> str:
+    """Set a goal to where a slider was left."""
+    name = _named(form)
+    return _set(bench, name, _moved(name, form), form)
+
+
+def _set(bench: Workbench, name: str, value: Any, form: Form) -> str:
+    """Set a goal, and return it in words."""
+    words = said("protect", "set", goal=_name_of(name), value=_text(value, form))
+    rule = (
+        [1 if one is None else one for one in value]
+        if isinstance(value, tuple)
+        else value
+    )
+    changes = {name: rule, **({_INSTEAD[name]: None} if name in _INSTEAD else {})}
+    bench.change(words, safe=changes)
+    return words
+
+
+def _name_of(name: str) -> str:
+    """Return the name of a goal in words."""
+    return said("protect", f"goal_{name}")
+
+
+def ways(bench: Workbench, form: Form) -> str:
+    """Change how the file is made safe."""
+    tables: dict[str, dict[str, Any]] = {"suppress": {}, "safe": {}}
+    words = []
+    for name, (table, choices) in WAYS.items():
+        given = form.text(name)
+        if given not in choices or given == _way(bench, name)["value"]:
+            continue
+        tables[table][name] = None if given == choices[0] else given
+        words.append(said("protect", f"{name}_{given}"))
+    if form.has("shares-were"):
+        wanted, had = form.has("shares"), form.text("shares-were") == "yes"
+        if wanted != had:
+            tables["suppress"]["protect_shares"] = wanted or None
+            words.append(said("protect", "shares_on" if wanted else "shares_off"))
+    for name, rule in (("alpha", "alpha"), ("fraction", "sampling_fraction")):
+        if form.text(name) != form.text(f"was-{name}"):
+            value = form.fraction(name) if form.has(name) else None
+            tables["safe"][rule] = None if (name, value) == ("alpha", 1) else value
+            words.append(said("protect", f"{name}_set", value=form.text(name)))
+    if tables["safe"].get("missing"):
+        tables["safe"]["alpha"] = None
+    told = ". ".join(words)
+    bench.change(told, **{name: one for name, one in tables.items() if one})
+    return told
+
+
+def within(bench: Workbench, form: Form) -> str:
+    """Choose in which households members are unsafe."""
+    on = form.has("on")
+    words = said("protect", "within_on" if on else "within_off")
+    bench.change(words, safe={"within_households": None if on else False})
+    return words
+
+
+def costs(bench: Workbench, form: Form) -> str:
+    """Give keys costs of their own, or take them all away."""
+    settings = bench.settings()
+    given = {} if isinstance(settings.cost, str) else bench.table("suppress")["cost"]
+    found: dict[str, Any] = dict(given)
+    for i, name in enumerate(settings.variables):
+        text = form.text(f"cost-{i}")
+        if f"cost-{i}" not in form.fields or text == form.text(f"was-cost-{i}"):
+            continue
+        found.pop(str(name), None)
+        if text.lower() in (NEVER, said("protect", "never").lower()):
+            found[str(name)] = NEVER
+        elif text:
+            found[str(name)] = form.number(f"cost-{i}")
+    words = said("protect", "costs_set" if found else "costs_gone")
+    if found != given:
+        bench.change(words, suppress={"cost": found or None})
+    return words
+
+
+def strata(bench: Workbench, form: Form) -> str:
+    """Choose the strata."""
+    names = [bench.column(position) for position in form.all("stratum")]
+    words = said("protect", "strata_set", names=", ".join(names))
+    if not names:
+        words = said("protect", "strata_gone")
+    roles = dict.fromkeys(names)
+    bench.change(words, safe={"strata": names or None}, roles=roles)
+    return words
+
+
+def subsets(bench: Workbench, form: Form) -> str:
+    """Choose whether combinations of some keys are counted."""
+    m = form.whole("subsets") if form.has("subsets") else None
+    words = said("protect", "subsets_gone" if m is None else "subsets_set", m=m)
+    bench.change(words, safe={"subsets": m})
+    return words
+
+
+def take(bench: Workbench, form: Form) -> str:
+    """Take a plan that was tried."""
+    name = form.text("plan")
+    if name not in PLANS:
+        raise RefusedError(f"{name!r} is not a plan")
+    words = said("protect", "taken", plan=said("protect", f"try_{name}"))
+    bench.change(words, suppress=changes_of(name))
+    return words
+
+
+def again(bench: Workbench, _: Form) -> str:
+    """Begin again what was canceled or failed."""
+    bench.jobs.retry()
+    return ""
+
+
+PAGE = Page(
+    "protect",
+    view,
+    {
+        "goal": goal,
+        "slide": slide,
+        "ways": ways,
+        "within": within,
+        "costs": costs,
+        "strata": strata,
+        "subsets": subsets,
+        "take": take,
+        "again": again,
+    },
+    {"live": live},
+)

@@ -1,0 +1,301 @@
+"""Make safe: goals, the suppression and plans are those of the package."""
+
+import threading
+
+import pytest
+
+import riskcore
+from riskcore.app.forms import FORMATS, Form
+from riskcore.app.pages import protect
+from riskcore.app.start import open_workbench
+from riskcore.app.workbench import RefusedError
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+ROLES = dict.fromkeys(KEYS, "key") | {
+    "HOUSEHOLD": "household", "PERSON": "harmless", "HHSIZE": "harmless",
+    "EDUCATION": "sensitive", "CITIZENSHIP": "harmless", "INCOME": "sensitive",
+    "WEIGHT": "weight",
+}  # fmt: skip
+
+
+@pytest.fixture
+def bench(survey):
+    found = open_workbench(survey)
+    found.set_roles(ROLES, "roles")
+    found.change("rules", safe={"population": "weights"})
+    yield found
+    found.close()
+
+
+def form(_numbers="en", **fields):
+    pairs = [
+        (name, one)
+        for name, value in fields.items()
+        for one in (value if isinstance(value, list) else [value])
+    ]
+    return Form.of([(k.replace("_", "-"), v) for k, v in pairs], FORMATS[_numbers])
+
+
+def shown(bench, **query):
+    """Return the page after its jobs have ended."""
+    protect.view(bench, form(**query))
+    for job in bench.jobs.active:
+        assert job.ended.wait(120)
+    return protect.view(bench, form(**query))
+
+
+def typed(bench, name, value, was="", on="1", numbers="en"):
+    fields = {"name": name, "value": value, "was": was, **({"on": on} if on else {})}
+    return protect.goal(bench, form(numbers, **fields))
+
+
+def safe(bench):
+    return {k: v for k, v in bench.table("safe").items() if k != "population"}
+
+
+def test_without_keys_the_page_says_what_to_do(survey):
+    bench = open_workbench(survey)
+    assert protect.view(bench, form()) == {"lacking": "no column is a key variable yet"}
+    bench.close()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {},
+        {"safe": {"threshold": 0.02}},
+        {"safe": {"k": None, "household_threshold": 0.1}},
+        {"columns": {"keys": [["REGION", "SEX"], ["SEX", "AGE", "MARSTAT"]]}},
+        {"recodings": {"AGE": "round:5"}, "suppress": {"cost": {"SEX": "never"}}},
+        {"safe": {"k": 30}, "suppress": {"cost": dict.fromkeys(KEYS, "never")}},
+    ],
+)  # fmt: skip
+def test_the_suppression_is_that_of_the_package(bench, survey, rules):
+    bench.change("rules", **rules)
+    expected = riskcore.protect(survey, **bench.release.arguments())
+    found = shown(bench)["found"]
+    assert {one["key"]: one["count"] for one in found["blanked"]} == expected.suppressed
+    assert found["met"] == expected.goals_met
+    assert found["unsafe"] == int(max(one.unsafe.sum() for one in expected.sets))
+    assert found["without"] == max(one.without_keys for one in expected.sets)
+    words = found["words"].replace("Goals met with", "Safe with")
+    assert words in expected.verdict.replace("Goals met with", "Safe with")
+    losses = {
+        (one.key, one.category): (one.records_before, one.records_after)
+        for one in expected.compare().losses
+    }
+    assert len(found["losses"]) + found["more"] == sum(
+        a > b for a, b in losses.values()
+    )
+    for one in found["losses"]:
+        pair = one.records_before, one.records_after
+        assert losses[one.key, one.category] == pair
+    shares = [one.lost for one in found["losses"]]
+    assert shares == sorted(shares, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [("en", "2.5 %"), ("de", "0,025"), ("fr", "2,5 %")]
+)
+def test_a_goal_is_typed_as_the_reader_writes(bench, numbers, text):
+    typed(bench, "threshold", text, "0.1", numbers=numbers)
+    assert safe(bench) == {"k": 3, "threshold": 0.025}
+
+
+def test_a_goal_that_is_typed_is_on(bench):
+    typed(bench, "threshold", "0.03", "0.1", on="")
+    assert safe(bench)["threshold"] == 0.03
+
+
+def test_a_goal_is_switched_on_with_what_is_proposed(bench):
+    typed(bench, "threshold", "0.1", "0.1")
+    assert safe(bench)["threshold"] == 0.1
+
+
+def test_a_number_that_was_rounded_on_the_page_stays(bench):
+    bench.change("third", safe={"threshold": 1 / 3})
+    (goal,) = [one for one in protect.view(bench, form())["goals"]
+               if one["name"] == "threshold"]  # fmt: skip
+    typed(bench, "threshold", goal["text"], goal["text"])
+    assert safe(bench)["threshold"] == 1 / 3
+
+
+def test_one_goal_must_stay(bench):
+    before = bench.history.current
+    with pytest.raises(RefusedError, match="nothing to protect against"):
+        typed(bench, "k", "3", "3", on="")
+    assert bench.history.current is before
+    typed(bench, "threshold", "0.05", "0.1")
+    typed(bench, "k", "3", "3", on="")
+    assert safe(bench) == {"threshold": 0.05}
+
+
+def test_a_rate_takes_the_place_of_a_threshold(bench):
+    typed(bench, "threshold", "0.05", "0.1")
+    typed(bench, "rate", "0.1 %", "0.001", on="1")
+    assert safe(bench) == {"k": 3, "rate": 0.001}
+    protect.slide(bench, form(name="threshold", position="-2"))
+    assert safe(bench) == {"k": 3, "threshold": 0.01}
+
+
+def test_k_of_each_set_of_keys(bench):
+    bench.change("sets", columns={"keys": [["REGION", "SEX"], ["AGE", "MARSTAT"]]})
+    typed(bench, "k", "3; 5", "3")
+    assert safe(bench) == {"k": [3, 5]}
+    (goal,) = [
+        one for one in protect.view(bench, form())["goals"] if one["name"] == "k"
+    ]
+    assert goal["text"] == "3; 5"
+    typed(bench, "k", "3; 5", "3; 5")
+    assert safe(bench) == {"k": [3, 5]}
+
+
+@pytest.mark.parametrize(
+    ("name", "position", "value"),
+    [("threshold", "-1.5", 0.032), ("k", "7", 7), ("household_threshold", "-1", 0.1)],
+)
+def test_a_slider_sets_a_goal(bench, name, position, value):
+    words = protect.slide(bench, form(name=name, position=position))
+    assert safe(bench)[name] == value
+    assert f"{value}" in words
+
+
+@pytest.mark.parametrize("position", ["1", "-9", "nan", "much", ""])
+def test_a_position_beyond_the_slider_is_refused(bench, position):
+    with pytest.raises(RefusedError):
+        protect.slide(bench, form(name="threshold", position=position))
+
+
+def test_a_moving_slider_counts_without_a_change(bench):
+    before = bench.history.current
+    (recoded,) = bench.prepared().recoded
+    for position, threshold in (("-2", 0.01), ("-1", 0.1), ("0", 1.0)):
+        found = protect.live(bench, form(name="threshold", position=position))
+        assert found["alone"] == (recoded.unsafe_count(threshold), 0)
+        assert found["all"][0] >= max(found["alone"][0], recoded.below(3).records)
+    for k in (2, 5, 20):
+        found = protect.live(bench, form(name="k", position=str(k)))
+        assert found["alone"] == found["all"] == (recoded.below(k).records, 0)
+    found = protect.live(bench, form(name="household_threshold", position="-1"))
+    assert found["alone"][1] == recoded.unsafe_household_count(0.1) > 0
+    assert protect.live(bench, form(name="threshold"))["alone"] is None
+    assert bench.history.current is before
+
+
+def test_ways_are_rules_without_their_defaults(bench):
+    protect.ways(bench, form(plan="restore", missing="wildcard", alpha="0.5",
+                             was_alpha="1", shares_were="no", shares="1"))  # fmt: skip
+    assert bench.table("suppress") == {"plan": "restore", "protect_shares": True}
+    assert safe(bench) == {"k": 3, "alpha": 0.5}
+    protect.ways(bench, form(plan="record", missing="category", alpha="0.5",
+                             was_alpha="0.5", shares_were="yes"))  # fmt: skip
+    assert bench.table("suppress") == {}
+    assert safe(bench) == {"k": 3, "missing": "category"}
+    before = bench.history.current
+    protect.ways(bench, form(plan="record", shares_were="no"))
+    assert bench.history.current is before
+    with pytest.raises(RefusedError):
+        protect.ways(bench, form(fraction="0", was_fraction=""))
+
+
+def test_costs_of_keys(bench):
+    protect.costs(bench, form(cost_0="never", cost_1="2.5", cost_2="", cost_3=""))
+    assert bench.table("suppress")["cost"] == {"REGION": "never", "SEX": 2.5}
+    page = protect.view(bench, form())
+    assert [one["text"] for one in page["costs"]] == ["never", "2.5", "", ""]
+    assert page["now"] == "own"
+    assert "own" in page["plans"]
+    protect.costs(bench, form(cost_0="", was_cost_0="never", cost_1="2.5",
+                              was_cost_1="2.5"))  # fmt: skip
+    assert bench.table("suppress")["cost"] == {"SEX": 2.5}
+    protect.costs(bench, form(cost_1="", was_cost_1="2.5"))
+    assert "cost" not in bench.table("suppress")
+
+
+def test_strata_and_subsets(bench, survey):
+    position = str(bench.names.index("HHSIZE"))
+    protect.strata(bench, form(stratum=[position]))
+    assert bench.table("safe")["strata"] == ["HHSIZE"]
+    assert bench.role_of("HHSIZE") == "key"
+    expected = riskcore.protect(survey, **bench.release.arguments())
+    found = shown(bench)["found"]
+    assert {one["key"]: one["count"] for one in found["blanked"]} == expected.suppressed
+    bench.set_roles({"HHSIZE": "harmless"}, "no stratum")
+    assert "strata" not in bench.table("safe")
+    protect.subsets(bench, form(subsets="2"))
+    assert len(bench.settings().keys) == 6
+    protect.subsets(bench, form(subsets=""))
+    assert len(bench.settings().keys) == 1
+
+
+def test_plans_side_by_side_are_those_of_the_package(bench, survey):
+    page = shown(bench, **{"try": ["record", "restore", "entropy", "argus", "equal"]})
+    assert page["tried"] == ["record", "restore", "entropy", "argus"]
+    changes = {
+        "record": {},
+        "restore": {"plan": "restore"},
+        "entropy": {"cost": "entropy"},
+        "argus": {"suppression": "argus"},
+    }
+    given = bench.release.arguments()
+    keys = given.pop("keys")
+    tried = riskcore.try_out(survey, keys, changes, **given)
+    for row in page["rows"]:
+        trial, expected = row["trial"], tried[row["name"]]
+        for name in ("unsafe_after", "suppressed", "share_lost", "largest_loss"):
+            assert getattr(trial, name) == getattr(expected, name), (row["name"], name)
+    assert [row["now"] for row in page["rows"]] == [True, False, False, False]
+
+
+def test_a_plan_is_taken(bench):
+    jobs = {row["name"]: row["trial"] for row in
+            shown(bench, **{"try": ["restore", "entropy"]})["rows"]}  # fmt: skip
+    bench.change("before", suppress={"cost": "equal", "related": {"SEX": ["HHSIZE"]}})
+    protect.take(bench, form(plan="restore"))
+    assert bench.table("suppress") == {
+        "plan": "restore", "related": {"SEX": ["HHSIZE"]}
+    }  # fmt: skip
+    bench.history.undo()
+    bench.history.undo()
+    again = protect.view(bench, form(**{"try": ["restore", "entropy"]}))["rows"]
+    assert {row["name"]: row["trial"] for row in again} == jobs
+    with pytest.raises(RefusedError):
+        protect.take(bench, form(plan="nobody's"))
+
+
+def test_what_cannot_be_tried_says_why(bench):
+    bench.change("category", safe={"missing": "category"})
+    (row,) = shown(bench, **{"try": ["restore"]})["rows"]
+    assert row["trial"] is None
+    assert "missing='category'" in row["why"]
+
+
+def test_canceled_work_is_said_and_begun_again(bench):
+    gate = threading.Event()
+    bench.jobs.start("blocker", None, lambda say: gate.wait(60))
+    plan = bench.plan()
+    bench.jobs.cancel()
+    gate.set()
+    assert plan.ended.wait(60)
+    page = protect.view(bench, form())
+    assert (page["plan"].state, page["found"]) == ("canceled", None)
+    assert bench.verdict()[0] == "open"
+    protect.again(bench, form())
+    assert shown(bench)["found"]["met"]
+
+
+def test_random_bits_are_the_same_for_the_same_rules(bench):
+    bench.change("secret", suppress={"ties": "secret"})
+    shown(bench)
+    first = bench.protected()
+    for k in (4, 5, 6, 7):
+        bench.change("k", safe={"k": k})
+        shown(bench)
+        assert bench.protected().secret != first.secret
+    bench.change("k", safe={"k": 3})
+    shown(bench)
+    again = bench.protected()
+    assert again is not first
+    assert again.secret == first.secret
+    for name, mask in first.masks.items():
+        assert (again.masks[name] == mask).all()
