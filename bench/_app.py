@@ -19,13 +19,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 60_000
 # Nothing is under way: no form, part or job, and no page that waits for one.
 SETTLED = """async () => {
+  const work = document.getElementById("work");
+  if (!work) return true;
   const busy = [...document.querySelectorAll("[data-part][aria-busy=true]")]
     .some((one) => !one.closest("details:not([open])"));
-  if (busy || document.querySelector("main.changing")) return false;
+  if (busy || !work.hidden) return false;
+  if (document.querySelector("main.changing, main [data-waits]")) return false;
   const answer = await fetch("/status", {headers: {"X-Poll": "1"}});
-  const now = await answer.json();
-  const waits = document.querySelector("main [data-waits]");
-  return !now.jobs.length && !waits && document.getElementById("work").hidden;
+  return !(await answer.json()).jobs.length;
 }"""
 
 
@@ -154,7 +155,11 @@ def launch(playwright, path):
 
 def settle(page, patience=PATIENCE):
     """Wait until nothing is under way in a page."""
-    page.wait_for_function(SETTLED, timeout=patience, polling=50)
+    until = time.monotonic() + patience / 1000
+    while not page.evaluate(SETTLED):
+        if time.monotonic() > until:
+            raise TimeoutError(f"{page.url} does not settle")
+        page.wait_for_timeout(50)
 
 
 def act(page, action, patience=PATIENCE):
@@ -166,7 +171,9 @@ def act(page, action, patience=PATIENCE):
 
 def visit(page, app, name):
     """Go to a page by its address, and wait until it has settled."""
-    page.goto(app.url(name))
+    answer = page.goto(app.url(name))
+    if answer.status != 200:
+        raise LookupError(f"{name}: {answer.status}")
     settle(page)
 
 

@@ -33,7 +33,7 @@ def test_a_browser_without_the_token_is_refused(app, browser):
 def test_the_viewers_are_counted(app, page, open_page):
     assert page.inner_text("#viewers") == ""
     driver.enter(open_page(), app)
-    page.wait_for_function("document.getElementById('viewers').textContent")
+    page.wait_for_function("() => document.getElementById('viewers').textContent")
     assert "2" in page.inner_text("#viewers")
 
 
@@ -44,13 +44,7 @@ def test_undo_and_redo_by_keyboard(page):
     driver.act(page, lambda: page.keyboard.press("Enter"))
     accepted = roles(page)
     assert "key" in accepted and "weight" in accepted
-    for keys, button, expected in (
-        ("Control+z", "#undo", none),
-        ("Control+y", "#redo", accepted),
-        ("Control+z", "#undo", none),
-        ("Control+Shift+z", "#redo", accepted),
-    ):
-        del keys
+    for button, expected in (("#undo", none), ("#redo", accepted), ("#undo", none)):
         page.focus(button)
         driver.act(page, lambda: page.keyboard.press("Enter"))
         assert roles(page) == expected
