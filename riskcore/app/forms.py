@@ -16,6 +16,8 @@ from riskcore.common.html import readable
 
 # Blanks that separate thousands: no-break, narrow no-break, thin.
 _BLANKS = "\u00a0\u202f\u2009"
+# A number in a text of ours, with commas between thousands.
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class NumberFormat:
         power = f"e{power}" if power else ""
         plain = f"{sign}{digits}{power}{'.' if mark else ''}{decimals}"
         fits = re.fullmatch(r"[+-]?[0-9]*(\.[0-9]*)?(e[+-]?[0-9]{1,3})?", plain)
+        fits = fits and re.fullmatch("[0-9]*", digits)  # no separator is left
         if rest.strip() or not re.search("[0-9]", plain) or not fits:
             example = self.write("1234.5")
             raise ValueError(
@@ -134,3 +137,8 @@ def shown(number: float | int, numbers: NumberFormat) -> str:
     if isinstance(number, int):
         return numbers.write(str(number))
     return numbers.write(readable(float(number)))
+
+
+def in_format(text: str, numbers: NumberFormat) -> str:
+    """Return a text of a report with its numbers as people write them."""
+    return _NUMBER.sub(lambda found: numbers.write(found[0]), text)

@@ -150,6 +150,9 @@ class Jobs:
 
 def words_of(error: BaseException) -> str:
     """Return the words of an error; a KeyError would put them in quotes."""
+    if isinstance(error, OSError) and error.strerror:
+        file = "" if error.filename is None else f"{error.filename}: "
+        return f"{file}{error.strerror}"
     return str(error.args[0]) if error.args else type(error).__name__
 
 

@@ -10,7 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,7 +31,7 @@ from riskcore.protection.release.secret import new_secret
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.key_sets import coded_records
+from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
 from riskcore.protection.suppression.rounds import Aim
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -57,6 +57,29 @@ _COLUMN_ROLES = ("weight", "household", "cluster")
 
 class RefusedError(ValueError):
     """What was asked cannot be done; the words are for the page."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What rules give before suppression.
+
+    Attributes
+    ----------
+    settings : Settings
+    prepared : Prepared
+    aims : list of Aim
+        By set of keys, as the two figures.
+    unsafe : list of int
+        The number of unsafe records, or of unsafe households if they are counted.
+    expected : list of float
+        The expected re-identifications.
+    """
+
+    settings: Settings
+    prepared: Prepared
+    aims: list[Aim]
+    unsafe: list[int]
+    expected: list[float]
 
 
 class Workbench:
@@ -193,16 +216,44 @@ class Workbench:
                         columns[other] = None
                 if role in _COLUMN_ROLES:
                     columns[role] = name
-            sets = [one for one in sets if one]
-            columns["keys"] = (sets[0] if len(sets) == 1 else sets) or None
             others = {
                 name: None if role in (*_COLUMN_ROLES, "key") else role
                 for name, role in roles.items()
             }
-            gone = [name for name in self.keys if not any(name in one for one in sets)]
-            self.change(
-                words, columns=columns, roles=others, **self._without_keys(gone)
-            )
+            self._change_sets(words, sets, columns, others)
+
+    def set_keys(self, at: int, names: Collection[str], words: str) -> None:
+        """Give a set of keys, by position, other keys.
+
+        A column that is left without a set has no role.
+        """
+        with self.lock:
+            sets = self.key_sets_of(self.release) or [[]]
+            if not 0 <= at < len(sets):
+                raise RefusedError("there is no such set of keys")
+            new = {*names} - {*self.keys}
+            sets[at] = [name for name in self.names if name in names]
+            given = self.table("columns")
+            columns = {one: None for one in _COLUMN_ROLES if given.get(one) in new}
+            self._change_sets(words, sets, columns, dict.fromkeys(new))
+
+    def _change_sets(
+        self,
+        words: str,
+        sets: Sequence[list[str]],
+        columns: Mapping[str, Any],
+        roles: Mapping[str, str | None],
+    ) -> None:
+        """Change the sets of keys with other roles; a set without keys is left out."""
+        sets = [one for one in sets if one]
+        keys = (sets[0] if len(sets) == 1 else sets) or None
+        gone = [name for name in self.keys if not any(name in one for one in sets)]
+        self.change(
+            words,
+            columns={**columns, "keys": keys},
+            roles=roles,
+            **self._without_keys(gone),
+        )
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
@@ -319,13 +370,39 @@ class Workbench:
 
         With ``level = "household"``, these are one row for each household.
         """
-        settings = self.settings()
-        found: tuple[Prepared, str | None] = self._prepared(settings)
-        return found[0]
+        return self.tried().prepared
 
-    def _prepared(self, settings: Settings) -> tuple[Prepared, str | None]:
+    def tried(self, **changes: Mapping[str, Any]) -> State:
+        """Return what the rules would give after changes, as `change` takes them.
+
+        A version with these changes then gives the same, random treatments included.
+        """
+        settings, tables = self.settings(), self.tables
+        try:
+            if changes:
+                release = self.release.with_rules(**changes)
+                settings, tables = release._settings(self.source), release.tables
+            prepared, _ = self._prepared(settings, tables)
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise RefusedError(self._without_place(words_of(error))) from None
+        of_rows = settings.of_rows() if settings.unit == "household" else settings
+        stages, key = prepared.recoded, self.key_of(*_OF_WRITING, of=tables)
+
+        def make() -> State:
+            aims = prepared.aims(of_rows)
+            pairs = zip(stages, aims, strict=True)
+            unsafe = [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
+            expected = [one.expected_reidentifications for one in stages]
+            return State(settings, prepared, aims, unsafe, expected)
+
+        found: State = self.keep("states", key, make)
+        return found
+
+    def _prepared(
+        self, settings: Settings, tables: Tables | None = None
+    ) -> tuple[Prepared, str | None]:
         goals = [f"safe.{name}" for name in _GOALS]
-        key = self.key_of(*_OF_WRITING, "suppress", *goals)
+        key = self.key_of(*_OF_WRITING, "suppress", *goals, of=tables)
 
         def make() -> tuple[Prepared, str | None]:
             coded = self.coded(settings)
@@ -333,7 +410,14 @@ class Workbench:
                 _, found = prepare_households(self.source, coded, settings, silent)
                 return found, None
             secret = new_secret() if settings.is_random else None
-            return prepare(self.source, settings, silent, secret, coded), secret
+            rules = "recodings", "treat"
+            original = self.keep(
+                "original",
+                self.key_of(*_OF_WRITING, *rules, "suppress", *goals, of=tables),
+                lambda: assess_key_sets(self.source.data, coded, settings),
+            )
+            found = prepare(self.source, settings, silent, secret, coded, original)
+            return found, secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
         return found

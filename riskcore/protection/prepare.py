@@ -63,11 +63,16 @@ def prepare(
     say: Lines,
     secret: str | None,
     coded: CodedRecords | None = None,
+    original: list[Assessment] | None = None,
 ) -> Prepared:
-    """Recode and treat the records of a source; ``coded`` if they are coded already."""
+    """Recode and treat the records of a source.
+
+    ``coded`` and ``original`` if they are coded and assessed already.
+    """
     if coded is None:
         coded = code_source(source, settings, say)
-    before = prepare_rows(source.data, coded, settings, settings.recodings, say)
+    rules = settings.recodings
+    before = prepare_rows(source.data, coded, settings, rules, say, original)
     if not settings.treat:
         return before
     with quiet():
@@ -88,10 +93,13 @@ def prepare_rows(
     settings: Settings,
     recodings: Mapping[Any, Recoding],
     say: Lines,
+    original: list[Assessment] | None = None,
 ) -> Prepared:
     """Recode rows; ``recodings`` are those for which there are columns."""
-    say("assessing the original file")
-    original = recoded = assess_key_sets(data, coded, settings)
+    if original is None:
+        say("assessing the original file")
+        original = assess_key_sets(data, coded, settings)
+    recoded = original
     columns: dict[Any, Any] = {}
     if settings.recodings:
         with quiet():

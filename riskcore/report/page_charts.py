@@ -33,12 +33,23 @@ class Outline(NamedTuple):
 def risk_plot(
     distribution: RiskDistribution,
     edges: Risks,
-    threshold: float,
+    threshold: float | None,
     title: str,
     description: str,
     others: Sequence[Outline] = (),
 ) -> str:
     """Return the classes of risk, the share at or above each risk, and a threshold."""
+    beyond, line = _mark(threshold, edges)
+    counts = class_counts(distribution, edges)
+    parts = _drawing(counts, edges, _steps(distribution, edges), title, others)
+    hover = _hover(edges, _descriptions(counts, edges, others))
+    return _plot([beyond, *parts, line, hover], description)
+
+
+def _mark(threshold: float | None, edges: Risks) -> tuple[str, str]:
+    """Return the area at and above a threshold, and its line; empty without one."""
+    if threshold is None:
+        return "", ""
     at = f"{_place(threshold, edges):.3f}"
     beyond = (
         f'<rect class="unsafe" x="{at}%" width="{100 - float(at):.3f}%" y="0" '
@@ -50,10 +61,7 @@ def risk_plot(
         f'<text class="mark" x="{at}%" y="-8" text-anchor="{anchor}">'
         f"{short(threshold)}</text>"
     )
-    counts = class_counts(distribution, edges)
-    parts = _drawing(counts, edges, _steps(distribution, edges), title, others)
-    hover = _hover(edges, _descriptions(counts, edges, others))
-    return _plot([beyond, *parts, line, hover], description)
+    return beyond, line
 
 
 def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:

@@ -1,6 +1,12 @@
 """The pages of the app: what each shows, and what can be done there."""
 
-from riskcore.app.pages import columns, export
+from riskcore.app.pages import columns, export, recode, risk, treat
 
 # In the order of the work.
-PAGES = (columns.PAGE, export.PAGE)
+PAGES = (
+    columns.PAGE,
+    risk.PAGE,
+    recode.PAGE,
+    treat.PAGE,
+    export.PAGE,
+)

@@ -1,0 +1,98 @@
+"""Histograms for pages: bins of numbers, and where they stand in a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# The picture, in its own units.
+WIDTH, HEIGHT = 480, 170
+LEFT, RIGHT, TOP, BOTTOM = 8, 472, 12, 140
+
+_BINS = 60
+_MOST_WHOLE = 130  # whole numbers with a bar each
+_TAIL = 0.995  # larger values share the last bar if they would fill the picture
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """A scale of numbers.
+
+    Attributes
+    ----------
+    edges : float64 ndarray
+        The ends of the bins.
+    whole : bool
+        Whether each bar is one whole number.
+    cut : bool
+        Whether the last bar has all larger values, too.
+    """
+
+    edges: Floats
+    whole: bool
+    cut: bool
+
+    @classmethod
+    def of(cls, values: Floats, counts: Floats) -> Axis:
+        """Return a scale for distinct, sorted values with their counts."""
+        low, high = float(values[0]), float(values[-1])
+        whole = bool((values == np.round(values)).all())
+        if whole and high - low < _MOST_WHOLE:
+            return cls(np.arange(low - 0.5, high + 1.0), True, False)
+        total = np.cumsum(counts)
+        tail = float(values[np.searchsorted(total, _TAIL * total[-1])])
+        cut = low < tail < low + (high - low) / 2
+        edges = np.linspace(low, tail if cut else high, _BINS + 1)
+        if edges[0] == edges[-1]:
+            edges = np.array([low - 0.5, low + 0.5])
+        return cls(edges, False, cut)
+
+    @property
+    def low(self) -> float:
+        """The left end."""
+        return float(self.edges[0])
+
+    @property
+    def high(self) -> float:
+        """The right end."""
+        return float(self.edges[-1])
+
+    def at(self, value: float) -> float:
+        """Return where a value stands in the picture."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(LEFT + (RIGHT - LEFT) * min(max(share, 0.0), 1.0), 2)
+
+    def counts(self, values: Floats, weights: Floats) -> Floats:
+        """Return the sums of weights in the bins."""
+        inside = np.clip(values, self.low, self.high)
+        return np.histogram(inside, self.edges, weights=weights)[0]
+
+    def ticks(self) -> list[tuple[float, float]]:
+        """Return round numbers of the scale and where they stand."""
+        span = self.high - self.low
+        power = 10.0 ** np.floor(np.log10(span / 4))
+        step = next(power * one for one in _STEPS if span / (power * one) <= 6)
+        step = max(step, 1.0) if self.whole else step
+        first, last = np.ceil(self.low / step), np.floor(self.high / step)
+        found = [float(step * one) for one in np.arange(first, last + 1)]
+        return [(one, self.at(one)) for one in found]
+
+    def bars(self, counts: Sequence[float], most: float) -> list[dict[str, Any]]:
+        """Return the rectangles of the bins; ``most`` is as high as the picture."""
+        found = []
+        for low, high, count in zip(
+            self.edges[:-1], self.edges[1:], counts, strict=True
+        ):
+            if count > 0:
+                tall = max(round((BOTTOM - TOP) * float(count) / most, 2), 0.5)
+                x, end = self.at(float(low)), self.at(float(high))
+                wide = round(max(end - x - 0.6, 0.6), 2)
+                found.append({"x": x, "y": BOTTOM - tall, "w": wide, "h": tall})
+        return found

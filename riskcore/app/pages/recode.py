@@ -1,0 +1,316 @@
+"""Recode a column: breaks of numbers, merged categories, and the risk beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.app.forms import Form
+from riskcore.app.pages import histogram
+from riskcore.app.pages.histogram import Axis
+from riskcore.app.pages.page import Page
+from riskcore.app.pages.recode_words import (
+    OF_NUMBERS,
+    WAYS,
+    codes_by_position,
+    fields_of,
+    merged,
+    rule_of,
+    way_of,
+)
+from riskcore.app.pages.values import counts_of, label_of, numbers_of
+from riskcore.app.texts import said
+from riskcore.app.workbench import RefusedError, State, Workbench
+from riskcore.data.coded import CodedColumn
+from riskcore.data.files.labels import code_text
+from riskcore.data.recode import Recoding
+
+# Roles whose columns are not recoded.
+_OTHERWISE = ("weight", "household", "cluster", "person", "wave", "identifier")
+_NUMERIC = "numeric"
+_MOST = 200  # categories that are listed
+_FEW = 15  # so few numbers are shown as categories at first
+
+
+def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return the columns, and the forms of the one that is chosen."""
+    if bench.lacking:
+        return {"lacking": bench.lacking}
+    name = _chosen(bench, form)
+    column = bench.coded_column(name)
+    return {
+        "lacking": "",
+        "columns": [_listed(bench, one) for one in recodable(bench)],
+        "position": bench.names.index(name),
+        "name": name,
+        "label": label_of(bench, name),
+        "missing": column.missing,
+        "by_count": form.text("order") == "count",
+        "all": len(column.labels),
+        **_form_of(bench, column, form),
+    }
+
+
+def _form_of(bench: Workbench, column: CodedColumn, form: Form) -> dict[str, Any]:
+    """Return the form of the way that is chosen, and what it shows of the values."""
+    rule = bench.table("recodings").get(column.name)
+    numbers = numbers_of(bench, column)
+    ways = [one for one in WAYS if numbers is not None or one not in OF_NUMBERS]
+    usual = "cut" if numbers is not None and len(column.labels) > _FEW else "merge"
+    own = usual if rule is None else way_of(rule)
+    way = form.text("way", own)
+    if way not in ways:
+        way = "text"
+    counts, unsafe = counts_of(column), _unsafe(bench, column)
+    found = {
+        "rule": rule,
+        "ways": ways,
+        "way": way,
+        "fields": fields_of(rule if way in (own, "text") else None, form.numbers),
+        "picture": None,
+        "categories": [],
+    }
+    if numbers is not None and way in OF_NUMBERS:
+        found["picture"] = _picture(numbers, counts, unsafe)
+    else:
+        found["categories"] = _categories(bench, column, counts, unsafe, form)
+    return found
+
+
+def recodable(bench: Workbench) -> list[str]:
+    """Return the keys, then the other columns that can be recoded."""
+    roles = {name: bench.role_of(name) for name in bench.names}
+    others = [
+        name
+        for name, role in roles.items()
+        if role not in (*_OTHERWISE, _NUMERIC, "key") and not _treated(bench, name)
+    ]
+    return [*(name for name in bench.names if roles[name] == "key"), *others]
+
+
+def _treated(bench: Workbench, name: str) -> bool:
+    """Return whether a treatment, not a recoding, changes a column."""
+    return any(name in {key, *key.split("+")} for key in bench.table("treat"))
+
+
+def _chosen(bench: Workbench, form: Form) -> str:
+    """Return the column that the address or form names, otherwise the first key."""
+    if not form.has("column"):
+        return next(name for name in bench.names if name in bench.keys)
+    return bench.column(form.text("column"))
+
+
+def _listed(bench: Workbench, name: str) -> dict[str, Any]:
+    """Return a column of the list: its categories before and after."""
+    rule = bench.table("recodings").get(name)
+    found = {
+        "name": name,
+        "label": label_of(bench, name),
+        "position": bench.names.index(name),
+        "role": bench.role_of(name),
+        "rule": rule,
+        "before": None,
+        "after": None,
+    }
+    if rule or name in bench.keys:
+        column = bench.coded_column(name)
+        found["before"] = found["after"] = len(column.labels)
+        if rule:
+            after, _ = _after(bench, column, _state(bench).settings.recodings[name])
+            found["after"] = len(after)
+    return found
+
+
+# --- the values of a column ---
+
+
+def _unsafe(bench: Workbench, column: CodedColumn) -> NDArray[np.int64] | None:
+    """Return the unsafe records of each category; None if households are counted."""
+    state = _state(bench)
+    if state.settings.unit == "household":
+        return None
+    pairs = zip(state.prepared.recoded, state.aims, strict=True)
+    mask = np.logical_or.reduce([aim.unsafe(one) for one, aim in pairs])
+    levels = len(column.labels)
+    return np.bincount(column.codes[mask], minlength=levels + 1)[:levels]
+
+
+def _picture(
+    numbers: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    unsafe: NDArray[np.int64] | None,
+) -> dict[str, Any]:
+    """Return the histogram of a column, with its unsafe records."""
+    order = np.argsort(numbers)
+    values, sizes = numbers[order], counts[order].astype(float)
+    axis = Axis.of(values, sizes)
+    tall = axis.counts(values, sizes)
+    most = float(tall.max())
+    dark = None if unsafe is None else axis.counts(values, unsafe[order].astype(float))
+    return {
+        "axis": axis,
+        "size": histogram,
+        "bars": axis.bars(tall.tolist(), most),
+        "unsafe": [] if dark is None else axis.bars(dark.tolist(), most),
+        "smallest": float(values[0]),
+        "largest": float(values[-1]),
+        "records": int(sizes.sum()),
+    }
+
+
+def _categories(
+    bench: Workbench,
+    column: CodedColumn,
+    counts: NDArray[np.int64],
+    unsafe: NDArray[np.int64] | None,
+    form: Form,
+) -> list[dict[str, Any]]:
+    """Return the categories of a column, with the code that each becomes."""
+    rule = bench.table("recodings").get(column.name)
+    new = merged(rule.partition(":")[2]) if rule and way_of(rule) == "merge" else {}
+    order: Any = np.argsort(-counts, kind="stable")
+    if form.text("order") != "count":
+        numbers = numbers_of(bench, column)
+        order = range(len(counts)) if numbers is None else np.argsort(numbers)
+    labels = bench.source.labels
+    texts = {} if labels is None else labels.values.get(str(column.name), {})
+    found = []
+    for at in [*order][:_MOST]:
+        code = code_text(column.labels[at])
+        found.append(
+            {
+                "position": int(at),
+                "code": code,
+                "label": texts.get(code, ""),
+                "count": int(counts[at]),
+                "unsafe": None if unsafe is None else int(unsafe[at]),
+                "to": new.get(code, code),
+            }
+        )
+    return found
+
+
+# --- what a rule does ---
+
+
+def _state(bench: Workbench, **changes: Mapping[str, Any]) -> State:
+    """Return the figures after changes, without treatments that change no risk."""
+    known = {*bench.keys, bench.table("columns").get("weight")}
+    idle = {
+        name: None
+        for name in bench.table("treat")
+        if known.isdisjoint({name, *name.split("+")})
+    }
+    return bench.tried(**changes, **({"treat": idle} if idle else {}))
+
+
+def _after(
+    bench: Workbench, column: CodedColumn, recoding: Recoding
+) -> tuple[dict[str, int], list[str]]:
+    """Return the records of the new categories by code, and doubts in words."""
+    counts = counts_of(column)
+    recoding = recoding.resolved(column.labels.tolist(), counts.tolist())
+    try:
+        recoded = recoding.apply(column.labels)
+    except (TypeError, ValueError) as error:
+        raise RefusedError(str(error)) from None
+    numbers = numbers_of(bench, column)
+    order = range(len(counts)) if numbers is None else np.argsort(numbers).tolist()
+    found: dict[str, int] = {}
+    for at in order:
+        code = recoded.codes[at]
+        if code is not None:
+            text = code_text(code)
+            found[text] = found.get(text, 0) + int(counts[at])
+    doubts = []
+    if recoded.unused and recoding.others != "refuse":
+        doubts.append(said("recode", "unused", n=len(recoded.unused)))
+    if recoded.overlapping:
+        doubts.append(said("recode", "overlapping", n=len(recoded.overlapping)))
+    return found, doubts
+
+
+def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return what a rule would give, beside what is now."""
+    name = _chosen(bench, form)
+    column = bench.coded_column(name)
+    rule = bench.table("recodings").get(name)
+    if form.has("way"):
+        rule = rule_of(form.text("way"), form, codes_by_position(column.labels))
+    now = _state(bench)
+    then = _state(bench, recodings={name: rule})
+    recoding = then.settings.recodings.get(name)
+    before = {code_text(code): n for code, n in _ordered(bench, column)}
+    after, doubts = before, []
+    if recoding is not None:
+        after, doubts = _after(bench, column, recoding)
+    shown = [*after.items()][:_MOST]
+    most = max([n for _, n in shown], default=1)
+    labels = bench.source.labels
+    texts = {} if labels is None else labels.values.get(name, {})
+    return {
+        "rule": rule,
+        "changed": rule != bench.table("recodings").get(name),
+        "before": len(before),
+        "after": len(after),
+        "sets": [
+            {
+                "keys": list(map(str, keys)),
+                "unsafe": (now.unsafe[i], then.unsafe[i]),
+                "expected": (now.expected[i], then.expected[i]),
+            }
+            for i, keys in enumerate(then.settings.keys)
+        ],
+        "households": then.settings.unit == "household",
+        "bars": [
+            {
+                "code": code,
+                "label": texts.get(code, ""),
+                "count": n,
+                "wide": round(100 * n / most, 2),
+            }
+            for code, n in shown
+        ],
+        "more": len(after) - len(shown),
+        "doubts": doubts,
+    }
+
+
+def _ordered(bench: Workbench, column: CodedColumn) -> list[tuple[Any, int]]:
+    """Return the categories with their records, by value."""
+    numbers = numbers_of(bench, column)
+    counts = counts_of(column)
+    order = range(len(counts)) if numbers is None else np.argsort(numbers).tolist()
+    return [(column.labels[at], int(counts[at])) for at in order]
+
+
+def apply(bench: Workbench, form: Form) -> str:
+    """Recode a column by the rule of a form; an empty form takes the rule away."""
+    name = _chosen(bench, form)
+    codes = codes_by_position(bench.coded_column(name).labels)
+    return _change(bench, name, rule_of(form.text("way"), form, codes))
+
+
+def clear(bench: Workbench, form: Form) -> str:
+    """Take the recoding of a column away."""
+    return _change(bench, _chosen(bench, form), None)
+
+
+def _change(bench: Workbench, name: str, rule: str | None) -> str:
+    """Change the recoding of a column, if it suits the data."""
+    if rule == bench.table("recodings").get(name):
+        return said("recode", "unchanged", column=name)
+    words = said("recode", "changed", column=name, rule=rule or "")
+    if rule is None:
+        words = said("recode", "cleared", column=name)
+    _ = _state(bench, recodings={name: rule})
+    bench.change(words, recodings={name: rule})
+    return words
+
+
+PAGE = Page(
+    "recode", view, {"apply": apply, "clear": clear}, parts={"preview": preview}
+)

@@ -1,0 +1,138 @@
+"""The forms of treatments: which fit a column, and the rule that a form says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from riskcore.app.forms import Form
+from riskcore.app.workbench import RefusedError, Workbench
+
+OF_NUMBERS: Final = (
+    "top",
+    "bottom",
+    "round",
+    "bands",
+    "microaggregate",
+    "swap",
+    "noise",
+)
+OF_CATEGORIES: Final = ("pram", "swap-areas")
+OF_WEIGHTS: Final = ("share-weights", "round-weights", "top", "rake")
+
+# The fields of the form of each kind, with what stands in them at first.
+FIELDS: Final[dict[str, dict[str, str]]] = {
+    "top": {"bound": "1%", "becomes": "limit"},
+    "bottom": {"bound": "1%", "becomes": "limit"},
+    "round": {"base": "100", "digits": "", "unbiased": ""},
+    "bands": {"breaks": "", "becomes": "midpoint"},
+    "microaggregate": {"k": "5", "with": "", "within": ""},
+    "swap": {"share": "5%", "within": ""},
+    "noise": {"share": "10%", "with": ""},
+    "pram": {"keep": "0.8", "invariant": "", "within": ""},
+    "swap-areas": {"share": "2%", "within": ""},
+    "share-weights": {"classes": "20", "within": ""},
+    "round-weights": {"base": "10", "within": ""},
+    "rake": {"path": ""},
+}
+BECOMES: Final = {"top": ("limit", "mean"), "bands": ("midpoint", "mean")}
+FLAGS: Final = ("unbiased", "invariant")
+
+
+def kinds_of(role: str | None, numeric: bool) -> tuple[str, ...]:
+    """Return the kinds of treatments that fit a column.
+
+    >>> kinds_of("weight", True)[0], kinds_of("sensitive", False)
+    ('share-weights', ('pram', 'swap-areas'))
+    """
+    if role == "weight":
+        return OF_WEIGHTS
+    if role == "numeric":
+        return OF_NUMBERS
+    return (*OF_NUMBERS, *OF_CATEGORIES) if numeric else OF_CATEGORIES
+
+
+def rule_of(bench: Workbench, form: Form) -> str:
+    """Return the rule that a form says."""
+    kind = form.text("kind")
+    if kind not in FIELDS:
+        raise RefusedError(f"{kind!r} is not a treatment")
+    argument = _ARGUMENTS[kind](form)
+    flags = [flag for flag in FLAGS if flag in FIELDS[kind] and form.has(flag)]
+    if kind == "noise" and form.has("with"):
+        flags.append("correlated")
+    within = [bench.column(one) for one in form.all("within") if one]
+    strata = [f"within={'+'.join(within)}"] if within else []
+    return ":".join([kind, argument, *flags, *strata])
+
+
+def _tail(form: Form) -> str:
+    """Return a limit, a share or a number of records, and what they become."""
+    bound = form.text("bound")
+    counted = bound[:-1].strip() if bound.endswith("n") else ""
+    where = f"{counted}n" if counted.isdecimal() else _number("bound")(form)
+    becomes = form.text("becomes")
+    if form.has("value"):
+        return f"{where}={_number('value')(form)}"
+    return f"{where}=mean" if becomes == "mean" else where
+
+
+def _bands(form: Form) -> str:
+    """Return breaks, which semicolons separate, and what the bands become."""
+    given = [one.strip() for one in form.text("breaks").split(";")]
+    breaks = ",".join(form.numbers.read(one) for one in given if one)
+    return f"{breaks}=mean" if form.text("becomes") == "mean" else breaks
+
+
+def _rounding(form: Form) -> str:
+    """Return a base, or a number of digits."""
+    if form.has("digits"):
+        return f"{form.whole('digits')}digits"
+    return _number("base")(form)
+
+
+def _number(name: str) -> Callable[[Form], str]:
+    """Return the reader of a field with a number, or a share in per cent."""
+    return lambda form: form.numbers.read(form.text(name))
+
+
+def _path(form: Form) -> str:
+    """Return the path of a file."""
+    if not form.has("path"):
+        raise RefusedError("give the path of the file of totals")
+    return form.text("path")
+
+
+_ARGUMENTS: Final[dict[str, Callable[[Form], str]]] = {
+    "top": _tail,
+    "bottom": _tail,
+    "round": _rounding,
+    "bands": _bands,
+    "microaggregate": _number("k"),
+    "swap": _number("share"),
+    "noise": _number("share"),
+    "pram": _number("keep"),
+    "swap-areas": _number("share"),
+    "share-weights": _number("classes"),
+    "round-weights": _number("base"),
+    "rake": _path,
+}
+
+
+def key_of(bench: Workbench, name: str) -> str | None:
+    """Return the name in the rules under which a column is treated."""
+    for key in map(str, bench.table("treat")):
+        if key == name or (key not in bench.names and name in key.split("+")):
+            return key
+    return None
+
+
+def rules_of(bench: Workbench, key: str | None) -> list[str]:
+    """Return the rules of a name of the table of treatments."""
+    given = bench.table("treat").get(key, []) if key is not None else []
+    return [given] if isinstance(given, str) else list(given)
+
+
+def value_of(rules: Sequence[str]) -> str | list[str] | None:
+    """Return rules as the table of treatments holds them; None for no rule."""
+    return (rules[0] if len(rules) == 1 else list(rules)) if rules else None

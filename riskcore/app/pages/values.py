@@ -1,0 +1,36 @@
+"""The values of a column, as pages need them: labels, numbers and counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.app.workbench import Workbench
+from riskcore.data.coded import CodedColumn
+from riskcore.data.files.labels import code_text
+from riskcore.data.files.reading import is_number
+
+
+def label_of(bench: Workbench, name: str) -> str:
+    """Return the label of a column; empty if it has none."""
+    labels = bench.source.labels
+    return "" if labels is None else labels.variables.get(name) or ""
+
+
+def counts_of(column: CodedColumn) -> NDArray[np.int64]:
+    """Return the records of each category, without missing."""
+    levels = len(column.labels)
+    return np.bincount(column.codes, minlength=levels + 1)[:levels]
+
+
+def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | None:
+    """Return the categories as numbers; None if one is not a number."""
+
+    def make() -> NDArray[np.float64] | None:
+        texts = [code_text(one).strip(" ") for one in column.labels.tolist()]
+        if not texts or not all(map(is_number, texts)):
+            return None
+        return np.array([*map(float, texts)])
+
+    found: NDArray[np.float64] | None = bench.keep("numbers", column.name, make)
+    return found

@@ -1,0 +1,185 @@
+"""The page of recoding: rules from forms, and a preview that is what comes."""
+
+import pytest
+
+import riskcore
+from riskcore.app.forms import FORMATS, Form
+from riskcore.app.pages import recode
+from riskcore.app.pages.recode_words import fields_of, way_of
+from riskcore.app.start import open_workbench
+from riskcore.app.workbench import RefusedError
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+ROLES = dict.fromkeys(KEYS, "key") | {
+    "WEIGHT": "weight", "INCOME": "numeric", "EDUCATION": "sensitive",
+    "CITIZENSHIP": "harmless", "HHSIZE": "harmless",
+}  # fmt: skip
+
+
+@pytest.fixture
+def bench(survey):
+    found = open_workbench(survey)
+    found.set_roles(ROLES, "roles")
+    yield found
+    found.close()
+
+
+def form(bench, column, numbers="en", **fields):
+    given = [("column", str(bench.names.index(column)))]
+    for name, value in fields.items():
+        values = value if isinstance(value, list) else [value]
+        given += [(name, one) for one in values]
+    return Form.of(given, FORMATS[numbers])
+
+
+def apply(bench, column, numbers="en", **fields):
+    recode.apply(bench, form(bench, column, numbers, **fields))
+    return bench.table("recodings").get(column)
+
+
+def of_figures(seen):
+    return [(one["unsafe"][1], one["expected"][1]) for one in seen["sets"]]
+
+
+@pytest.mark.parametrize(
+    ("column", "fields"),
+    [
+        ("AGE", {"way": "cut", "side": "from", "break": ["30", "15", "", "65"]}),
+        ("AGE", {"way": "cut", "side": "upto", "break": ["40"], "codes": "y,o"}),
+        ("AGE", {"way": "ends", "side": "top", "bound": "95%", "code": "old"}),
+        ("AGE", {"way": "round", "base": "10"}),
+        ("REGION", {"way": "truncate", "drop": "1"}),
+        ("MARSTAT", {"way": "merge", "map": "3=2", "pick": ["3"], "new": "1"}),
+    ],
+)
+def test_the_preview_is_what_the_change_gives(bench, column, fields):
+    seen = recode.preview(bench, form(bench, column, **fields))
+    rule = apply(bench, column, **fields)
+    assert seen["rule"] == rule
+    assert seen["changed"]
+    found = riskcore.protect(
+        str(bench.source.path), KEYS, "WEIGHT", recodings={column: rule}, k=3
+    )
+    stages = found.sets[0].comparison()
+    now, then = stages["original"], stages["recoded"]
+    names = "unsafe_records", "expected_reidentifications"
+    assert of_figures(seen) == [tuple(then[name] for name in names)]
+    assert [seen["sets"][0]["unsafe"][0], seen["sets"][0]["expected"][0]] == [
+        now[name] for name in names
+    ]
+    coded = bench.prepared().coded.columns[column]
+    codes = [str(coded.labels[one]) for one in coded.codes.tolist()]
+    counts = {one["code"]: one["count"] for one in seen["bars"]}
+    assert counts == {code: codes.count(code) for code in set(codes)}
+    after = recode.preview(bench, form(bench, column))
+    assert of_figures(after) == of_figures(seen)
+    assert not after["changed"]
+
+
+def test_numbers_are_read_as_the_reader_writes_them(bench):
+    rule = apply(bench, "AGE", "de", way="cut", **{"break": ["12,5", "1.000"]})
+    assert rule == "from:12.5,1000"
+    shown = recode.view(bench, form(bench, "AGE", "de"))["fields"]["breaks"]
+    assert shown == ["12,5", "1.000"]
+    with pytest.raises(RefusedError, match=r"'12\.5' is not a number"):
+        apply(bench, "AGE", "de", way="cut", **{"break": "12.5"})
+    assert apply(bench, "AGE", "de", way="ends", bound="99,5 %") == "top:99.5%"
+
+
+def test_categories_are_merged_and_split_again(bench):
+    listed = recode.view(bench, form(bench, "MARSTAT"))["categories"]
+    at = {one["code"]: str(one["position"]) for one in listed}
+    assert [*at] == ["1", "2", "3", "4"]
+    rule = apply(bench, "MARSTAT", way="merge", pick=[at["3"], at["2"]], new="2")
+    assert rule == "map:3=2"
+    rule = apply(bench, "MARSTAT", way="merge", map="3=2", pick=at["2"], new="1")
+    assert rule == "map:3=1,2=1"
+    shown = recode.view(bench, form(bench, "MARSTAT"))
+    assert [one["to"] for one in shown["categories"]] == ["1", "1", "1", "4"]
+    assert shown["columns"][3]["before"] == 4
+    assert shown["columns"][3]["after"] == 2
+    rule = apply(bench, "MARSTAT", way="merge", map="2=1,3=1", split=at["2"])
+    assert rule == "map:3=1"
+    assert apply(bench, "MARSTAT", way="merge", map="3=1", split=at["3"]) is None
+
+
+def test_files_are_found_beside_the_rules(bench):
+    folder = bench.source.path.parent
+    levels = sorted({code for code in bench.coded_column("MARSTAT").labels.tolist()})
+    lines = [f"{code};{'a' if code < '3' else 'b'};all" for code in levels]
+    (folder / "marital.csv").write_text("\n".join(lines) + "\n")
+    rule = apply(bench, "MARSTAT", way="file", path="marital.csv", level="1")
+    assert rule == "hierarchy:marital.csv:1"
+    seen = recode.preview(bench, form(bench, "MARSTAT"))
+    assert [one["code"] for one in seen["bars"]] == ["a", "b"]
+    (folder / "Marital.grc").write_text("1: 1-2\n2: 3-4\n")
+    assert apply(bench, "MARSTAT", way="file", path="Marital.grc") == "Marital.grc"
+    shown = recode.view(bench, form(bench, "MARSTAT"))
+    assert (shown["way"], shown["fields"]["path"]) == ("file", "Marital.grc")
+    assert apply(bench, "MARSTAT", way="text", rule="map:4=3") == "map:4=3"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"way": "text", "rule": "from:30,15=a"}, "breaks must increase"),
+        ({"way": "truncate", "drop": "9"}, "truncation by 9 leaves nothing"),
+        ({"way": "file", "path": "none.grc"}, "No such file"),
+        ({"way": "merge", "map": "3"}, "'3' is not OLD=NEW"),
+        ({"way": "merge", "pick": "1"}, "give the code"),
+        ({"way": "merge", "pick": "1", "new": "a,b"}, "write a recode file"),
+        ({"way": "other"}, "is not a way"),
+    ],
+)
+def test_bad_rules_change_nothing(bench, fields, words):
+    before = bench.history.current
+    with pytest.raises(RefusedError, match=words):
+        recode.preview(bench, form(bench, "MARSTAT", **fields))
+    with pytest.raises(RefusedError, match=words):
+        recode.apply(bench, form(bench, "MARSTAT", **fields))
+    assert bench.history.current is before
+    assert recode.preview(bench, form(bench, "MARSTAT"))["before"] == 4
+
+
+def test_a_recoding_is_taken_away(bench):
+    apply(bench, "AGE", way="round", base="10")
+    recode.clear(bench, form(bench, "AGE"))
+    assert "AGE" not in bench.table("recodings")
+    bench.history.undo()
+    assert bench.table("recodings")["AGE"] == "round:10"
+
+
+def test_a_treated_number_does_not_slow_the_preview(bench):
+    bench.change("treated", treat={"INCOME": "round:100"})
+    recode.preview(bench, form(bench, "AGE", way="round", base="5"))
+    assert all(one.treated is None for one, _ in bench._kept["prepared"].values())
+    bench.change("weights", treat={"WEIGHT": "share-weights:5"})
+    seen = recode.preview(bench, form(bench, "AGE", way="round", base="5"))
+    apply(bench, "AGE", way="round", base="5")
+    state = bench.tried()
+    assert of_figures(seen) == [(state.unsafe[0], state.expected[0])]
+
+
+def test_the_picture_counts_every_record(bench):
+    picture = recode.view(bench, form(bench, "AGE"))["picture"]
+    column = bench.coded_column("AGE")
+    assert picture["records"] == len(column.codes)
+    axis = picture["axis"]
+    assert axis.whole
+    assert len(axis.edges) == picture["largest"] - picture["smallest"] + 2
+
+
+def test_rules_and_their_forms():
+    assert way_of("upto:1") == "cut"
+    assert fields_of("from:1.5,2000=a,b,c", FORMATS["de"])["breaks"] == ["1,5", "2.000"]
+    assert fields_of("top:99.5%=z", FORMATS["fr"])["bound"] == "99,5%"
+    assert fields_of("hierarchy:a/b.csv:2", FORMATS["en"])["path"] == "a/b.csv"
+    assert fields_of(None, FORMATS["en"])["breaks"] == []
+
+
+def test_without_keys_the_page_says_so(survey):
+    found = open_workbench(survey)
+    try:
+        assert recode.view(found, Form())["lacking"]
+    finally:
+        found.close()

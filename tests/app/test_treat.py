@@ -1,0 +1,178 @@
+"""The page of treatments: rules from forms, and figures before and after."""
+
+import numpy as np
+import pytest
+
+from riskcore.app.forms import FORMATS, Form
+from riskcore.app.pages import treat
+from riskcore.app.pages.treat_words import FIELDS, kinds_of
+from riskcore.app.start import open_workbench
+from riskcore.app.workbench import RefusedError
+from riskcore.protection.treatments.rules import KINDS, Treatment
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+ROLES = dict.fromkeys(KEYS, "key") | {
+    "WEIGHT": "weight", "INCOME": "numeric", "EDUCATION": "sensitive",
+    "CITIZENSHIP": "harmless", "HHSIZE": "harmless", "HOUSEHOLD": "household",
+}  # fmt: skip
+
+
+@pytest.fixture
+def bench(survey):
+    found = open_workbench(survey)
+    found.set_roles(ROLES, "roles")
+    yield found
+    found.close()
+
+
+def form(bench, column, numbers="en", **fields):
+    given = [("column", str(bench.names.index(column)))]
+    for name, value in fields.items():
+        values = value if isinstance(value, list) else [value]
+        given += [(name, one) for one in values]
+    return Form.of(given, FORMATS[numbers])
+
+
+def add(bench, column, numbers="en", **fields):
+    treat.add(bench, form(bench, column, numbers, **fields))
+    return dict(bench.table("treat"))
+
+
+def test_every_kind_of_treatment_has_a_form():
+    _ = Treatment.of("x", "round:1")
+    assert set(FIELDS) == set(KINDS)
+    offered = {
+        kind
+        for role in ("weight", "numeric", "key")
+        for numeric in (True, False)
+        for kind in kinds_of(role, numeric)
+    }
+    assert offered == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("column", "fields", "rule"),
+    [
+        (
+            "INCOME",
+            {"kind": "top", "bound": "1,5 %", "becomes": "mean"},
+            "top:1.5%=mean",
+        ),
+        ("INCOME", {"kind": "top", "bound": "5n", "becomes": "limit"}, "top:5n"),
+        ("INCOME", {"kind": "bottom", "bound": "1.000", "value": "0"}, "bottom:1000=0"),
+        (
+            "INCOME",
+            {"kind": "round", "base": "0,5", "unbiased": "1"},
+            "round:0.5:unbiased",
+        ),
+        ("INCOME", {"kind": "round", "base": "1", "digits": "2"}, "round:2digits"),
+        (
+            "INCOME",
+            {"kind": "bands", "breaks": "0; 1.000,5; 9.000"},
+            "bands:0,1000.5,9000",
+        ),
+        ("INCOME", {"kind": "swap", "share": "5%"}, "swap:5%"),
+        ("CITIZENSHIP", {"kind": "pram", "keep": "0,8"}, "pram:0.8"),
+        ("REGION", {"kind": "swap-areas", "share": "5%"}, "swap-areas:5%"),
+        ("WEIGHT", {"kind": "share-weights", "classes": "9"}, "share-weights:9"),
+    ],
+)
+def test_forms_say_rules(bench, column, fields, rule):
+    assert add(bench, column, "de", **fields) == {column: rule}
+
+
+def test_groups_and_columns_together(bench):
+    region = str(bench.names.index("SEX"))
+    found = add(bench, "INCOME", kind="microaggregate", k="3", within=region)
+    assert found == {"INCOME": "microaggregate:3:within=SEX"}
+    size = str(bench.names.index("HHSIZE"))
+    with pytest.raises(RefusedError, match="treatments of its own"):
+        add(bench, "INCOME", kind="noise", share="10%", **{"with": size})
+    treat.edit(bench, form(bench, "INCOME", at="0", do="remove"))
+    found = add(bench, "INCOME", kind="noise", share="10%", **{"with": size})
+    assert found == {"HHSIZE+INCOME": "noise:10%:correlated"}
+    shown = treat.view(bench, form(bench, "HHSIZE"))
+    assert shown["joint"]
+    assert shown["random"]
+    seen = treat.effect(bench, form(bench, "HHSIZE"))
+    assert [other for other, *_ in seen["correlations"]] == ["INCOME"]
+
+
+def test_rules_are_added_moved_changed_and_removed(bench):
+    add(bench, "INCOME", kind="round", base="100")
+    assert add(bench, "INCOME", kind="top", bound="5%") == {
+        "INCOME": ["round:100", "top:5%"]
+    }
+    treat.edit(bench, form(bench, "INCOME", at="1", do="up"))
+    assert bench.table("treat")["INCOME"] == ["top:5%", "round:100"]
+    treat.edit(bench, form(bench, "INCOME", at="0", do="save", rule="top:2%"))
+    assert bench.table("treat")["INCOME"] == ["top:2%", "round:100"]
+    shown = treat.view(bench, form(bench, "INCOME"))["rules"]
+    assert shown[1]["words"] == "rounded to multiples of 100"
+    treat.edit(bench, form(bench, "INCOME", at="0", do="remove"))
+    treat.edit(bench, form(bench, "INCOME", at="0", do="remove"))
+    assert "INCOME" not in bench.table("treat")
+    with pytest.raises(RefusedError, match="no such treatment"):
+        treat.edit(bench, form(bench, "INCOME", at="0", do="remove"))
+
+
+def test_the_effect_is_that_of_the_report(bench):
+    add(bench, "INCOME", kind="top", bound="10%")
+    seen = treat.effect(bench, form(bench, "INCOME"))
+    told = bench.prepared().treated.effects()["columns"]["INCOME"]
+    rows = {name: pair for name, *pair in seen["rows"]}
+    assert seen["altered"] == told["altered"]
+    for at, stage in enumerate(("before", "after")):
+        mean, variance = told[stage]["mean"], told[stage]["variance"]
+        assert rows["mean"][at] == pytest.approx(mean, rel=1e-12)
+        assert rows["sd"][at] ** 2 == pytest.approx(variance, rel=1e-12)
+        middle = told[stage]["quantiles"][len(told[stage]["quantiles"]) // 2]
+        assert rows["median"][at] == middle
+    assert seen["unsafe"] is None
+    x, y = (
+        getattr(bench.prepared().treated, one)["INCOME"] for one in ("before", "after")
+    )
+    centered = np.cov(x, y, aweights=bench.prepared().treated.weights)
+    expected = centered[0, 1] / np.sqrt(centered[0, 0] * centered[1, 1])
+    assert seen["correlation"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_effect_on_weights_and_categories(bench):
+    before = bench.tried().unsafe
+    add(bench, "WEIGHT", kind="share-weights", classes="4")
+    seen = treat.effect(bench, form(bench, "WEIGHT"))
+    rows = {name: pair for name, *pair in seen["rows"]}
+    assert rows["distinct"][1] == 4
+    old, new = (
+        getattr(bench.prepared().treated, one)["WEIGHT"] for one in ("before", "after")
+    )
+    for at, one in enumerate((old, new)):
+        kish = len(one) * (one**2).sum() / one.sum() ** 2
+        assert rows["design_effect"][at] == pytest.approx(kish, rel=1e-12)
+    assert [one[1] for one in seen["unsafe"]] == before
+    assert [one[2] for one in seen["unsafe"]] == bench.tried().unsafe
+    add(bench, "CITIZENSHIP", kind="pram", keep="0.5")
+    seen = treat.effect(bench, form(bench, "CITIZENSHIP"))
+    assert seen["kind"] == "categories"
+    assert sum(one["counts"][0] for one in seen["bars"]) == seen["present"]
+    assert sum(one["counts"][1] for one in seen["bars"]) == seen["present"]
+    assert treat.view(bench, form(bench, "CITIZENSHIP"))["alters"]
+
+
+@pytest.mark.parametrize(
+    ("column", "fields", "words"),
+    [
+        ("INCOME", {"kind": "top", "bound": "0%"}, "need a share above 0 %"),
+        ("INCOME", {"kind": "swap", "share": "many"}, "'many' is not a number"),
+        ("INCOME", {"kind": "microaggregate", "k": "1"}, "at least"),
+        ("INCOME", {"kind": "melt"}, "'melt' is not a treatment"),
+        ("WEIGHT", {"kind": "rake", "path": "none.csv"}, "No such file"),
+        ("HOUSEHOLD", {"kind": "round", "base": "2"}, "cannot be treated"),
+    ],
+)
+def test_bad_treatments_change_nothing(bench, column, fields, words):
+    before = bench.history.current
+    with pytest.raises((RefusedError, ValueError), match=words):
+        treat.add(bench, form(bench, column, **fields))
+    assert bench.history.current is before
+    assert treat.effect(bench, form(bench, "INCOME")) == {"kind": "none"}
