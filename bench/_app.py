@@ -182,3 +182,11 @@ def enter(page, app):
     page.goto(app.address)
     page.wait_for_url(app.url("columns"))
     settle(page)
+
+
+def unfold(page):
+    """Open all that is folded in a page, and wait for what comes then."""
+    closed = page.locator("main details:not([open]) > summary:visible")
+    while closed.count():
+        closed.first.click()
+    settle(page)
