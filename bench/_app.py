@@ -44,7 +44,7 @@ class App:
     """
 
     def __init__(self, given, settings, *options):
-        self._errors = tempfile.TemporaryFile("w+")
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         environment = os.environ | {
             "RISKCORE_CONFIG_DIR": str(settings),
             "PYTHONPATH": str(ROOT),

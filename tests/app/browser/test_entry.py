@@ -43,7 +43,7 @@ def test_undo_and_redo_by_keyboard(page):
     page.focus("#accept-all")
     driver.act(page, lambda: page.keyboard.press("Enter"))
     accepted = roles(page)
-    assert "key" in accepted and "weight" in accepted
+    assert {"key", "weight"} < set(accepted)
     for button, expected in (("#undo", none), ("#redo", accepted), ("#undo", none)):
         page.focus(button)
         driver.act(page, lambda: page.keyboard.press("Enter"))

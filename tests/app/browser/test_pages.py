@@ -27,23 +27,20 @@ STOP = """() => {
 }"""
 # What a hand can use; of a group of radio buttons Tab stops at one.
 USABLE = """() => {
-  const groups = new Set(), found = [];
-  const all = [...document.querySelectorAll("*")];
+  const found = new Map(), all = [...document.querySelectorAll("*")];
+  const chosenOf = (one) => {
+    const group = all.filter((other) => other.type === "radio"
+      && other.form === one.form && other.name === one.name);
+    return group.find((other) => other.checked) || group[0];
+  };
   const named = "a[href], button, input:not([type=hidden]), select, textarea, summary";
   for (const one of document.querySelectorAll(named)) {
     if (one.disabled || !one.getClientRects().length) continue;
     if (!one.checkVisibility({visibilityProperty: true})) continue;
-    if (one.type === "radio") {
-      const form = one.form ? all.indexOf(one.form) : "";
-      const group = `${form} ${one.name}`;
-      if (groups.has(group)) continue;
-      groups.add(group);
-      const checked = document.querySelectorAll("input[type=radio]:checked");
-      const ours = [...checked].find((other) => other.form === one.form && other.name === one.name);
-      found.push([all.indexOf(ours || one), (ours || one).outerHTML.slice(0, 120)]);
-    } else found.push([all.indexOf(one), one.outerHTML.slice(0, 120)]);
+    const at = one.type === "radio" ? chosenOf(one) : one;
+    if (!found.has(at)) found.set(at, [all.indexOf(at), at.outerHTML.slice(0, 120)]);
   }
-  return found;
+  return [...found.values()];
 }"""
 
 
