@@ -103,8 +103,17 @@ class Jobs:
         self._pool = ThreadPoolExecutor(1, "riskcore-work")
         self._begun = 0
 
-    def start(self, kind: str, key: Hashable, work: Callable[[Lines], Any]) -> Job:
-        """Return the job of this kind and key, begun now if there is none yet."""
+    def start(
+        self,
+        kind: str,
+        key: Hashable,
+        work: Callable[[Lines], Any],
+        then: Callable[[Job], None] | None = None,
+    ) -> Job:
+        """Return the job of this kind and key, begun now if there is none yet.
+
+        ``then`` is called with the job when it was done.
+        """
         with self._lock:
             found = self._jobs.get(kind)
             if found is not None and found.key == key:
@@ -113,7 +122,7 @@ class Jobs:
                 found.cancel()
             job = self._jobs[kind] = Job(kind, key)
             self._begun += 1
-            self._pool.submit(job.run, work)
+            self._pool.submit(_run, job, work, then)
             return job
 
     def of(self, kind: str) -> Job | None:
@@ -146,6 +155,15 @@ class Jobs:
         """Cancel all jobs and take no more."""
         self.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _run(
+    job: Job, work: Callable[[Lines], Any], then: Callable[[Job], None] | None
+) -> None:
+    """Run a job, and call what follows if it was done."""
+    job.run(work)
+    if then is not None and job.state == "done":
+        then(job)
 
 
 def words_of(error: BaseException) -> str:

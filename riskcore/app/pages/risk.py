@@ -450,7 +450,9 @@ def switch(bench: Workbench, form: Form) -> str:
     chosen = {bench.column(one) for one in form.all("key")}
     now = {*sets[at]}
     keys = (now - offered) | chosen
-    words = [said("risk", "on", column=name) for name in bench.names if name in keys - now]
+    words = [
+        said("risk", "on", column=name) for name in bench.names if name in keys - now
+    ]
     off = [name for name in bench.names if name in now - keys]
     others = {name for i, one in enumerate(sets) if i != at for name in one}
     words += [
