@@ -39,6 +39,10 @@ CONTROLS = """() => {
     .map((one) => ({at: all.indexOf(one), tag: one.localName, type: one.type || "",
       id: one.id, options: one.localName === "select" ? one.options.length : 0}));
 }"""
+CHANGED = (
+    "for (const name of ['input', 'change'])"
+    " one.dispatchEvent(new Event(name, {bubbles: true}));"
+)
 # Ids of controls that are left alone.
 NEVER = {"cancel"}
 
@@ -80,10 +84,7 @@ class Monkey:
         kind = self._kind(one)
         self._note(kind, one["id"] or one["tag"])
         with suppress(Error):  # it may have left the page meanwhile
-            find = "(at) => document.querySelectorAll('*')[at]"
-            handle = self.page.evaluate_handle(find, one["at"]).as_element()
-            if handle is not None:
-                getattr(self, f"_{kind}")(handle, one)
+            getattr(self, f"_{kind}")(one)
         self.page.wait_for_timeout(self.random.choice((0, 20, 60, 150)))
 
     def _ask(self, script):
@@ -111,36 +112,30 @@ class Monkey:
         self.done[kind] += 1
         self.trail.append(f"{kind} {what} on {self.page.url.rpartition('/')[2]}")
 
-    def _press(self, handle, one):
-        del one
-        handle.evaluate("(one) => one.click()")
+    def _do(self, one, script, value=None):
+        """Use the control at a place of the page, if it is still there."""
+        of_page = (
+            "([at, id, value]) => { const one = document.querySelectorAll('*')[at];"
+            f"if (one && one.id === id) {{ {script} }} }}"
+        )
+        self.page.evaluate(of_page, [one["at"], one["id"], value])
 
-    def _choose(self, handle, one):
+    def _press(self, one):
+        self._do(one, "one.click();")
+
+    def _choose(self, one):
         at = self.random.randrange(one["options"])
-        handle.evaluate(
-            "(one, at) => { one.selectedIndex = at;"
-            " for (const name of ['input', 'change'])"
-            " one.dispatchEvent(new Event(name, {bubbles: true})); }",
-            at,
+        self._do(one, f"one.selectedIndex = value; {CHANGED}", at)
+
+    def _slide(self, one):
+        share = self.random.random()
+        self._do(
+            one, f"one.value = +one.min + value * (one.max - one.min); {CHANGED}", share
         )
 
-    def _slide(self, handle, one):
-        del one
-        handle.evaluate(
-            "(one, share) => { one.value = +one.min + share * (one.max - one.min);"
-            " for (const name of ['input', 'change'])"
-            " one.dispatchEvent(new Event(name, {bubbles: true})); }",
-            self.random.random(),
-        )
-
-    def _write(self, handle, one):
-        del one
-        handle.evaluate(
-            "(one, text) => { one.focus(); one.value = text;"
-            " for (const name of ['input', 'change'])"
-            " one.dispatchEvent(new Event(name, {bubbles: true})); }",
-            self.random.choice(TEXTS),
-        )
+    def _write(self, one):
+        text = self.random.choice(TEXTS)
+        self._do(one, f"one.focus(); one.value = value; {CHANGED}", text)
         if self.random.random() < 0.4:
             self.page.keyboard.press("Enter")
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
-from riskcore.app.jobs import FAILURES, Job, words_of
+from riskcore.app.history import History
+from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
 from riskcore.common.progress import Lines
 from riskcore.comparison.result import Comparison
+from riskcore.data.source import Source
 from riskcore.protection.release.rules import Release
 from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trial, Trials, trial_of
 from riskcore.protection.with_original import studies_of
 from riskcore.report.utility_view import MOST_RECORDS
-
-if TYPE_CHECKING:
-    from riskcore.app.workbench import Workbench
 
 # Tables of the rules that change nothing before the file is written.
 OF_WRITING = ("roles", "accept", "output", "check")
@@ -38,7 +38,25 @@ FIGURES = (
 )
 # More versions would hide each other in a picture.
 MOST_DRAWN = 100
-_CHOICES = ("tables", "models", "numbers")
+
+
+class Bench(Protocol):
+    """What a comparison needs of the workbench."""
+
+    history: History
+    jobs: Jobs
+    path: Path
+    source: Source
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made for a key, or make it."""
+
+    def key_of(self, *without: str, of: Mapping[str, Mapping[str, Any]] | None) -> str:
+        """Return rules as a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +90,41 @@ class Compared:
     reason : str
         Why it is missing.
     studies : tuple of Study
+    plan : Job
+        The suppression.
     """
 
+    plan: Job
     found: Comparison | None
     reason: str = ""
     studies: tuple[Study, ...] = ()
 
 
-def choices(bench: Workbench) -> dict[str, list[Any]]:
+def choices(bench: Bench) -> dict[str, list[Any]]:
     """Return the tables, models and columns of numbers that the user asked for."""
     kept = bench.history.chosen.get("compare")
     kept = kept if isinstance(kept, dict) else {}
+    names = set(bench.names)
+    fits: dict[str, Callable[[Any], bool]] = {
+        "tables": lambda one: _is_pair(one) and names.issuperset(one),
+        "models": lambda one: isinstance(one, str),
+        "numbers": lambda one: isinstance(one, str) and one in names,
+    }
+    lists = {
+        name: one if isinstance(one := kept.get(name), list) else [] for name in fits
+    }
     return {
-        name: list(kept[name]) if isinstance(kept.get(name), list) else []
-        for name in _CHOICES
+        name: [one for one in lists[name] if fit(one)] for name, fit in fits.items()
     }
 
 
-def comparison(bench: Workbench, plan: Job, number: int) -> Job:
+def _is_pair(value: Any) -> bool:
+    """Return whether a value is a list of two names."""
+    pair = isinstance(value, list) and len(value) == 2
+    return pair and all(isinstance(one, str) for one in value)
+
+
+def comparison(bench: Bench, plan: Job, number: int) -> Job:
     """Return the job of the comparison of a plan; its result is `Compared`.
 
     The version with this number keeps its figures.
@@ -101,14 +136,13 @@ def comparison(bench: Workbench, plan: Job, number: int) -> Job:
         if protected is None:
             raise ValueError(plan.error or "the suppression was canceled")
         if protected.n > MOST_RECORDS:
-            return Compared(None, _too_long(protected.n))
+            return Compared(plan, None, _too_long(protected.n))
+        numbers = _numbers(protected, chosen["numbers"])
         found = bench.keep_slow(
             "comparisons",
-            json.dumps([plan.key, chosen["numbers"]]),
+            json.dumps([plan.key, numbers]),
             lambda: protected.compare(
-                columns=chosen["numbers"],
-                strata=protected.settings.strata,
-                progress=say,
+                columns=numbers, strata=protected.settings.strata, progress=say
             ),
         )
         _keep_figures(bench, number, plan, found)
@@ -118,9 +152,16 @@ def comparison(bench: Workbench, plan: Job, number: int) -> Job:
             make = partial(_study, protected, found, kind, asked)
             kept = json.dumps([kind, asked])
             studies.append(bench.keep_slow(kept, plan.key, make))
-        return Compared(found, "", tuple(studies))
+        return Compared(plan, found, "", tuple(studies))
 
     return bench.jobs.start("compare", (plan.key, json.dumps(chosen)), work)
+
+
+def _numbers(protected: Protected, chosen: Sequence[str]) -> list[str]:
+    """Return the columns of numbers that have no other role by now."""
+    of = protected.settings
+    others = {*of.variables, *of.strata, *of.recodings, of.weight}
+    return [name for name in chosen if name not in others]
 
 
 def _asked(chosen: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
@@ -147,7 +188,7 @@ def _too_long(n: int) -> str:
 # --- figures of versions ---
 
 
-def _keep_figures(bench: Workbench, number: int, plan: Job, found: Comparison) -> None:
+def _keep_figures(bench: Bench, number: int, plan: Job, found: Comparison) -> None:
     """Keep the figures of a version if the plan is of its rules."""
     rules = Release.parse(bench.history.versions[number].text, bench.path)
     if bench.key_of(*OF_WRITING, of=rules.tables) == plan.key:
@@ -157,21 +198,22 @@ def _keep_figures(bench: Workbench, number: int, plan: Job, found: Comparison) -
         bench.history.keep_figures(number, figures)
 
 
-def note_figures(bench: Workbench) -> None:
+def note_figures(bench: Bench) -> None:
     """Keep the figures of the current version if its comparison is known.
 
     A version that changes nothing before the file is written has the plan of another.
     """
-    number = bench.history.current.number
-    plan, job = bench.jobs.of("plan"), bench.jobs.of("compare")
-    if plan is None or job is None or number in bench.history.figures:
-        return
-    found = job.result.found if isinstance(job.result, Compared) else None
-    if found is not None and plan.result is not None and job.key[0] == plan.key:
-        _keep_figures(bench, number, plan, found)
+    number, job = bench.history.current.number, bench.jobs.of("compare")
+    made = None if job is None else job.result
+    if (
+        isinstance(made, Compared)
+        and made.found
+        and number not in bench.history.figures
+    ):
+        _keep_figures(bench, number, made.plan, made.found)
 
 
-def trials(bench: Workbench, most: int = MOST_DRAWN) -> Trials:
+def trials(bench: Bench, most: int = MOST_DRAWN) -> Trials:
     """Return the newest versions with figures as trials, named by their numbers.
 
     The version that is shown is one of them. Of versions with the same figures there is

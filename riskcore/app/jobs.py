@@ -102,6 +102,7 @@ class Jobs:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "riskcore-work")
         self._begun = 0
+        self._open: list[Job] = []  # those that may not have ended, replaced ones, too
 
     def start(
         self,
@@ -120,9 +121,11 @@ class Jobs:
                 return found
             if found is not None:
                 found.cancel()
-            job = self._jobs[kind] = Job(kind, key)
-            self._begun += 1
+            job = Job(kind, key)
             self._pool.submit(_run, job, work, then)
+            self._jobs[kind] = job
+            self._begun += 1
+            self._open = [*(one for one in self._open if one.active), job]
             return job
 
     def of(self, kind: str) -> Job | None:
@@ -132,7 +135,8 @@ class Jobs:
     @property
     def ended(self) -> int:
         """How many jobs have ended; pages look again when it grows."""
-        return self._begun - len(self.active)
+        with self._lock:
+            return self._begun - sum(job.active for job in self._open)
 
     @property
     def active(self) -> list[Job]:
@@ -154,7 +158,7 @@ class Jobs:
     def close(self) -> None:
         """Cancel all jobs and take no more."""
         self.cancel()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False)
 
 
 def _run(
@@ -171,7 +175,8 @@ def words_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         file = "" if error.filename is None else f"{error.filename}: "
         return f"{file}{error.strerror}"
-    return str(error.args[0]) if error.args else type(error).__name__
+    words = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return str(words) or type(error).__name__
 
 
 def where(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
 from riskcore.app.pages.page import View
 from riskcore.app.texts import load_texts
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.report.templating import environment
@@ -178,7 +178,7 @@ class Server:
 
         try:
             return HTMLResponse(await run_in_threadpool(render))
-        except RefusedError as error:
+        except FAILURES as error:
             return await self._refused(request, words_of(error))
 
     def _render(

@@ -228,8 +228,6 @@ class Workbench:
         """
         with self.lock:
             sets = self.key_sets_of(self.release) or [[]]
-            if not 0 <= at < len(sets):
-                raise RefusedError("there is no such set of keys")
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             given = self.table("columns")
@@ -455,8 +453,7 @@ class Workbench:
             if secret is None and (settings.ties == "secret" or settings.is_random):
                 secret = new_secret()
             before = None if by_households else prepared
-            found = protected_by(self.source, settings, say, secret, before)
-            return found
+            return protected_by(self.source, settings, say, secret, before)
 
         def planned(say: Lines) -> Protected:
             found: Protected = self.keep_slow("plans", key, lambda: work(say))

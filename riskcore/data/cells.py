@@ -542,6 +542,7 @@ def cells_of(
         sums = counted.weight_sum(counts.inverse, len(counts.frequency))
         counts = replace(counts, weight_sum=sums)
     levels = [column.levels for column in columns]
+    f: Frequencies
     if windows is not None:
         f, F = count_windows(
             counts.codes, levels, windows, counts.frequency, counts.weight_sum

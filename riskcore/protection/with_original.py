@@ -74,9 +74,7 @@ def studies_of(
     result.source.check(also)
     settings = result.settings
     files = _files(result, also, ())
-    used = Columns(
-        files, settings.variables, settings.recodings, result.source.labels
-    )
+    used = Columns(files, settings.variables, settings.recodings, result.source.labels)
     return with_studies(found, used, *studied)
 
 

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from riskcore.common.html import digits, escape, readable, short
 from riskcore.common.words import counted, printable
 from riskcore.core.risk.file_risk import Counts, Risks
@@ -245,11 +247,12 @@ def _count_mark(value: int, top: int) -> str:
 def _steps(distribution: RiskDistribution, edges: Risks) -> str:
     """Return the path of the share at or above each risk, step by step."""
     low, high = float(edges[0]), float(edges[-1])
+    risks = [low * (high / low) ** (step / _STEPS) for step in range(_STEPS + 1)]
+    below = np.concatenate([[0], distribution.frequency.cumsum()])
+    counts = distribution.n - below[np.searchsorted(distribution.risk, risks)]
     path: list[str] = []
     last = -1
-    for step in range(_STEPS + 1):
-        risk = low * (high / low) ** (step / _STEPS)
-        count = distribution.unsafe_count(risk)
+    for step, count in enumerate(counts.tolist()):
         if count != last:
             y = f"{_HEIGHT * (1 - count / distribution.n):.2f}"
             path.append(f"H{step}V{y}" if path else f"M0 {y}")

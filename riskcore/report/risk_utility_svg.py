@@ -43,7 +43,9 @@ def spots(
     ranked = sorted(points, key=lambda one: (one[1], one[0]))
     for i, (risk, loss, mark, best) in enumerate(ranked):
         x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)
-        kind = " ".join(["best" if best else "one", *(kinds or {}).get(mark, "").split()])
+        kind = " ".join(
+            ["best" if best else "one", *(kinds or {}).get(mark, "").split()]
+        )
         spot = (
             f'<circle class="{kind}" cx="{x:.3f}%" cy="{y:.2f}" '
             'r="5"/>'

@@ -60,7 +60,9 @@ def comparison_page(found: Comparison, *, title: str) -> str:
         percent=utility_text.percent,
         recoded=any(one.recoded is not None for one in found.keys),
         tables=[
-            {**table_view(one), "name": named(one.key)} for one in found.keys if one.table
+            {**table_view(one), "name": named(one.key)}
+            for one in found.keys
+            if one.table
         ],
         numbers=utility_text.number_rows(figures, named),
         correlations=utility_text.correlation_rows(

@@ -134,12 +134,12 @@ def test_numbers_that_are_read(numbers, text, value):
     ],
 )
 def test_numbers_that_are_refused(numbers, text):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"number|in \[0, 1\]"):
         read(numbers, text)
 
 
 def test_refusals_name_the_field_and_show_how_to_write():
-    with pytest.raises(ValueError, match=r"^x: '1.5' is not .* such as 1.234,5$"):
+    with pytest.raises(ValueError, match=r"^x: '1\.5' is not .* such as 1\.234,5$"):
         read(DE, "1.5")
     with pytest.raises(ValueError, match=r"^x: '1,5' is not .* such as 1,234.5$"):
         read(EN, "1,5")
@@ -147,7 +147,7 @@ def test_refusals_name_the_field_and_show_how_to_write():
 
 def test_a_long_text_is_refused_at_once_and_not_repeated():
     for text in ("9" * 1_000_000, "1,234" * 200_000, "1 " * 500_000, "x" * 10**6):
-        with pytest.raises(ValueError, match="^x: ") as error:
+        with pytest.raises(ValueError, match=r"^x: ") as error:
             read(EN, text)
         assert len(str(error.value)) < 500
 
@@ -173,7 +173,7 @@ def test_shares(numbers, text, value):
 
 @pytest.mark.parametrize("text", ["-0,1", "1,1", "101 %", "-1 %", "0,1 % %", "%"])
 def test_shares_that_are_refused(text):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"number|in \[0, 1\]"):
         Form.of([("x", text)], DE).fraction("x")
 
 
@@ -189,7 +189,7 @@ def test_whole_numbers(numbers, text, value):
     "text", ["1.000", "1.5", "-1", f"{MINUS}1", "1e3", "5 %", "", "\uff11"]
 )
 def test_whole_numbers_that_are_refused(text):
-    with pytest.raises(ValueError, match="^x: "):
+    with pytest.raises(ValueError, match=r"^x: "):
         Form.of([("x", text)], EN).whole("x")
 
 
@@ -221,7 +221,7 @@ def test_any_text_is_a_number_or_refused(numbers, text):
         value = read(numbers, text)
     except ValueError:
         return
-    assert value == value  # noqa: PLR0124 - not nan
+    assert value == value
 
 
 @given(formats, formats, st.text("0123456789.,' -+e", max_size=12))

@@ -105,7 +105,7 @@ def test_categories_are_merged_and_split_again(bench):
 
 def test_files_are_found_beside_the_rules(bench):
     folder = bench.source.path.parent
-    levels = sorted({code for code in bench.coded_column("MARSTAT").labels.tolist()})
+    levels = sorted(set(bench.coded_column("MARSTAT").labels.tolist()))
     lines = [f"{code};{'a' if code < '3' else 'b'};all" for code in levels]
     (folder / "marital.csv").write_text("\n".join(lines) + "\n")
     rule = apply(bench, "MARSTAT", way="file", path="marital.csv", level="1")
@@ -183,3 +183,12 @@ def test_without_keys_the_page_says_so(survey):
         assert recode.view(found, Form())["lacking"]
     finally:
         found.close()
+
+
+def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
+    bench.change("by hand", recodings={"MARSTAT": "truncate:9"})
+    seen = recode.view(bench, form(bench, "MARSTAT"))
+    assert "truncation by 9" in seen["fault"]
+    assert seen["fields"]["truncate"] == "9"
+    recode.clear(bench, form(bench, "MARSTAT"))
+    assert recode.view(bench, form(bench, "MARSTAT"))["fault"] == ""

@@ -147,8 +147,12 @@ def test_all_texts_are_used_and_all_used_texts_exist():
     for page, texts in load_texts().items():
         for name, text in texts.items():
             [*string.Formatter().parse(text)]
+            assert not hasattr(dict, name), f"{page}.{name}: a template finds a method"
+            # Some names are made of a prefix or a suffix and the name of a setting.
             plain = re.escape(name.removesuffix("_note"))
             used = re.search(rf"[.\"'\[]{plain}\b", code)
+            made = rf"[\"']{re.escape(name.partition('_')[0])}_(\{{|[\"']\s*[~+])"
+            used = used or re.search(made, code)
             assert used or page in ("roles", "pages"), f"{page}.{name}"
     for page in PAGES:
         template = (APP / "templates" / f"{page.name}.html").read_text()

@@ -35,8 +35,8 @@ def test_cells_of_some_keys(missing, alpha, weight):
             got = merged(cells, some)
             assert got.keys == want.keys
             assert got.missing_values == want.missing_values
-            for one, other in zip(got.to_dict().values(), want.to_dict().values()):
-                np.testing.assert_array_equal(one, other)
+            for name, values in want.to_dict().items():
+                np.testing.assert_array_equal(got.to_dict()[name], values)
             for name in ("records", "weight_sum", "inverse"):
                 np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
             assert got.totals == want.totals

@@ -9,7 +9,7 @@ from typing import Any
 
 from riskcore.app import comparisons
 from riskcore.app.comparisons import Compared, Study
-from riskcore.app.forms import Form, NumberFormat
+from riskcore.app.forms import Form, NumberFormat, in_format
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
@@ -26,13 +26,13 @@ from riskcore.report.utility_view import studies_view, utility_view
 # Larger tables show only the cells that changed most.
 MOST_CELLS = 600
 _PAIRS, _STRATA = 10, 20
-_NUMBER = re.compile(r"[0-9][0-9,]*(\.[0-9]+)?(e-?[0-9]+)?")
 _AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
 _SHARES = 100  # sums of weights below are not rounded to whole numbers
 
 
 def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the comparison of the version that is shown, and the picture of all."""
+    comparisons.note_figures(bench)
     common = {
         "columns": [*enumerate(map(str, bench.names))],
         "usual": _usual(bench),
@@ -44,7 +44,6 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         job = bench.comparison()
     except RefusedError as error:
         return {**common, "work": "lacking", "lacking": str(error)}
-    comparisons.note_figures(bench)
     values = {**common, "work": job.state, "why": job.error}
     if isinstance(job.result, Compared):
         values |= _compared(job.result, form.numbers)
@@ -56,7 +55,7 @@ def _usual(bench: Workbench) -> list[int]:
     names = bench.names
     keys = [at for at, name in enumerate(names) if name in bench.keys]
     numbers = [at for at, name in enumerate(names) if bench.role_of(name) == "numeric"]
-    return [*(keys + [0, 0])[:2], (numbers + [0])[0]]
+    return [*[*keys, 0, 0][:2], [*numbers, 0][0]]
 
 
 def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
     view = utility_view(found, _PAIRS, _STRATA)
     for name, texts in (("pairs", 1), ("losses", 2), ("strata", 1)):
         view[name] = _rewritten(view[name], texts, numbers)
-    view["mean"] = [_written(one, numbers) for one in view["mean"]]
+    view["mean"] = [in_format(one, numbers) for one in view["mean"]]
     keys = utility_text.key_rows(figures["keys"], whole_label)
     distances = utility_text.distance_rows(
         figures["keys"], entropy=False, name=whole_label
@@ -84,7 +83,7 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
         "tables": [table_view(one) for one in found.keys if one.table],
         "moments": _rewritten(moments, 2, numbers),
         "correlations": _rewritten(correlations, 1, numbers),
-        "percent": lambda share: _written(utility_text.percent(share), numbers),
+        "percent": lambda share: in_format(utility_text.percent(share), numbers),
         "studies": _studies(result.studies, numbers),
     }
 
@@ -171,20 +170,15 @@ def _count(value: float, total: float) -> int | float:
 def _rewritten(
     rows: Sequence[Sequence[str]], texts: int, numbers: NumberFormat
 ) -> list[list[str]]:
-    """Return rows of figures, after a head and columns of text, as the reader writes."""
+    """Return rows, after a head and columns of text, as the reader writes numbers."""
     head, *others = rows or [[]]
     return [
         list(head),
         *(
-            [*row[:texts], *(_written(x, numbers) for x in row[texts:])]
+            [*row[:texts], *(in_format(x, numbers) for x in row[texts:])]
             for row in others
         ),
     ]
-
-
-def _written(text: str, numbers: NumberFormat) -> str:
-    """Return text with its numbers as the reader writes them."""
-    return _NUMBER.sub(lambda found: numbers.write(found[0]), text)
 
 
 # --- all versions that were carried out ---
@@ -197,7 +191,7 @@ def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
     points = [
         (one.expected_reidentifications, one.share_lost, one.name, one.name in front)
         for one in tried.trials
-        if None not in (one.expected_reidentifications, one.share_lost)
+        if one.expected_reidentifications is not None and one.share_lost is not None
     ]
     kinds = {one.name: "unsafe" for one in tried.trials if not one.safe}
     kinds[shown] = f"{kinds.get(shown, '')} shown".strip()
@@ -252,7 +246,7 @@ def model(bench: Workbench, form: Form) -> str:
     (asked,) = formulas([form.text("formula")])
     for one in asked.variables:
         if one.name not in bench.names:
-            raise RefusedError(said("compare", "unknown", name=one.name))
+            raise RefusedError(said("compare", "unknown", column=one.name))
     chosen = comparisons.choices(bench)["models"]
     if asked.text not in chosen:
         _choose(bench, "models", [*chosen, asked.text])
@@ -263,7 +257,7 @@ def number(bench: Workbench, form: Form) -> str:
     """Add a column of numbers."""
     name = bench.column(form.text("column"))
     if bench.role_of(name) in ("key", "weight"):
-        raise RefusedError(said("compare", "not_numbers", name=name))
+        raise RefusedError(said("compare", "not_numbers", column=name))
     numbers_of({name: bench.source.numbers(name)}, name)
     chosen = comparisons.choices(bench)["numbers"]
     if name not in chosen:

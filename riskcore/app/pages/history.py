@@ -194,7 +194,7 @@ def name(bench: Workbench, form: Form) -> str:
     given = bench.history.names.get(number)
     if given is None:
         return said("history", "unnamed", n=number)
-    return said("history", "named", n=number, name=given)
+    return said("history", "named", n=number, given=given)
 
 
 PAGE = Page("history", view, {"show": show, "name": name})

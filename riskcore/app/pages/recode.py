@@ -24,7 +24,7 @@ from riskcore.app.pages.recode_words import (
 from riskcore.app.pages.values import counts_of, label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, State, Workbench
-from riskcore.data.coded import CodedColumn
+from riskcore.data.columns import CodedColumn
 from riskcore.data.files.labels import code_text
 from riskcore.data.recode import Recoding
 
@@ -41,22 +41,30 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         return {"lacking": bench.lacking}
     name = _chosen(bench, form)
     column = bench.coded_column(name)
+    fault, state = "", None
+    try:
+        state = _state(bench)
+    except RefusedError as error:  # rules that do not suit the file can be changed here
+        fault = str(error)
     return {
         "lacking": "",
-        "columns": [_listed(bench, one) for one in recodable(bench)],
+        "fault": fault,
+        "columns": [_listed(bench, one, state) for one in recodable(bench)],
         "position": bench.names.index(name),
         "name": name,
         "label": label_of(bench, name),
         "missing": column.missing,
         "by_count": form.text("order") == "count",
         "all": len(column.labels),
-        **_form_of(bench, column, form),
+        **_form_of(bench, column, form, state),
     }
 
 
-def _form_of(bench: Workbench, column: CodedColumn, form: Form) -> dict[str, Any]:
+def _form_of(
+    bench: Workbench, column: CodedColumn, form: Form, state: State | None
+) -> dict[str, Any]:
     """Return the form of the way that is chosen, and what it shows of the values."""
-    rule = bench.table("recodings").get(column.name)
+    rule = bench.table("recodings").get(str(column.name))
     numbers = numbers_of(bench, column)
     ways = [one for one in WAYS if numbers is not None or one not in OF_NUMBERS]
     usual = "cut" if numbers is not None and len(column.labels) > _FEW else "merge"
@@ -64,7 +72,7 @@ def _form_of(bench: Workbench, column: CodedColumn, form: Form) -> dict[str, Any
     way = form.text("way", own)
     if way not in ways:
         way = "text"
-    counts, unsafe = counts_of(column), _unsafe(bench, column)
+    counts, unsafe = counts_of(column), _unsafe(column, state)
     found = {
         "rule": rule,
         "ways": ways,
@@ -99,11 +107,12 @@ def _treated(bench: Workbench, name: str) -> bool:
 def _chosen(bench: Workbench, form: Form) -> str:
     """Return the column that the address or form names, otherwise the first key."""
     if not form.has("column"):
-        return next(name for name in bench.names if name in bench.keys)
+        keys = [name for name in bench.names if name in bench.keys]
+        return (keys or bench.names)[0]
     return bench.column(form.text("column"))
 
 
-def _listed(bench: Workbench, name: str) -> dict[str, Any]:
+def _listed(bench: Workbench, name: str, state: State | None) -> dict[str, Any]:
     """Return a column of the list: its categories before and after."""
     rule = bench.table("recodings").get(name)
     found = {
@@ -119,7 +128,9 @@ def _listed(bench: Workbench, name: str) -> dict[str, Any]:
         column = bench.coded_column(name)
         found["before"] = found["after"] = len(column.labels)
         if rule:
-            after, _ = _after(bench, column, _state(bench).settings.recodings[name])
+            found["after"] = None
+        if rule and state is not None:
+            after, _ = _after(bench, column, state.settings.recodings[name])
             found["after"] = len(after)
     return found
 
@@ -127,10 +138,9 @@ def _listed(bench: Workbench, name: str) -> dict[str, Any]:
 # --- the values of a column ---
 
 
-def _unsafe(bench: Workbench, column: CodedColumn) -> NDArray[np.int64] | None:
-    """Return the unsafe records of each category; None if households are counted."""
-    state = _state(bench)
-    if state.settings.unit == "household":
+def _unsafe(column: CodedColumn, state: State | None) -> NDArray[np.int64] | None:
+    """Return the unsafe records of each category; None if they are not counted."""
+    if state is None or state.settings.unit == "household":
         return None
     pairs = zip(state.prepared.recoded, state.aims, strict=True)
     mask = np.logical_or.reduce([aim.unsafe(one) for one, aim in pairs])
@@ -169,7 +179,7 @@ def _categories(
     form: Form,
 ) -> list[dict[str, Any]]:
     """Return the categories of a column, with the code that each becomes."""
-    rule = bench.table("recodings").get(column.name)
+    rule = bench.table("recodings").get(str(column.name))
     new = merged(rule.partition(":")[2]) if rule and way_of(rule) == "merge" else {}
     order: Any = np.argsort(-counts, kind="stable")
     if form.text("order") != "count":
@@ -240,11 +250,14 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
     rule = bench.table("recodings").get(name)
     if form.has("way"):
         rule = rule_of(form.text("way"), form, codes_by_position(column.labels))
-    now = _state(bench)
     then = _state(bench, recodings={name: rule})
+    try:
+        now = _state(bench)
+    except RefusedError:  # the rules before do not suit the file
+        now = then
     recoding = then.settings.recodings.get(name)
     before = {code_text(code): n for code, n in _ordered(bench, column)}
-    after, doubts = before, []
+    after, doubts = before, list[str]()
     if recoding is not None:
         after, doubts = _after(bench, column, recoding)
     shown = [*after.items()][:_MOST]

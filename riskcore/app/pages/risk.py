@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -239,7 +240,7 @@ def _frequencies(shown: _Set) -> dict[str, Any] | None:
     counts = np.diff([*below, shown.recoded.cells.n]).tolist()
     labels = [
         str(low) if high == low + 1 else f"{low} to {high - 1}"
-        for low, high in zip(bounds, bounds[1:], strict=False)
+        for low, high in pairwise(bounds)
     ]
     labels.append(said("risk", "or_more", n=bounds[-1]))
     unsafe = bounds.index(k)
@@ -442,10 +443,11 @@ def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
 
 def switch(bench: Workbench, form: Form) -> str:
     """Switch keys of a set on and off."""
-    at = int(form.text("at", "0"))
     sets = bench.key_sets_of(bench.release) or [[]]
-    if not 0 <= at < len(sets):
+    places = [*map(str, range(len(sets)))]
+    if form.text("at") not in places:
         raise RefusedError(said("risk", "no_set"))
+    at = places.index(form.text("at"))
     offered = {bench.column(one) for one in form.all("offered")}
     chosen = {bench.column(one) for one in form.all("key")}
     now = {*sets[at]}

@@ -58,7 +58,9 @@ def rule_of(bench: Workbench, form: Form) -> str:
     if kind not in FIELDS:
         raise RefusedError(f"{kind!r} is not a treatment")
     argument = _ARGUMENTS[kind](form)
-    flags = [flag for flag in FLAGS if flag in FIELDS[kind] and form.has(flag)]
+    flags: list[str] = [
+        flag for flag in FLAGS if flag in FIELDS[kind] and form.has(flag)
+    ]
     if kind == "noise" and form.has("with"):
         flags.append("correlated")
     within = [bench.column(one) for one in form.all("within") if one]

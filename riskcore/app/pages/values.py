@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.app.workbench import Workbench
-from riskcore.data.coded import CodedColumn
+from riskcore.data.columns import CodedColumn
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
 
