@@ -227,12 +227,12 @@ class Workbench:
             self._change_sets(words, sets, columns, others)
 
     def set_keys(self, at: int, names: Collection[str], words: str) -> None:
-        """Give a set of keys, by position, other keys.
+        """Give a set of keys, by position, other keys; one more position is a new set.
 
         A column that is left without a set has no role.
         """
         with self.lock:
-            sets = self.key_sets_of(self.release) or [[]]
+            sets = [*self.key_sets_of(self.release), []]
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             given = self.table("columns")

@@ -397,3 +397,13 @@ def test_a_file_of_households(bench):
     assert found["n"] == result.cells.n
     assert found["unsafe"] == result.below(3).records
     assert part(bench, "keys")["rows"][0]["without"].unsafe is not None
+
+
+def test_another_set_of_keys(bench):
+    positions = tuple(str(bench.names.index(name)) for name in ("AGE", "HHSIZE"))
+    PAGE.actions["add_set"](bench, Form({"key": positions}))
+    assert bench.key_sets_of(bench.release) == [KEYS, ["HHSIZE", "AGE"]]
+    assert bench.role_of("HHSIZE") == "key"
+    assert len(bench.prepared().original) == 2
+    with pytest.raises(RefusedError, match="at least one column"):
+        PAGE.actions["add_set"](bench, Form({}))

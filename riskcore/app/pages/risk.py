@@ -465,9 +465,20 @@ def switch(bench: Workbench, form: Form) -> str:
     return " ".join(words)
 
 
+def add_set(bench: Workbench, form: Form) -> str:
+    """Add a set of keys, which another intruder may know."""
+    keys = {bench.column(one) for one in form.all("key")}
+    if not keys:
+        raise RefusedError(said("risk", "empty_set"))
+    at = len(bench.key_sets_of(bench.release))
+    words = said("risk", "added_set", n=at + 1)
+    bench.set_keys(at, keys, words)
+    return words
+
+
 PAGE = Page(
     "risk",
     view,
-    {"switch": switch},
+    {"switch": switch, "add_set": add_set},
     {"keys": keys, "patterns": patterns, "model": model, "riskiest": riskiest},
 )
