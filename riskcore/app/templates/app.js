@@ -8,7 +8,7 @@
 
   // --- exchange of pages ---
 
-  let sending = null, jobsEnded = null;
+  let sending = null;
   const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
 
   const say = (words) => { by("said").textContent = words; };
@@ -158,13 +158,13 @@
       if (now.jobs.length) wait = 150;
       const mine = String(now.version) === body.dataset.version;
       by("stale").hidden = mine || !!sending;
-      // A page that waits for work looks again when some has ended.
-      const looks = by("main").querySelector("[data-waits]") || Number(by("main").dataset.jobs);
-      if (jobsEnded !== null && now.ended !== jobsEnded && looks && !sending && mine) {
+      // A page that waits for work looks again when some has ended since it was made.
+      const main = by("main"), looks = main.querySelector("[data-waits]") || Number(main.dataset.jobs);
+      if (String(now.ended) !== main.dataset.ended && looks && !sending && mine) {
         const busy = document.activeElement && document.activeElement.closest("main input[type=text], main textarea");
-        if (!busy) { jobsEnded = now.ended; visit(location.pathname + location.search, false, true); return; }
+        if (!busy) { main.dataset.ended = now.ended; visit(location.pathname + location.search, false, true); return; }
         wait = 500;
-      } else jobsEnded = now.ended;
+      }
     } catch { by("work").hidden = true; fail(lost()); wait = 5000; }
     timer = setTimeout(watch, wait);
   };
