@@ -110,6 +110,10 @@ bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"
 )
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="needs Linux, which tells whose a connection is",
+)
 root = pytest.mark.skipif(
     not ON_POSIX or os.geteuid() != 0, reason="needs root, to give files to others"
 )

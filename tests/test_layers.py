@@ -176,6 +176,8 @@ LATE = {
     "core/compiled/float_mode",
     "core/compiled/linker",
     "core/compiled/on_arrays",
+    "app/serve",
+    "app/server",
 }
 
 
@@ -198,9 +200,8 @@ def test_heavy_libraries_are_imported_late(module):
     at_import = {name.split(".")[0] for name in loaded}
     if module not in LATE:
         assert at_import & late == set()
-        assert not any(
-            name.startswith("riskcore.core.compiled.compiler") for name in loaded
-        )
+        late_modules = ("riskcore.core.compiled.compiler", "riskcore.app.serve")
+        assert not any(name.startswith(late_modules) for name in loaded)
     if module in {"__init__", "core/compiled/code_cache", "core/compiled/jit"}:
         assert at_import & {"numpy", "narwhals"} == set()
 

@@ -7,15 +7,20 @@ not know, or that stands at a wrong place, is refused: "1.5" is not 15.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from riskcore.common import text_numbers
 from riskcore.common.html import readable
 
-# Blanks that separate thousands: no-break, narrow no-break, thin.
-_BLANKS = "\u00a0\u202f\u2009"
+# What word processors write for a blank, an apostrophe and a minus sign: no-break,
+# narrow no-break and thin blanks, the right quotation mark, U+2212.
+_AS_TYPED = str.maketrans("\u00a0\u202f\u2009\u2019\u2212", "   '-")
+_LONGEST = 300
+_N = TypeVar("_N", int, float)
+# A number in a text of ours, with commas between thousands.
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +44,34 @@ class NumberFormat:
 
     def read(self, text: str) -> str:
         """Return a number, or a share in per cent, as a program writes it."""
-        text = " ".join(text.translate(dict.fromkeys(map(ord, _BLANKS), " ")).split())
-        number, percent, rest = text.partition("%")
-        whole, mark, decimals = number.strip().partition(self.decimal)
-        sign = whole[:1] if whole[:1] in ("+", "-") else ""
-        digits, _, power = whole[len(sign) :].partition("e")
-        shape = f"[0-9]{{1,3}}([{re.escape(self.groups)}][0-9]{{3}})+"
-        if re.fullmatch(shape, digits):
-            digits = re.sub(f"[{re.escape(self.groups)}]", "", digits)
-        power = f"e{power}" if power else ""
-        plain = f"{sign}{digits}{power}{'.' if mark else ''}{decimals}"
-        fits = re.fullmatch(r"[+-]?[0-9]*(\.[0-9]*)?(e[+-]?[0-9]{1,3})?", plain)
-        fits = fits and re.fullmatch("[0-9]*", digits)  # no separator is left
-        if rest.strip() or not re.search("[0-9]", plain) or not fits:
+        if len(text) > _LONGEST:
+            raise ValueError(f"a number of {len(text):,} characters is too long")
+        plain = " ".join(text.translate(_AS_TYPED).split())
+        number, percent, rest = plain.partition("%")
+        found = re.fullmatch(self._shape, number.strip())
+        if rest or not found or not (found["digits"] or found["decimals"]):
             example = self.write("1234.5")
             raise ValueError(
-                f"{text!r} is not a number as it is written here, such as {example}"
+                f"{plain!r} is not a number as it is written here, such as {example}"
             )
-        return f"{plain}%" if percent else plain
+        digits = re.sub("[^0-9]", "", found["digits"])
+        decimals = "" if found["decimals"] is None else f".{found['decimals']}"
+        power = f"e{found['power']}" if found["power"] else ""
+        return f"{found['sign']}{digits}{decimals}{power}{percent}"
+
+    @property
+    def _shape(self) -> str:
+        """The pattern of a number: what begins with 0 has no groups of digits.
+
+        So "0,001" is not the English 1.
+        """
+        group, decimal = re.escape(self.groups), re.escape(self.decimal)
+        return (
+            "(?P<sign>[+-]?)"
+            f"(?P<digits>[1-9][0-9]{{0,2}}(?P<group>[{group}])[0-9]{{3}}"
+            "((?P=group)[0-9]{3})*|[0-9]*)"
+            f"({decimal}(?P<decimals>[0-9]*))?([eE](?P<power>[+-]?[0-9]{{1,3}}))?"
+        )
 
     def write(self, text: str) -> str:
         """Return a number that a program has written as people write it."""
@@ -93,10 +108,10 @@ class Form:
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]], numbers: NumberFormat) -> Form:
         """Return a form of pairs of names and values."""
-        fields: dict[str, tuple[str, ...]] = {}
+        fields: dict[str, list[str]] = {}
         for name, value in pairs:
-            fields[name] = (*fields.get(name, ()), value)
-        return cls(fields, numbers)
+            fields.setdefault(name, []).append(value)
+        return cls({name: tuple(values) for name, values in fields.items()}, numbers)
 
     def text(self, name: str, usual: str = "") -> str:
         """Return a field as text, without blanks around it."""
@@ -112,20 +127,20 @@ class Form:
 
     def number(self, name: str) -> float:
         """Return a field as a number."""
-        return text_numbers.number(self._plain(name))
+        return self._read(name, text_numbers.number)
 
     def fraction(self, name: str) -> float:
         """Return a field as a fraction of 1; it may be given in per cent."""
-        return text_numbers.fraction(self._plain(name))
+        return self._read(name, text_numbers.fraction)
 
     def whole(self, name: str) -> int:
         """Return a field as a whole number."""
-        return text_numbers.whole(self._plain(name))
+        return self._read(name, text_numbers.whole)
 
-    def _plain(self, name: str) -> str:
-        """Return a number as programs write it; an error names the field."""
+    def _read(self, name: str, read: Callable[[str], _N]) -> _N:
+        """Return a field as a number; an error names the field."""
         try:
-            return self.numbers.read(self.text(name))
+            return read(self.numbers.read(self.text(name)))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
 
@@ -135,3 +150,8 @@ def shown(number: float | int, numbers: NumberFormat) -> str:
     if isinstance(number, int):
         return numbers.write(str(number))
     return numbers.write(readable(float(number)))
+
+
+def in_format(text: str, numbers: NumberFormat) -> str:
+    """Return a text of a report with its numbers as people write them."""
+    return _NUMBER.sub(lambda found: numbers.write(found[0]), text)

@@ -215,10 +215,8 @@ class Guard:
         """Return the host that the browser asked for, if it is ours."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name, _, port = host.rpartition(":")
-        ours = host in self._hosts or (
-            f"{name}:*" in self._hosts and port.isascii() and port.isdigit()
-        )
-        if not ours:
+        any_port = f"{name}:*" if port.isascii() and port.isdigit() else ""
+        if "*" in host or not {host, any_port} & self._hosts:
             raise RefusedError(421)
         return host
 

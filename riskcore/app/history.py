@@ -1,8 +1,8 @@
 """The history of a release: each state is a version of the rules, and none is lost.
 
 The session file holds a line for each event, written when it happens, so that a killed
-process loses nothing. It holds rules and figures, never records; only its owner can
-read it.
+process loses nothing. It holds rules, figures and what a page was asked for, never
+records; only its owner can read it.
 """
 
 from __future__ import annotations
@@ -10,23 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from riskcore.app.log import Log, SessionInUseError
 from riskcore.protection.release.secret import key_folder
 
-_LOCKS = find_spec("fcntl") is not None
+__all__ = ["History", "SessionInUseError", "Version", "session_file"]
+
 _FORMAT = 1
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-
-
-class SessionInUseError(OSError):
-    """Another process works on the same session."""
+LONGEST_NAME = 80
+_read = json.JSONDecoder().decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Version:
     change : str
         What was changed, in words.
     at : str
-        When, in ISO format.
+        When, in ISO format; empty for a version that the session file has lost.
     """
 
     number: int
@@ -55,48 +53,57 @@ class Version:
 
 
 class History:
-    """The versions of a release, and the one that is shown."""
+    """The versions of a release, and the one that is shown.
 
-    def __init__(self, file: IO[str] | None = None) -> None:
+    Attributes
+    ----------
+    versions : list of Version
+    names : dict of int to str
+        The names that were given, by version.
+    figures : dict of int to mapping
+        What is known of versions that were carried out.
+    chosen : dict of str to object
+        What pages were asked for, by page; not a part of the rules.
+    unread : int
+        The damaged lines of the session file. They stay where they are.
+    """
+
+    def __init__(self) -> None:
         self.versions: list[Version] = []
         self.names: dict[int, str] = {}
         self.figures: dict[int, Mapping[str, Any]] = {}
+        self.chosen: dict[str, Any] = {}
+        self.unread = 0
         self._at = 0
-        self._file = file
+        self._log: Log | None = None
+        self._lock = threading.RLock()
         self._next: dict[int, int] = {}  # the child that was shown last
+        self._depth: list[int] = []  # by version, how many are before it
 
     @classmethod
     def open(cls, path: Path) -> History:
-        """Open a session file, or begin one; a line that was cut off is left out.
+        """Open a session file, or begin one; damaged lines are left out.
 
         Raises
         ------
         OSError
             If it cannot be opened, belongs to others or is in use.
         """
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        number = os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
-        file = os.fdopen(number, "r+", encoding="utf-8", newline="\n")
-        try:
-            _refuse_strange(file, path)
-            text = file.read()
-        except BaseException:
-            file.close()
-            raise
+        log = Log.open(path)
         found = cls()
-        whole = text[: text.rfind("\n") + 1]
-        for event in map(json.loads, whole.splitlines()):
-            found._take(event)
-        file.seek(len(whole.encode()))
-        file.truncate()
-        found._file = file
+        for line in log.lines:
+            try:
+                found._take(_read(line.decode()))
+            except (ValueError, RecursionError):
+                found.unread += 1
+        log.lines = []
+        found._log = log
         return found
 
     def close(self) -> None:
         """Close the session file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if self._log is not None:
+            self._log.close()
 
     # --- what there is ---
 
@@ -115,81 +122,171 @@ class History:
         """Whether a version was made from the one that is shown."""
         return self._at in self._next
 
-    # --- what is done ---
-
-    def add(self, text: str, change: str) -> Version:
-        """Add a version made from the current one, and show it."""
-        parent = self._at if self.versions else None
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
-        version = [len(self.versions), parent, text, change, now]
-        self._do({"version": version})
-        return self.current
-
-    def undo(self) -> None:
-        """Show the version before the current one, if there is one."""
-        if self.can_undo:
-            self._do({"show": self.current.parent})
-
-    def redo(self) -> None:
-        """Show the version that was undone, if there is one."""
-        if self.can_redo:
-            self._do({"show": self._next[self._at]})
-
-    def show(self, number: int) -> None:
-        """Show a version."""
-        if not 0 <= number < len(self.versions):
-            raise ValueError(f"version {number}: there is no such version")
-        self._do({"show": number})
-
-    def name(self, number: int, name: str) -> None:
-        """Give a version a name; an empty one takes the name away."""
-        if not 0 <= number < len(self.versions):
-            raise ValueError(f"version {number}: there is no such version")
-        self._do({"name": [number, name.strip()[:80]]})
-
-    def keep_figures(self, number: int, figures: Mapping[str, Any]) -> None:
-        """Keep the figures of a version that was carried out."""
-        self._do({"figures": [number, dict(figures)]})
-
-    def _do(self, event: dict[str, Any]) -> None:
-        """Write an event, then take it: what cannot be written does not happen."""
-        if self._file is not None:
-            self._file.write(json.dumps(event) + "\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._take(event)
-
-    def _take(self, event: Mapping[str, Any]) -> None:
-        """Take an event into the state."""
-        if "version" in event:
-            version = Version(*event["version"])
-            self.versions.append(version)
-            self._shown(version.number)
-        elif "show" in event:
-            self._shown(event["show"])
-        elif "name" in event:
-            number, name = event["name"]
-            self.names[number] = name
-            if not name:
-                del self.names[number]
-        elif "figures" in event:
-            number, figures = event["figures"]
-            self.figures[number] = figures
-
-    def _shown(self, number: int) -> None:
-        """Show a version; redo leads to it from all versions before it."""
-        self._at = number
-        child = self.versions[number]
-        while child.parent is not None and self._next.get(child.parent) != child.number:
-            self._next[child.parent] = child.number
-            child = self.versions[child.parent]
-
     def path_to(self, number: int) -> Iterator[Version]:
         """Yield a version and those before it."""
         at: int | None = number
         while at is not None:
             yield self.versions[at]
             at = self.versions[at].parent
+
+    def ahead(self) -> Iterator[Version]:
+        """Yield the versions that redo leads to."""
+        at = self._next.get(self._at)
+        while at is not None:
+            yield self.versions[at]
+            at = self._next.get(at)
+
+    # --- what is done ---
+
+    def add(self, text: str, change: str) -> Version:
+        """Add a version made from the current one, and show it."""
+        with self._lock:
+            parent = self._at if self.versions else None
+            now = datetime.now().astimezone().isoformat(timespec="seconds")
+            version = [len(self.versions), parent, text, change, now]
+            self._do({"version": version})
+            return self.current
+
+    def undo(self) -> None:
+        """Show the version before the current one, if there is one."""
+        with self._lock:
+            if self.can_undo:
+                self._do({"show": self.current.parent})
+
+    def redo(self) -> None:
+        """Show the version that was undone, if there is one."""
+        with self._lock:
+            if self.can_redo:
+                self._do({"show": self._next[self._at]})
+
+    def show(self, number: int) -> None:
+        """Show a version."""
+        with self._lock:
+            self._known(number)
+            if number != self._at:
+                self._do({"show": number})
+
+    def name(self, number: int, name: str) -> None:
+        """Give a version a name; an empty one takes the name away."""
+        with self._lock:
+            self._known(number)
+            name = name.strip()[:LONGEST_NAME].strip()
+            if name != self.names.get(number, ""):
+                self._do({"name": [number, name]})
+
+    def keep_figures(self, number: int, figures: Mapping[str, Any]) -> None:
+        """Keep the figures of a version that was carried out."""
+        with self._lock:
+            self._known(number)
+            if self.figures.get(number) != figures:
+                self._do({"figures": [number, dict(figures)]})
+
+    def choose(self, page: str, choice: Any) -> None:
+        """Keep what a page was asked for."""
+        with self._lock:
+            if self.chosen.get(page) != choice:
+                self._do({"chosen": [page, choice]})
+
+    def _do(self, event: dict[str, Any]) -> None:
+        """Write an event, then take it: what cannot be written does not happen."""
+        line = json.dumps(event).encode("ascii")
+        if self._log is not None:
+            self._log.append(line)
+        self._take(json.loads(line))
+
+    # --- events ---
+
+    def _take(self, event: Any) -> None:
+        """Take an event into the state, or refuse it whole."""
+        if not isinstance(event, dict):
+            raise ValueError("an event is a table")
+        if "version" in event:
+            self._take_version(*_parts(event["version"], 5))
+        elif "show" in event:
+            self._shown(self._known(event["show"]))
+        elif "name" in event:
+            number, name = _parts(event["name"], 2)
+            self.names[self._known(number)] = _text(name)
+            if not name:
+                del self.names[number]
+        elif "figures" in event:
+            number, figures = _parts(event["figures"], 2)
+            if not isinstance(figures, dict):
+                raise ValueError("figures are a table")
+            self.figures[self._known(number)] = figures
+        elif "chosen" in event:
+            page, choice = _parts(event["chosen"], 2)
+            self.chosen[_text(page)] = choice
+
+    def _take_version(
+        self, number: Any, parent: Any, text: str, change: str, at: str
+    ) -> None:
+        """Add a version; those that a damaged line has lost are like the one before."""
+        lost = number - len(self.versions) if type(number) is int else -1
+        known = parent is None or (type(parent) is int and 0 <= parent < number)
+        if not 0 <= lost <= self.unread or (parent is None) != (number == 0):
+            raise ValueError(f"version {number!r} does not follow")
+        if not known:
+            raise ValueError(f"version {parent!r} cannot be changed yet")
+        version = Version(number, parent, _text(text), _text(change), _text(at))
+        for _ in range(lost):
+            self._lose(version)
+        depth = 0 if parent is None else self._depth[parent] + 1
+        self.versions.append(version)
+        self._depth.append(depth)
+        self._shown(number)
+
+    def _lose(self, after: Version) -> None:
+        """Add a version in place of one that was lost, changed in nothing."""
+        number = len(self.versions)
+        if number:
+            last = self.versions[-1]
+            lost = Version(number, last.number, last.text, "", "")
+        else:
+            lost = Version(0, None, after.text, "", "")
+        self.versions.append(lost)
+        self._depth.append(number and self._depth[-1] + 1)
+
+    def _shown(self, number: int) -> None:
+        """Show a version; redo leads to it from all versions before it."""
+        child, other = number, self._at
+        self._at = number
+        # The versions before both lead to `other` already, so to `number`.
+        while child != other:
+            if self._depth[child] < self._depth[other]:
+                other = self._before(other)
+            else:
+                before = self.versions[child].parent
+                if before is None:
+                    break
+                self._next[before] = child
+                child = before
+
+    def _before(self, number: int) -> int:
+        """Return the version before one that is not the first."""
+        before = self.versions[number].parent
+        assert before is not None
+        return before
+
+    def _known(self, number: Any) -> int:
+        """Return the number of a version; refuse any other."""
+        if type(number) is not int or not 0 <= number < len(self.versions):
+            raise ValueError(f"version {number}: there is no such version")
+        return number
+
+
+def _parts(value: Any, n: int) -> list[Any]:
+    """Return the parts of an event; refuse any other number of them."""
+    if not isinstance(value, list) or len(value) != n:
+        raise ValueError(f"{n} parts needed")
+    return value
+
+
+def _text(value: Any) -> str:
+    """Return text; refuse anything else."""
+    if not isinstance(value, str):
+        raise ValueError("text needed")
+    return value
 
 
 def session_file(given: Path) -> Path | None:
@@ -202,23 +299,3 @@ def session_file(given: Path) -> Path | None:
         return None
     name = hashlib.sha256(os.fsencode(given.resolve())).hexdigest()[:32]
     return folder / "sessions" / f"{name}.{_FORMAT}.jsonl"
-
-
-def _refuse_strange(file: IO[str], path: Path) -> None:
-    """Refuse a session file of others, or one in use; make it private."""
-    about = os.fstat(file.fileno())
-    if not stat.S_ISREG(about.st_mode):
-        raise OSError(f"{path}: not a regular file")
-    if hasattr(os, "getuid") and about.st_uid != os.getuid():
-        raise PermissionError(f"{path}: belongs to another user")
-    if hasattr(os, "fchmod"):
-        os.fchmod(file.fileno(), 0o600)
-    if _LOCKS:
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SessionInUseError(
-                "this file is open in another riskcore app: use its address, or end it"
-            ) from None

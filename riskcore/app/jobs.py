@@ -102,18 +102,30 @@ class Jobs:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "riskcore-work")
         self._begun = 0
+        self._open: list[Job] = []  # those that may not have ended, replaced ones, too
 
-    def start(self, kind: str, key: Hashable, work: Callable[[Lines], Any]) -> Job:
-        """Return the job of this kind and key, begun now if there is none yet."""
+    def start(
+        self,
+        kind: str,
+        key: Hashable,
+        work: Callable[[Lines], Any],
+        then: Callable[[Job], None] | None = None,
+    ) -> Job:
+        """Return the job of this kind and key, begun now if there is none yet.
+
+        ``then`` is called with the job when it was done.
+        """
         with self._lock:
             found = self._jobs.get(kind)
             if found is not None and found.key == key:
                 return found
             if found is not None:
                 found.cancel()
-            job = self._jobs[kind] = Job(kind, key)
+            job = Job(kind, key)
+            self._pool.submit(_run, job, work, then)
+            self._jobs[kind] = job
             self._begun += 1
-            self._pool.submit(job.run, work)
+            self._open = [*(one for one in self._open if one.active), job]
             return job
 
     def of(self, kind: str) -> Job | None:
@@ -123,7 +135,8 @@ class Jobs:
     @property
     def ended(self) -> int:
         """How many jobs have ended; pages look again when it grows."""
-        return self._begun - len(self.active)
+        with self._lock:
+            return self._begun - sum(job.active for job in self._open)
 
     @property
     def active(self) -> list[Job]:
@@ -145,7 +158,16 @@ class Jobs:
     def close(self) -> None:
         """Cancel all jobs and take no more."""
         self.cancel()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False)
+
+
+def _run(
+    job: Job, work: Callable[[Lines], Any], then: Callable[[Job], None] | None
+) -> None:
+    """Run a job, and call what follows if it was done."""
+    job.run(work)
+    if then is not None and job.state == "done":
+        then(job)
 
 
 def words_of(error: BaseException) -> str:
@@ -153,7 +175,8 @@ def words_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         file = "" if error.filename is None else f"{error.filename}: "
         return f"{file}{error.strerror}"
-    return str(error.args[0]) if error.args else type(error).__name__
+    words = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return str(words) or type(error).__name__
 
 
 def where(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import secrets
@@ -13,7 +14,7 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -21,11 +22,13 @@ from typing import Any, TypeAlias
 
 import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from riskcore.app.guard import Guard
+from riskcore.app.peers import Admits, own_processes
 
 # Makes the guarded application for the addresses it is served at and its token.
-MakeApp: TypeAlias = Callable[[Collection[str], str], Guard]
+MakeApp: TypeAlias = Callable[[set[str], str], Guard]
 
 _HOME = "127.0.0.1"
 _PRIVATE = 0o600
@@ -80,6 +83,7 @@ def serve(
             address = f"http://localhost:PORT/?token={token}"
         ending.callback(listener.close)
         server = _Server(make_app(hosts, token), idle, ending)
+        server.config.admits = own_processes(said)
         said(address)
         said("Whoever has this address sees the file. Ctrl-C ends the app.")
         if browser and socket is None:
@@ -103,7 +107,9 @@ def _listen(port: int) -> sockets.socket:
     """Return a socket that listens on a port of this machine."""
     if not 0 <= port <= 65535:
         raise ValueError(f"port={port}: give a port from 0 to 65535; 0 for a free one")
-    listener = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM)
+    # The protocol is named, or asyncio would leave Nagle's delay of 40 ms on.
+    tcp = sockets.IPPROTO_TCP
+    listener = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM, tcp)
     try:
         if os.name == "posix":  # elsewhere it would share the port with others
             listener.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
@@ -204,11 +210,35 @@ def _shown(address: str) -> bool:
         return False
 
 
-def _config(guard: Guard) -> uvicorn.Config:
+class _Config(uvicorn.Config):
+    """Settings of a server that asks whose each connection is."""
+
+    admits: Admits
+
+
+class _Connection(H11Protocol):
+    """A connection that ends at once if it is another user's."""
+
+    config: _Config
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Hang up on other users of the machine; a Unix socket has no addresses."""
+        super().connection_made(transport)
+        theirs, ours = (transport.get_extra_info(f"{e}name") for e in ("peer", "sock"))
+        if isinstance(theirs, tuple) and not self.config.admits(theirs, ours):
+            transport.abort()
+
+    def is_asking(self) -> bool:
+        """Return whether a request is due: the first one, or one that has begun."""
+        due = self.cycle is None or self.conn.trailing_data[0]
+        return bool(due) and self.conn.their_state is h11.IDLE
+
+
+def _config(guard: Guard) -> _Config:
     """Return settings with which the server adds and logs nothing of its own."""
-    return uvicorn.Config(
+    return _Config(
         guard,
-        http="h11",
+        http=_Connection,
         loop="asyncio",
         ws="none",
         lifespan="off",
@@ -220,7 +250,7 @@ def _config(guard: Guard) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         limit_concurrency=_CONNECTIONS,
-        timeout_keep_alive=5,
+        timeout_keep_alive=65,  # longer than pages wait before they ask again
         h11_max_incomplete_event_size=1 << 14,
         workers=1,
     )
@@ -228,6 +258,8 @@ def _config(guard: Guard) -> uvicorn.Config:
 
 class _Server(uvicorn.Server):
     """A server that ends at once, and when it is no longer used."""
+
+    config: _Config
 
     def __init__(self, guard: Guard, idle: float, ending: ExitStack) -> None:
         super().__init__(_config(guard))
@@ -279,7 +311,7 @@ class _Server(uvicorn.Server):
         waiting = {
             each: self._waiting.get(each, now)
             for each in self.server_state.connections
-            if each.conn.their_state is h11.IDLE  # type: ignore[union-attr]
+            if isinstance(each, _Connection) and each.is_asking()
         }
         for each, since in waiting.items():
             if now - since > _PATIENCE:

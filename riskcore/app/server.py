@@ -21,7 +21,7 @@ from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
 from riskcore.app.pages.page import View
 from riskcore.app.texts import load_texts
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.report.templating import environment
@@ -88,13 +88,13 @@ class Server:
         action = None if page is None else page.actions.get(name)
         if page is None or action is None:
             return self._missing(request)
-        form = Form.of(await _pairs(request), _numbers(request))
+        form = Form.of(request.scope["state"]["form"], _numbers(request))
         back = form.text("back") or page.name
         return await self._done(request, partial(action, self.bench, form), back)
 
     async def step(self, request: Request) -> Response:
         """Undo, redo or cancel, and lead back to the page."""
-        form = Form.of(await _pairs(request), _numbers(request))
+        form = Form.of(request.scope["state"]["form"], _numbers(request))
         history = self.bench.history
         steps = {
             "undo": history.undo,
@@ -108,7 +108,7 @@ class Server:
 
     async def numbers(self, request: Request) -> Response:
         """Choose how numbers are written."""
-        form = Form.of(await _pairs(request), _numbers(request))
+        form = Form.of(request.scope["state"]["form"], _numbers(request))
         answer = self._back(form.text("back"))
         if form.text("format") in FORMATS:
             answer.set_cookie(
@@ -120,6 +120,8 @@ class Server:
         """Tell what is being done, and how many look."""
         assert self.guard is not None
         jobs = self.bench.jobs
+        if jobs.active:  # long work is use
+            self.guard.renew()
         return JSONResponse(
             {
                 "version": self.bench.history.current.number,
@@ -176,7 +178,7 @@ class Server:
 
         try:
             return HTMLResponse(await run_in_threadpool(render))
-        except RefusedError as error:
+        except FAILURES as error:
             return await self._refused(request, words_of(error))
 
     def _render(
@@ -213,12 +215,6 @@ class Server:
     def _missing(self, request: Request) -> Response:
         """Answer that there is no such page."""
         return HTMLResponse("There is no such page.", 404)
-
-
-async def _pairs(request: Request) -> list[tuple[str, str]]:
-    """Return the fields of a form."""
-    body = await request.body()
-    return parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=5000)
 
 
 def _numbers(request: Request) -> Any:

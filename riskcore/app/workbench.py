@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
 from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.assessment.describe import Description, describe
@@ -45,8 +46,6 @@ _GOALS = (
     "within_households",
     "k",
 )
-# Tables that change nothing before the file is written.
-_OF_WRITING = ("roles", "accept", "output", "check")
 # The settings of `[output]` that decide what leaks.
 _LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 _KEPT = 3  # results of each kind
@@ -216,16 +215,42 @@ class Workbench:
                         columns[other] = None
                 if role in _COLUMN_ROLES:
                     columns[role] = name
-            sets = [one for one in sets if one]
-            columns["keys"] = (sets[0] if len(sets) == 1 else sets) or None
             others = {
                 name: None if role in (*_COLUMN_ROLES, "key") else role
                 for name, role in roles.items()
             }
-            gone = [name for name in self.keys if not any(name in one for one in sets)]
-            self.change(
-                words, columns=columns, roles=others, **self._without_keys(gone)
-            )
+            self._change_sets(words, sets, columns, others)
+
+    def set_keys(self, at: int, names: Collection[str], words: str) -> None:
+        """Give a set of keys, by position, other keys.
+
+        A column that is left without a set has no role.
+        """
+        with self.lock:
+            sets = self.key_sets_of(self.release) or [[]]
+            new = {*names} - {*self.keys}
+            sets[at] = [name for name in self.names if name in names]
+            given = self.table("columns")
+            columns = {one: None for one in _COLUMN_ROLES if given.get(one) in new}
+            self._change_sets(words, sets, columns, dict.fromkeys(new))
+
+    def _change_sets(
+        self,
+        words: str,
+        sets: Sequence[list[str]],
+        columns: Mapping[str, Any],
+        roles: Mapping[str, str | None],
+    ) -> None:
+        """Change the sets of keys with other roles; a set without keys is left out."""
+        sets = [one for one in sets if one]
+        keys = (sets[0] if len(sets) == 1 else sets) or None
+        gone = [name for name in self.keys if not any(name in one for one in sets)]
+        self.change(
+            words,
+            columns={**columns, "keys": keys},
+            roles=roles,
+            **self._without_keys(gone),
+        )
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
@@ -252,6 +277,13 @@ class Workbench:
                 while len(kept) > _KEPT:
                     kept.popitem(last=False)
             return kept[key]
+
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what `keep` would, but let others go on while it is made."""
+        if key in self._kept.get(kind, ()):
+            return self.keep(kind, key, make)
+        made = make()
+        return self.keep(kind, key, lambda: made)
 
     def key_of(self, *without: str, of: Tables | None = None) -> str:
         """Return rules as a key, without some tables and names such as "safe.k"."""
@@ -358,7 +390,7 @@ class Workbench:
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise RefusedError(self._without_place(words_of(error))) from None
         of_rows = settings.of_rows() if settings.unit == "household" else settings
-        stages, key = prepared.recoded, self.key_of(*_OF_WRITING, of=tables)
+        stages, key = prepared.recoded, self.key_of(*OF_WRITING, of=tables)
 
         def make() -> State:
             aims = prepared.aims(of_rows)
@@ -374,7 +406,7 @@ class Workbench:
         self, settings: Settings, tables: Tables | None = None
     ) -> tuple[Prepared, str | None]:
         goals = [f"safe.{name}" for name in _GOALS]
-        key = self.key_of(*_OF_WRITING, "suppress", *goals, of=tables)
+        key = self.key_of(*OF_WRITING, "suppress", *goals, of=tables)
 
         def make() -> tuple[Prepared, str | None]:
             coded = self.coded(settings)
@@ -385,7 +417,7 @@ class Workbench:
             rules = "recodings", "treat"
             original = self.keep(
                 "original",
-                self.key_of(*_OF_WRITING, *rules, "suppress", *goals, of=tables),
+                self.key_of(*OF_WRITING, *rules, "suppress", *goals, of=tables),
                 lambda: assess_key_sets(self.source.data, coded, settings),
             )
             found = prepare(self.source, settings, silent, secret, coded, original)
@@ -411,22 +443,33 @@ class Workbench:
 
     def plan(self) -> Job:
         """Return the job of the suppression; its result is from `protected`."""
-        settings, key = self.settings(), self.key_of(*_OF_WRITING)
+        number = self.history.current.number
+        settings, key = self.settings(), self.key_of(*OF_WRITING)
 
         def work(say: Lines) -> Any:
-            kept = self._kept.setdefault("plans", OrderedDict())
-            if key in kept:
-                return self.keep("plans", key, lambda: kept[key])
             say("assessing")
             prepared, secret = self._prepared(settings)
             by_households = settings.unit == "household"
             if secret is None and (settings.ties == "secret" or settings.is_random):
                 secret = new_secret()
             before = None if by_households else prepared
-            found = protected_by(self.source, settings, say, secret, before)
-            return self.keep("plans", key, lambda: found)
+            return protected_by(self.source, settings, say, secret, before)
 
-        return self.jobs.start("plan", key, work)
+        def planned(say: Lines) -> Protected:
+            found: Protected = self.keep_slow("plans", key, lambda: work(say))
+            return found
+
+        def compare(job: Job) -> None:
+            comparison(self, job, number)
+
+        before = self.jobs.of("plan")
+        if before is None or before.key != key:
+            self.jobs.forget("compare")
+        return self.jobs.start("plan", key, planned, compare)
+
+    def comparison(self) -> Job:
+        """Return the job of the comparison; its result is a `Compared`."""
+        return comparison(self, self.plan(), self.history.current.number)
 
     def protected(self) -> Protected | None:
         """Return the protected file of the rules; None if it is not there yet."""
@@ -475,7 +518,7 @@ class Workbench:
             what = counted(len(left), "column")
             return "open", f"No verdict yet: {what} without a role ({shown})."
         plan, leaks = self.jobs.of("plan"), self.jobs.of("leaks")
-        if plan is None or leaks is None or plan.key != self.key_of(*_OF_WRITING):
+        if plan is None or leaks is None or plan.key != self.key_of(*OF_WRITING):
             return "open", "No verdict yet: the file was not made safe and examined."
         if plan.active or leaks.active:
             return "open", "The file is being made safe and examined."

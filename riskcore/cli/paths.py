@@ -42,6 +42,7 @@ WRITTEN = frozenset(
         "curve",
         "record",
         "record_public",
+        "socket",
     }
 )
 

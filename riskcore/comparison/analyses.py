@@ -327,6 +327,8 @@ class TableComparison:
         In the order of the categories; empty without a verdict.
     reason : str
         Why there is no verdict.
+    weight_before, weight_after : float or None
+        The weight of the complete records, of which the cells have shares.
     """
 
     columns: tuple[Any, ...]
@@ -337,6 +339,8 @@ class TableComparison:
     total_variation: float | None
     cells: tuple[TableCell, ...]
     reason: str
+    weight_before: float | None = None
+    weight_after: float | None = None
 
     @property
     def name(self) -> str:

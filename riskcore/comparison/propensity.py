@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.comparison.cholesky import ALIASED, Mask, factored, solved
 from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
 
@@ -89,6 +90,7 @@ def propensity(
     after: Ints,
     *,
     interactions: bool = False,
+    progress: Lines = silent,
 ) -> Propensity:
     """Return the pMSE of two files, given as distinct records with their counts."""
     N, n = int((before + after).sum()), int(after.sum())
@@ -118,7 +120,9 @@ def propensity(
             [occurring(one[rest]) for one in factors],
             [(occurring(a[rest]), occurring(b[rest])) for a, b in pairs],
         )
-        p[rest], reason = inner.fit(counts[rest], after[rest].astype(np.float64))
+        p[rest], reason = inner.fit(
+            counts[rest], after[rest].astype(np.float64), progress
+        )
     told_apart = int((before + after)[certain].sum())
     aliased = design.size - int(kept.sum())
     figures = k, aliased, told_apart, interactions
@@ -227,7 +231,9 @@ class Design:
         D, B, E = self.information(counts)
         return factored(_schur(D, B, E), E.diagonal() * ALIASED)[1]
 
-    def fit(self, counts: Floats, successes: Floats) -> tuple[Floats, str]:
+    def fit(
+        self, counts: Floats, successes: Floats, progress: Lines
+    ) -> tuple[Floats, str]:
         """Return the fitted probabilities, and why the fit failed if it did."""
         share = fsum(successes) / fsum(counts)
         odds = np.full(len(counts), share / (1 - share))
@@ -235,7 +241,8 @@ class Design:
         kept = self.kept(counts)
         limits = [_CLOSE * one for one in self.score(counts)]
         settled = False
-        for _ in range(_STEPS):
+        for step_number in range(1, _STEPS + 1):
+            progress(f"fitting the propensity score, step {step_number}")
             scores = self.score(successes - counts * p)
             if settled:  # one more step gave the last digits
                 return p, ""

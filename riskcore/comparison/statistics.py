@@ -146,7 +146,7 @@ def compare_files(
         correlations,
         tuple(strata),
         by_stratum,
-        _propensity(of_keys, tables, interactions=interactions),
+        _propensity(of_keys, tables, progress, interactions=interactions),
     )
 
 
@@ -321,7 +321,11 @@ def _missing_by(
 
 
 def _propensity(
-    keys: Sequence[SharedColumn], tables: tuple[Table, Table], *, interactions: bool
+    keys: Sequence[SharedColumn],
+    tables: tuple[Table, Table],
+    progress: Lines,
+    *,
+    interactions: bool,
 ) -> Propensity:
     """Fit the propensity score on the keys that can be compared."""
     compared = [i for i, one in enumerate(keys) if not one.reason]
@@ -329,7 +333,9 @@ def _propensity(
     if not compared:
         return propensity([], np.ones(1, np.int64), np.ones(1, np.int64))
     before, after = (table.margin(*compared) for table in tables)
-    found = propensity(*stacked(before, after), interactions=interactions)
+    found = propensity(
+        *stacked(before, after), interactions=interactions, progress=progress
+    )
     if not left_out:
         return found
     also = f"without {', '.join(left_out)}, which cannot be compared"

@@ -47,6 +47,8 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
     return replace(
         found,
         total_variation=total_variation(p, q),
+        weight_before=fsum(tables[0].weight),
+        weight_after=fsum(tables[1].weight),
         cells=tuple(
             TableCell(
                 tuple(one.shown[i] for one, i in zip(shared, codes, strict=True)), *row

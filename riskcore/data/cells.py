@@ -23,7 +23,7 @@ from riskcore.data.columns import (
     plain_value,
     with_columns,
 )
-from riskcore.data.count import count
+from riskcore.data.count import Counts, count
 from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
@@ -541,20 +541,15 @@ def cells_of(
     if isinstance(counted, Groups):
         sums = counted.weight_sum(counts.inverse, len(counts.frequency))
         counts = replace(counts, weight_sum=sums)
-    f: Frequencies = counts.frequency
-    F = counts.weight_sum
+    levels = [column.levels for column in columns]
+    f: Frequencies
     if windows is not None:
-        levels = [column.levels for column in columns]
-        f, F = count_windows(counts.codes, levels, windows, counts.frequency, F)
-    elif missing in WILDCARDS:
-        f, F = count_compatible(
-            counts.codes,
-            [one.levels - 1 if one.missing else None for one in columns],
-            counts.frequency,
-            F,
-            alpha,
-            blank_matches_complete=missing == "argus" or len(columns) == 1,
+        f, F = count_windows(
+            counts.codes, levels, windows, counts.frequency, counts.weight_sum
         )
+    else:
+        lacking = [column.missing for column in columns]
+        f, F = matched(counts, levels, lacking, missing, alpha)
     with np.errstate(over="ignore"):
         if not (counts.weight_sum.sum() < np.inf and F.max() < np.inf):
             raise overflow(records.weight)
@@ -575,6 +570,27 @@ def cells_of(
         counted=records.counted,
         record_weights=records.weights if counted is None else None,
         windows=windows,
+    )
+
+
+def matched(
+    counts: Counts,
+    levels: Sequence[int],
+    missing_values: Sequence[int],
+    missing: str,
+    alpha: float,
+) -> tuple[Frequencies, NDArray[np.float64]]:
+    """Return f and F of cells by the rule for missing keys."""
+    if missing not in WILDCARDS:
+        return counts.frequency, counts.weight_sum
+    pairs = zip(levels, missing_values, strict=True)
+    return count_compatible(
+        counts.codes,
+        [number - 1 if absent else None for number, absent in pairs],
+        counts.frequency,
+        counts.weight_sum,
+        alpha,
+        blank_matches_complete=missing == "argus" or len(levels) == 1,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +123,8 @@ _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "truncate": lambda words: _made(words, "truncation", whole),
     "round": lambda words: _made(words, "rounding", _plain_number),
     "hierarchy": _level_of,
-    "map": lambda words: _made(words, "mapping", _codes),
+    # Padded: codes are compared as they are written, numbers too.
+    "map": lambda words: replace(_made(words, "mapping", _codes), padded=True),
 }
 # The keywords in a message.
 KINDS = ", ".join(f"{one}:" for one in _MAKERS)

@@ -321,8 +321,9 @@ class Protected(ProtectedRecords):
         public_record : str or pathlib.Path, optional
             A record for publication: methods and counts only. By default none.
         also : mapping of paths to str, optional
-            Further texts to write, such as a report, which only their owner can read.
-            A callable gets ``"examined"`` of the returned dict and returns its text.
+            Further texts to write, which only their owner can read, such as reports by
+            `riskcore.page.protection_pages`. A callable gets ``"examined"`` of the
+            returned dict and returns its text.
         public : mapping of paths to str, optional
             Further texts that everybody can read, such as a report for publication.
         progress : callable, optional

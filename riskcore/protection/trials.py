@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -20,7 +20,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import settings_of
 from riskcore.common.words import counted, shortened
 from riskcore.comparison.losses import CategoryLoss
-from riskcore.comparison.result import loss_plain
+from riskcore.comparison.result import Comparison, loss_plain
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.reading import Reading
@@ -468,6 +468,14 @@ def _tried(
             found = result.compare(interactions=interactions, progress=say)
         except _FAILURES as error:
             return Trial(name, settings, None, _said(error))
+    said = tuple(dict.fromkeys(str(one.message) for one in caught))
+    return replace(trial_of(name, settings, result, found), warnings=said)
+
+
+def trial_of(
+    name: str, settings: dict[str, Any], result: Protected, found: Comparison
+) -> Trial:
+    """Return the figures of a protected file and its comparison with the original."""
     sets = result.sets
     return Trial(
         name,
@@ -490,7 +498,6 @@ def _tried(
         mean_total_variation=found.mean_total_variation,
         pmse=found.propensity.pmse,
         pmse_ratio=found.propensity.ratio,
-        warnings=tuple(dict.fromkeys(str(one.message) for one in caught)),
     )
 
 

@@ -41,22 +41,11 @@ def comparison_of(
     source.check([*numbers, *by, *also])
     keys, weight = settings.variables, settings.weight
     check_columns(keys, weight, numbers, by)
-    names = list(dict.fromkeys([*keys, *by, *also]))
     if result.on_engine is not None:
         engine = result.on_engine.engine
         refuse_single(engine, models=studied[0], tables=studied[1])
         _refuse_single(result, numbers, by)
-    before = _coded(result, names)
-    treated = {} if result.treated is None else result.treated.after
-    after = replace(
-        CodedRecords.of(result.rows, names),
-        weights=treated.get(weight, before.weights),
-        counted=before.counted,
-        n=before.n,
-    )
-    columns_before = {name: _numbers(result, name) for name in numbers}
-    columns_after = {name: _numbers(result, name, after=True) for name in numbers}
-    files = File(before, columns_before), File(after, columns_after)
+    files = _files(result, [*keys, *by, *also], numbers)
     found = compare_files(
         *files,
         keys,
@@ -70,6 +59,41 @@ def comparison_of(
     )
     used = Columns(files, keys, settings.recodings, source.labels)
     return with_studies(found, used, *studied)
+
+
+def studies_of(
+    result: ProtectedRecords,
+    found: Comparison,
+    *,
+    models: Iterable[str] = (),
+    tables: Iterable[str | Sequence[Hashable]] = (),
+) -> Comparison:
+    """Return a comparison of a file in memory with other models and tables."""
+    studied = formulas(models), table_columns(tables)
+    also = columns_of_studies(*studied, ())
+    result.source.check(also)
+    settings = result.settings
+    files = _files(result, also, ())
+    used = Columns(files, settings.variables, settings.recodings, result.source.labels)
+    return with_studies(found, used, *studied)
+
+
+def _files(
+    result: ProtectedRecords, names: Sequence[Hashable], numbers: Sequence[Hashable]
+) -> tuple[File, File]:
+    """Return the columns before and after, those of numbers apart."""
+    names = list(dict.fromkeys(names))
+    before = _coded(result, names)
+    treated = {} if result.treated is None else result.treated.after
+    after = replace(
+        CodedRecords.of(result.rows, names),
+        weights=treated.get(result.settings.weight, before.weights),
+        counted=before.counted,
+        n=before.n,
+    )
+    columns_before = {name: _numbers(result, name) for name in numbers}
+    columns_after = {name: _numbers(result, name, after=True) for name in numbers}
+    return File(before, columns_before), File(after, columns_after)
 
 
 def _coded(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:

@@ -14,6 +14,8 @@ import numpy as np
 from riskcore.assessment.result import Assessment
 from riskcore.common.html import digits, readable, short
 from riskcore.common.words import printable
+from riskcore.core.risk.file_risk import Counts, Risks
+from riskcore.core.risk.histogram import class_counts
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report.page_charts import Outline, risk_plot
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
@@ -120,16 +122,7 @@ class ChartView:
     @property
     def classes(self) -> list[list[str]]:
         """The table behind the chart: a line for each class of risk."""
-        own, counts = self.distribution, self.curve.counts.tolist()
-        lines = []
-        for (low, high), count in zip(
-            pairwise(self.curve.edges.tolist()), counts, strict=True
-        ):
-            unsafe = own.unsafe_count(low)
-            rates = unsafe / own.n, own.capped_rate(low)
-            line = [f"{digits(low)} to {digits(high)}", f"{count:,}", f"{unsafe:,}"]
-            lines.append([*line, *(f"{readable(x, 2)} %" for x in rates)])
-        return lines
+        return _class_lines(self.distribution, self.curve.edges, self.curve.counts)
 
     def data(self) -> dict[str, Any]:
         """Return the data for the script of the page."""
@@ -151,6 +144,44 @@ class ChartView:
         if self.of_households:
             values["count"] = [self.units.unsafe_count(t) for t in curve.threshold]
         return values
+
+
+def class_chart(
+    stages: Mapping[str, Assessment],
+    level: int,
+    threshold: float | None,
+    description: str,
+) -> tuple[str, list[list[str]], tuple[Outline, ...]]:
+    """Return the chart of the last stage as SVG, its classes, and the other stages.
+
+    Nothing in it can be moved: it is made at once, however many risks there are.
+    """
+    found = [_distributions(one, level) for one in stages.values()]
+    risks = [pair[0] for pair in found if pair]
+    edges = shared_edges(risks)
+    outlines = [
+        Outline(f"stage-{stage % _KINDS}", name, class_counts(own, edges))
+        for stage, (name, own) in enumerate(zip(stages, risks, strict=True))
+    ]
+    *others, last = outlines
+    name = _LEVELS[level]
+    plot = risk_plot(risks[-1], edges, threshold, name, description, others)
+    return plot, _class_lines(risks[-1], edges, last.counts), tuple(others)
+
+
+def _class_lines(
+    own: RiskDistribution, edges: Risks, counts: Counts
+) -> list[list[str]]:
+    """Return a line for each class of risk."""
+    lines = []
+    for (low, high), count in zip(
+        pairwise(edges.tolist()), counts.tolist(), strict=True
+    ):
+        unsafe = own.unsafe_count(low)
+        rates = unsafe / own.n, own.capped_rate(low)
+        line = [f"{digits(low)} to {digits(high)}", f"{count:,}", f"{unsafe:,}"]
+        lines.append([*line, *(f"{readable(x, 2)} %" for x in rates)])
+    return lines
 
 
 def chart_views(

@@ -276,7 +276,7 @@ def page(
         treated=given["treated"],
         numbers=given["numbers"],
         said=labels.variables if labels else {},
-        riskiest=_riskiest(riskiest, labels) if riskiest else None,
+        riskiest=riskiest_view(riskiest, labels) if riskiest else None,
         facts=[(name, str(x)) for name, x in [*provenance.facts(), *given["facts"]]],
         command=provenance.shown_command,
         curves=[view.data() for view in views],
@@ -614,7 +614,7 @@ def _at_stages(counts: Sequence[int]) -> str:
     return " \u2192 ".join(f"{count:,}" for count in shown)
 
 
-def _riskiest(
+def riskiest_view(
     cells: Sequence[Mapping[Hashable, Any]], labels: Labels | None
 ) -> dict[str, Any]:
     """Return the figures of the cells and, as labels, their keys."""

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from riskcore.common.html import digits, escape, readable, short
 from riskcore.common.words import counted, printable
 from riskcore.core.risk.file_risk import Counts, Risks
@@ -33,12 +35,23 @@ class Outline(NamedTuple):
 def risk_plot(
     distribution: RiskDistribution,
     edges: Risks,
-    threshold: float,
+    threshold: float | None,
     title: str,
     description: str,
     others: Sequence[Outline] = (),
 ) -> str:
     """Return the classes of risk, the share at or above each risk, and a threshold."""
+    beyond, line = _mark(threshold, edges)
+    counts = class_counts(distribution, edges)
+    parts = _drawing(counts, edges, _steps(distribution, edges), title, others)
+    hover = _hover(edges, _descriptions(counts, edges, others))
+    return _plot([beyond, *parts, line, hover], description)
+
+
+def _mark(threshold: float | None, edges: Risks) -> tuple[str, str]:
+    """Return the area at and above a threshold, and its line; empty without one."""
+    if threshold is None:
+        return "", ""
     at = f"{_place(threshold, edges):.3f}"
     beyond = (
         f'<rect class="unsafe" x="{at}%" width="{100 - float(at):.3f}%" y="0" '
@@ -50,10 +63,7 @@ def risk_plot(
         f'<text class="mark" x="{at}%" y="-8" text-anchor="{anchor}">'
         f"{short(threshold)}</text>"
     )
-    counts = class_counts(distribution, edges)
-    parts = _drawing(counts, edges, _steps(distribution, edges), title, others)
-    hover = _hover(edges, _descriptions(counts, edges, others))
-    return _plot([beyond, *parts, line, hover], description)
+    return beyond, line
 
 
 def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:
@@ -237,11 +247,12 @@ def _count_mark(value: int, top: int) -> str:
 def _steps(distribution: RiskDistribution, edges: Risks) -> str:
     """Return the path of the share at or above each risk, step by step."""
     low, high = float(edges[0]), float(edges[-1])
+    risks = [low * (high / low) ** (step / _STEPS) for step in range(_STEPS + 1)]
+    below = np.concatenate([[0], distribution.frequency.cumsum()])
+    counts = distribution.n - below[np.searchsorted(distribution.risk, risks)]
     path: list[str] = []
     last = -1
-    for step in range(_STEPS + 1):
-        risk = low * (high / low) ** (step / _STEPS)
-        count = distribution.unsafe_count(risk)
+    for step, count in enumerate(counts.tolist()):
         if count != last:
             y = f"{_HEIGHT * (1 - count / distribution.n):.2f}"
             path.append(f"H{step}V{y}" if path else f"M0 {y}")

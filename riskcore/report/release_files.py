@@ -158,7 +158,7 @@ def check_release_files(
     if safe is not None:
         source.check_writable(safe, overwrite=overwrite)
         if wanted.get("guard_formulas", False):
-            left = [name for name in source.names if name not in dropped]
+            left = [name for name in map(str, source.names) if name not in dropped]
             refuse_unguardable(safe, left, source.format)
         user_key()
     for path in made:

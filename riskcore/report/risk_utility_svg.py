@@ -6,7 +6,7 @@ text of a file or its user; a table next to it names the numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import floor, log10
 
 from riskcore.common.html import escape, short
@@ -15,8 +15,16 @@ _HEIGHT = 240
 _MARKS = 5
 
 
-def spots(points: Sequence[tuple[float, float, str, bool]], description: str) -> str:
-    """Return an SVG chart of the risk and loss of candidates."""
+def spots(
+    points: Sequence[tuple[float, float, str, bool]],
+    description: str,
+    links: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> str:
+    """Return an SVG chart of the risk and loss of candidates.
+
+    ``links`` are addresses by mark, ``kinds`` further classes of spots.
+    """
     top = nice(max(risk for risk, *_ in points))
     right = nice(max(loss for _, loss, *_ in points))
     parts = []
@@ -35,17 +43,24 @@ def spots(points: Sequence[tuple[float, float, str, bool]], description: str) ->
     ranked = sorted(points, key=lambda one: (one[1], one[0]))
     for i, (risk, loss, mark, best) in enumerate(ranked):
         x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)
-        parts.append(
-            f'<circle class="{"best" if best else "one"}" cx="{x:.3f}%" cy="{y:.2f}" '
+        kind = " ".join(
+            ["best" if best else "one", *(kinds or {}).get(mark, "").split()]
+        )
+        spot = (
+            f'<circle class="{kind}" cx="{x:.3f}%" cy="{y:.2f}" '
             'r="5"/>'
             f'<text x="{x:.3f}%" y="{y:.2f}" dx="8" dy="{14 if i % 2 else -5}">'
             f"{escape(mark)}</text>"
         )
+        link = (links or {}).get(mark)
+        parts.append(f'<a href="{escape(link)}">{spot}</a>' if link else spot)
     parts.append(
         f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">information lost</text>'
     )
+    # What is in a picture cannot be reached; links can.
+    role = "group" if links else "img"
     return (
-        f'<svg class="plot spots" role="img" aria-labelledby="{description}">'
+        f'<svg class="plot spots" role="{role}" aria-labelledby="{description}">'
         + "\n".join(parts)
         + "</svg>"
     )

@@ -99,9 +99,14 @@ def stage_figures(
     household_threshold: float | None,
     unsafe: int | None,
     k: int | None = None,
+    *,
+    beside: bool = True,
 ) -> dict[str, Any]:
-    """Return the figures of a stage of a file, with those at its thresholds."""
-    figures = {**assessment.figures}
+    """Return the figures of a stage of a file, with those at its thresholds.
+
+    ``beside``: with the model beside the weights, which may have to be fitted first.
+    """
+    figures = {**(assessment.figures if beside else assessment.counts)}
     if unsafe is not None:
         figures["unsafe_records"] = unsafe
     if k is not None:

@@ -60,7 +60,9 @@ def comparison_page(found: Comparison, *, title: str) -> str:
         percent=utility_text.percent,
         recoded=any(one.recoded is not None for one in found.keys),
         tables=[
-            {**_table(one), "name": named(one.key)} for one in found.keys if one.table
+            {**table_view(one), "name": named(one.key)}
+            for one in found.keys
+            if one.table
         ],
         numbers=utility_text.number_rows(figures, named),
         correlations=utility_text.correlation_rows(
@@ -121,7 +123,7 @@ def trials_page(tried: Trials, *, title: str) -> str:
     )
 
 
-def _table(one: KeyComparison) -> dict[str, Any]:
+def table_view(one: KeyComparison) -> dict[str, Any]:
     """Return the table of a key before and after, with the categories to draw."""
     rows = most_changed(one, MOST_CATEGORIES)
     most = max(max(row.share_before, row.share_after) for row in rows)

@@ -1,8 +1,9 @@
-"""A small survey, and settings of its own for each test."""
+"""A small survey, a tiny application that is served, and settings for each test."""
 
 import pytest
 
 from riskcore.simulate import microdata
+from tests.app.served import LONG, SECRET, Served, tiny
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +24,38 @@ def survey(tmp_path):
     data = microdata(400, rng=np.random.default_rng(7))
     pd.DataFrame(data).to_csv(path, index=False)
     return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder of static files, beside a file that is not served."""
+    top = tmp_path_factory.mktemp("served")
+    (top / "secret.txt").write_text(SECRET)
+    (top / "static").mkdir()
+    (top / "static" / "app.js").write_text("1;")
+    return top / "static"
+
+
+@pytest.fixture
+def start(folder):
+    """Serve the tiny application, with options, until the test ends."""
+    served = []
+
+    def begin(**options):
+        served.append(Served(tiny(folder), **options))
+        return served[-1]
+
+    yield begin
+    for each in served:
+        each.clock.now += 1e6
+    for each in served:
+        if each.returned.empty():
+            each.returned.put(each.returned.get(timeout=LONG))
+
+
+@pytest.fixture(scope="module")
+def app(folder):
+    """Serve the tiny application to all tests of a module."""
+    served = Served(tiny(folder))
+    yield served
+    assert served.end() == 0

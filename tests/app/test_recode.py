@@ -105,7 +105,7 @@ def test_categories_are_merged_and_split_again(bench):
 
 def test_files_are_found_beside_the_rules(bench):
     folder = bench.source.path.parent
-    levels = sorted(bench.coded_column("MARSTAT").labels.tolist())
+    levels = sorted(set(bench.coded_column("MARSTAT").labels.tolist()))
     lines = [f"{code};{'a' if code < '3' else 'b'};all" for code in levels]
     (folder / "marital.csv").write_text("\n".join(lines) + "\n")
     rule = apply(bench, "MARSTAT", way="file", path="marital.csv", level="1")

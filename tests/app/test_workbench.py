@@ -183,7 +183,8 @@ def test_a_newer_plan_cancels_the_older(chosen):
     chosen.change("k", safe={"k": 5})
     second = chosen.plan()
     gate.set()
-    assert blocker.ended.wait(60) and first.ended.wait(60) and second.ended.wait(60)
+    for job in (blocker, first, second):
+        assert job.ended.wait(60)
     assert (first.state, second.state) == ("canceled", "done")
 
 
@@ -222,6 +223,6 @@ def test_what_is_not_a_survey_file_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         open_workbench(tmp_path / "nobody.csv")
     (tmp_path / "x.toml").write_text("format = 1\n[safe]\nk = 'three'\n")
-    with pytest.raises(ValueError, match="x.toml:3:1"):
+    with pytest.raises(ValueError, match=r"x\.toml:3:1"):
         open_workbench(tmp_path / "x.toml")
     assert not (tmp_path / "settings" / "sessions").exists()

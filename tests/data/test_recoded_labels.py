@@ -218,6 +218,23 @@ def test_other_formats_have_the_categories(survey):
     }  # fmt: skip
 
 
+def test_a_map_in_words_merges_numbers(survey):
+    suffix, _ = survey
+    made = []
+    for rule in (RULES["marital"], "map:3=2,4=2"):
+        result = protect(
+            f"survey.{suffix}", ["age", "marital"], "w", k=3,
+            recodings={**RULES, "marital": rule}, accept=ANY_LEAK,
+        )  # fmt: skip
+        result.write(f"safe.{suffix}", overwrite=True)
+        data, about = shown(f"safe.{suffix}")
+        made.append((data, about.variable_value_labels["marital"]))
+    pd.testing.assert_frame_equal(made[0][0], made[1][0])
+    assert (
+        made[0][1] == made[1][1] == {1.0: "Single", 2.0: "Married; Widowed; Divorced"}
+    )
+
+
 def test_numbers_of_a_grc_file_stay_numbers(survey):
     suffix, _ = survey
     Path("age.grc").write_text("1: - 14\n2: 15 - 64\n3: 65 -\n")

@@ -1,5 +1,6 @@
 """Recodings in words, in Python as in the command."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,10 @@ DATA = {"age": ["07", "31", "90"], "w": [1.0, 2.0, 3.0]}
         ("bottom:1%", Recoding.top_bottom(bottom="1%")),
         ("truncate:1", Recoding.truncation(1)),
         ("round:0.5", Recoding.rounding(0.5)),
-        ("map:07=2,31=2", Recoding.mapping({"07": "2", "31": "2"})),
+        (
+            "map:07=2,31=2",
+            replace(Recoding.mapping({"07": "2", "31": "2"}), padded=True),
+        ),
     ],
 )
 def test_words_are_what_a_recoding_makes(words, made):
@@ -31,6 +35,12 @@ def test_words_are_what_a_recoding_makes(words, made):
     by_recoding = riskcore.protect(DATA, ["age"], k=2, recodings={"age": made})
     assert by_words.data == by_recoding.data
     assert by_words.settings.to_dict() == by_recoding.settings.to_dict()
+
+
+@pytest.mark.parametrize("codes", [[1, 2, 3], [1.0, 2.0, 3.0], ["1", "2", "3"]])
+def test_a_map_fits_codes_as_they_are_written(codes):
+    found = recoding_of("map:3=2,1=x").apply(codes).codes
+    assert [str(code) for code in found] == ["x", str(codes[1]), "2"]
 
 
 def test_files_of_rules(tmp_path):

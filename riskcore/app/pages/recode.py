@@ -107,7 +107,8 @@ def _treated(bench: Workbench, name: str) -> bool:
 def _chosen(bench: Workbench, form: Form) -> str:
     """Return the column that the address or form names, otherwise the first key."""
     if not form.has("column"):
-        return next(name for name in bench.names if name in bench.keys)
+        keys = [name for name in bench.names if name in bench.keys]
+        return (keys or bench.names)[0]
     return bench.column(form.text("column"))
 
 

@@ -15,9 +15,12 @@
   const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
 
   // Keep what the reader had: the focus, what was open, and where the page stood.
-  const exchange = (page) => {
+  const exchange = (page, looked) => {
     const focus = document.activeElement && document.activeElement.id;
     const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
+    // A page that looks again when work has ended keeps what was said.
+    const said = page.getElementById("said");
+    if (looked && !said.textContent) said.textContent = by("said").textContent;
     for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
     for (const name of [".bar nav", ".bar .file"]) {
       document.querySelector(name).replaceWith(page.querySelector(name));
@@ -35,12 +38,12 @@
     if (again && again !== document.activeElement) again.focus({preventScroll: true});
   };
 
-  const take = async (answer, address) => {
+  const take = async (answer, address, looked) => {
     const page = parsed(await answer.text());
     const refused = page.querySelector("[data-refused]");
     if (!page.getElementById("main")) { location.reload(); return false; }
     if (refused) { fail(refused.textContent); return false; }
-    exchange(page);
+    exchange(page, looked);
     const target = new URL(answer.url);
     if (address && target.pathname + target.search !== location.pathname + location.search) {
       history.pushState(null, "", target.pathname + target.search + (new URL(address, location)).hash);
@@ -84,10 +87,10 @@
     waiting = setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, 0);
   });
 
-  const visit = async (address, push) => {
+  const visit = async (address, push, looked) => {
     try {
       const answer = await fetch(address);
-      if (await take(answer, push ? address : null)) {
+      if (await take(answer, push ? address : null, looked)) {
         if (push) { scrollTo(0, 0); by("main").focus({preventScroll: true}); }
       }
     } catch { fail(lost()); }
@@ -159,7 +162,7 @@
       const looks = by("main").querySelector("[data-waits]") || Number(by("main").dataset.jobs);
       if (jobsEnded !== null && now.ended !== jobsEnded && looks && !sending && mine) {
         const busy = document.activeElement && document.activeElement.closest("main input[type=text], main textarea");
-        if (!busy) { jobsEnded = now.ended; visit(location.pathname + location.search, false); return; }
+        if (!busy) { jobsEnded = now.ended; visit(location.pathname + location.search, false, true); return; }
         wait = 500;
       } else jobsEnded = now.ended;
     } catch { by("work").hidden = true; fail(lost()); wait = 5000; }

@@ -1,0 +1,247 @@
+"""The file before and after, and the figures of each version that was carried out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from riskcore.app.history import History
+from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
+from riskcore.common.progress import Lines
+from riskcore.comparison.result import Comparison
+from riskcore.data.source import Source
+from riskcore.protection.release.rules import Release
+from riskcore.protection.result import Protected
+from riskcore.protection.trials import Trial, Trials, trial_of
+from riskcore.protection.with_original import studies_of
+from riskcore.report.utility_view import MOST_RECORDS
+
+# Tables of the rules that change nothing before the file is written.
+OF_WRITING = ("roles", "accept", "output", "check")
+# The figures of a trial that a version keeps: none of them holds a value of the file.
+FIGURES = (
+    "safe",
+    "unsafe_before",
+    "unsafe_after",
+    "expected_before",
+    "expected_reidentifications",
+    "max_risk",
+    "share_lost",
+    "mean_total_variation_of_values",
+    "mean_total_variation",
+    "pmse",
+)
+# More versions would hide each other in a picture.
+MOST_DRAWN = 100
+
+
+class Bench(Protocol):
+    """What a comparison needs of the workbench."""
+
+    history: History
+    jobs: Jobs
+    path: Path
+    source: Source
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made for a key, or make it."""
+
+    def key_of(self, *without: str, of: Mapping[str, Mapping[str, Any]] | None) -> str:
+        """Return rules as a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A table or a model that the user asked for.
+
+    Attributes
+    ----------
+    kind : {"tables", "models"}
+    asked : str or list of str
+        The formula, or the columns.
+    found : Comparison or None
+        It has this table or model alone.
+    error : str
+        Why there is no result.
+    """
+
+    kind: str
+    asked: Any
+    found: Comparison | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a version has cost.
+
+    Attributes
+    ----------
+    found : Comparison or None
+    reason : str
+        Why it is missing.
+    studies : tuple of Study
+    plan : Job
+        The suppression.
+    """
+
+    plan: Job
+    found: Comparison | None
+    reason: str = ""
+    studies: tuple[Study, ...] = ()
+
+
+def choices(bench: Bench) -> dict[str, list[Any]]:
+    """Return the tables, models and columns of numbers that the user asked for."""
+    kept = bench.history.chosen.get("compare")
+    kept = kept if isinstance(kept, dict) else {}
+    names = set(bench.names)
+    fits: dict[str, Callable[[Any], bool]] = {
+        "tables": lambda one: _is_pair(one) and names.issuperset(one),
+        "models": lambda one: isinstance(one, str),
+        "numbers": lambda one: isinstance(one, str) and one in names,
+    }
+    lists = {
+        name: one if isinstance(one := kept.get(name), list) else [] for name in fits
+    }
+    return {
+        name: [one for one in lists[name] if fit(one)] for name, fit in fits.items()
+    }
+
+
+def _is_pair(value: Any) -> bool:
+    """Return whether a value is a list of two names."""
+    pair = isinstance(value, list) and len(value) == 2
+    return pair and all(isinstance(one, str) for one in value)
+
+
+def comparison(bench: Bench, plan: Job, number: int) -> Job:
+    """Return the job of the comparison of a plan; its result is `Compared`.
+
+    The version with this number keeps its figures.
+    """
+    chosen = choices(bench)
+
+    def work(say: Lines) -> Compared:
+        protected: Protected | None = plan.result
+        if protected is None:
+            raise ValueError(plan.error or "the suppression was canceled")
+        if protected.n > MOST_RECORDS:
+            return Compared(plan, None, _too_long(protected.n))
+        numbers = _numbers(protected, chosen["numbers"])
+        found = bench.keep_slow(
+            "comparisons",
+            json.dumps([plan.key, numbers]),
+            lambda: protected.compare(
+                columns=numbers, strata=protected.settings.strata, progress=say
+            ),
+        )
+        _keep_figures(bench, number, plan, found)
+        studies = []
+        for kind, asked in _asked(chosen):
+            say("repeating tables and models")
+            make = partial(_study, protected, found, kind, asked)
+            kept = json.dumps([kind, asked])
+            studies.append(bench.keep_slow(kept, plan.key, make))
+        return Compared(plan, found, "", tuple(studies))
+
+    return bench.jobs.start("compare", (plan.key, json.dumps(chosen)), work)
+
+
+def _numbers(protected: Protected, chosen: Sequence[str]) -> list[str]:
+    """Return the columns of numbers that have no other role by now."""
+    of = protected.settings
+    others = {*of.variables, *of.strata, *of.recodings, of.weight}
+    return [name for name in chosen if name not in others]
+
+
+def _asked(chosen: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
+    """Return the tables and models that were asked for, each with its kind."""
+    return [(kind, one) for kind in ("tables", "models") for one in chosen[kind]]
+
+
+def _study(protected: Protected, found: Comparison, kind: str, asked: Any) -> Study:
+    """Return a table or a model before and after; it may fail by itself."""
+    try:
+        return Study(kind, asked, studies_of(protected, found, **{kind: [asked]}))
+    except FAILURES as error:
+        return Study(kind, asked, None, words_of(error))
+
+
+def _too_long(n: int) -> str:
+    """Return why a file is not compared."""
+    return (
+        f"The file has {n:,} records, and at most {MOST_RECORDS:,} are compared here; "
+        "riskcore compare takes more."
+    )
+
+
+# --- figures of versions ---
+
+
+def _keep_figures(bench: Bench, number: int, plan: Job, found: Comparison) -> None:
+    """Keep the figures of a version if the plan is of its rules."""
+    rules = Release.parse(bench.history.versions[number].text, bench.path)
+    if bench.key_of(*OF_WRITING, of=rules.tables) == plan.key:
+        trial = trial_of("", {}, plan.result, found)
+        figures = {name: getattr(trial, name) for name in FIGURES}
+        figures["values_suppressed"] = trial.values_suppressed
+        bench.history.keep_figures(number, figures)
+
+
+def note_figures(bench: Bench) -> None:
+    """Keep the figures of the current version if its comparison is known.
+
+    A version that changes nothing before the file is written has the plan of another.
+    """
+    number, job = bench.history.current.number, bench.jobs.of("compare")
+    made = None if job is None else job.result
+    if (
+        isinstance(made, Compared)
+        and made.found
+        and number not in bench.history.figures
+    ):
+        _keep_figures(bench, number, made.plan, made.found)
+
+
+def trials(bench: Bench, most: int = MOST_DRAWN) -> Trials:
+    """Return the newest versions with figures as trials, named by their numbers.
+
+    The version that is shown is one of them. Of versions with the same figures there is
+    only one: that which is shown, else the newest.
+    """
+    history = bench.history
+    shown = history.current.number
+    distinct: dict[str, int] = {}
+    for number in sorted(history.figures, key=lambda one: (one != shown, -one)):
+        distinct.setdefault(json.dumps(history.figures[number]), number)
+        if len(distinct) == most:
+            break
+    numbers = sorted(distinct.values())
+    return Trials(
+        bench.source, [], tuple(_trial(one, history.figures[one]) for one in numbers)
+    )
+
+
+def _trial(number: int, figures: Mapping[str, Any]) -> Trial:
+    """Return the figures of a version as a trial; what is not a figure is unknown."""
+    known = {name: figure_of(figures.get(name)) for name in FIGURES}
+    blanks = figure_of(figures.get("values_suppressed"))
+    suppressed = None if blanks is None else {"": int(blanks)}
+    safe = known.pop("safe") is True
+    return Trial(str(number), {}, safe, "", suppressed=suppressed, **known)
+
+
+def figure_of(value: Any) -> Any:
+    """Return a finite number or a truth; None for anything else."""
+    number = isinstance(value, bool | int | float) and math.isfinite(value)
+    return value if number else None

@@ -1,0 +1,298 @@
+"""Before and after: what the protection costs, and all versions side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from riskcore.app import comparisons
+from riskcore.app.comparisons import Compared, Study
+from riskcore.app.forms import Form, NumberFormat, in_format
+from riskcore.app.pages.page import Page
+from riskcore.app.texts import said
+from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.assessment.reported_figures import whole_label
+from riskcore.comparison.analyses import TableComparison
+from riskcore.comparison.compare import numbers_of
+from riskcore.comparison.formula import formulas, table_columns
+from riskcore.protection.trials import Trial
+from riskcore.report import utility_text
+from riskcore.report.risk_utility_svg import spots
+from riskcore.report.utility_page import table_view
+from riskcore.report.utility_view import studies_view, utility_view
+
+# Larger tables show only the cells that changed most.
+MOST_CELLS = 600
+_PAIRS, _STRATA = 10, 20
+_AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
+_SHARES = 100  # sums of weights below are not rounded to whole numbers
+
+
+def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return the comparison of the version that is shown, and the picture of all."""
+    comparisons.note_figures(bench)
+    common = {
+        "columns": [*enumerate(map(str, bench.names))],
+        "usual": _usual(bench),
+        "chosen": comparisons.choices(bench),
+        "lacking": "",
+        "picture": picture(bench, form.numbers),
+    }
+    try:
+        job = bench.comparison()
+    except RefusedError as error:
+        return {**common, "work": "lacking", "lacking": str(error)}
+    values = {**common, "work": job.state, "why": job.error}
+    if isinstance(job.result, Compared):
+        values |= _compared(job.result, form.numbers)
+    return values
+
+
+def _usual(bench: Workbench) -> list[int]:
+    """Return the positions of two columns for a table and of one with numbers."""
+    names = bench.names
+    keys = [at for at, name in enumerate(names) if name in bench.keys]
+    numbers = [at for at, name in enumerate(names) if bench.role_of(name) == "numeric"]
+    return [*[*keys, 0, 0][:2], [*numbers, 0][0]]
+
+
+def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
+    """Return the values of a comparison that is there."""
+    found = result.found
+    if found is None:
+        return {"why": result.reason, "work": "failed"}
+    figures = found.to_dict()
+    view = utility_view(found, _PAIRS, _STRATA)
+    for name, texts in (("pairs", 1), ("losses", 2), ("strata", 1)):
+        view[name] = _rewritten(view[name], texts, numbers)
+    view["mean"] = [in_format(one, numbers) for one in view["mean"]]
+    keys = utility_text.key_rows(figures["keys"], whole_label)
+    distances = utility_text.distance_rows(
+        figures["keys"], entropy=False, name=whole_label
+    )
+    moments = utility_text.number_rows(figures, whole_label)
+    correlations = utility_text.correlation_rows(figures["correlations"], whole_label)
+    return {
+        "view": view,
+        "missing": found.newly_missing,
+        "lost": found.share_lost,
+        "keys": _rewritten(keys, 2, numbers),
+        "distances_rows": _rewritten(distances, 1, numbers),
+        "tables": [table_view(one) for one in found.keys if one.table],
+        "moments": _rewritten(moments, 2, numbers),
+        "correlations": _rewritten(correlations, 1, numbers),
+        "percent": lambda share: in_format(utility_text.percent(share), numbers),
+        "studies": _studies(result.studies, numbers),
+    }
+
+
+# --- tables and models of the user ---
+
+
+def _studies(studies: Iterable[Study], numbers: NumberFormat) -> list[dict[str, Any]]:
+    """Return what the page shows of the tables and the models."""
+    places = {"tables": count(), "models": count()}
+    return [_study(one, next(places[one.kind]), numbers) for one in studies]
+
+
+def _study(study: Study, place: int, numbers: NumberFormat) -> dict[str, Any]:
+    """Return what the page shows of a table or a model."""
+    name = study.asked if study.kind == "models" else " x ".join(study.asked)
+    shown = {"name": name, "place": place, "kind": study.kind}
+    if study.found is None:
+        return {**shown, "error": study.error}
+    found = studies_view(study.found)
+    verdict = found["verdicts"][0]
+    parts = found["models"] or found["tables"]
+    for one in parts:
+        one["rows"] = _rewritten(one["rows"], 1, numbers)
+    return {
+        **shown,
+        "error": "",
+        "verdict": verdict,
+        "part": parts[0] if parts else None,
+        "crossed": [
+            _crossed(one, study.found.weight is not None)
+            for one in study.found.tables
+            if one.cells
+        ],
+    }
+
+
+def _crossed(table: TableComparison, weighted: bool) -> dict[str, Any] | None:
+    """Return a two-way table of counts before and after; None if it is too large."""
+    rows, columns = (
+        list(dict.fromkeys(cell.categories[i] for cell in table.cells)) for i in (0, 1)
+    )
+    if len(rows) * len(columns) > MOST_CELLS:
+        return None
+    cells = {cell.categories: cell for cell in table.cells}
+    sides = []
+    for when in ("before", "after"):
+        total = getattr(table, f"weight_{when}")
+        counts = {
+            key: total * getattr(cell, f"share_{when}") for key, cell in cells.items()
+        }
+        body = [[counts.get((a, b), 0.0) for b in columns] for a in rows]
+        margins = [sum(column) for column in zip(*body, strict=True)]
+        sides.append(
+            {
+                "when": when,
+                "body": [
+                    [_count(one, total) for one in [*row, sum(row)]] for row in body
+                ],
+                "total": [_count(one, total) for one in [*margins, total]],
+            }
+        )
+    outside = {
+        (i, j)
+        for i, a in enumerate(rows)
+        for j, b in enumerate(columns)
+        if (a, b) in cells and cells[a, b].outside
+    }
+    return {
+        "rows": rows,
+        "columns": columns,
+        "names": [str(one) for one in table.columns],
+        "sides": sides,
+        "outside": outside,
+        "weighted": weighted,
+    }
+
+
+def _count(value: float, total: float) -> int | float:
+    """Return a sum of weights for a table: whole if the weights are large."""
+    return value if total < _SHARES else round(value)
+
+
+def _rewritten(
+    rows: Sequence[Sequence[str]], texts: int, numbers: NumberFormat
+) -> list[list[str]]:
+    """Return rows, after a head and columns of text, as the reader writes numbers."""
+    head, *others = rows or [[]]
+    return [
+        list(head),
+        *(
+            [*row[:texts], *(in_format(x, numbers) for x in row[texts:])]
+            for row in others
+        ),
+    ]
+
+
+# --- all versions that were carried out ---
+
+
+def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
+    """Return the picture of risk and loss of the versions, and its figures."""
+    tried, history = comparisons.trials(bench), bench.history
+    shown, front = str(history.current.number), tried.front()
+    points = [
+        (one.expected_reidentifications, one.share_lost, one.name, one.name in front)
+        for one in tried.trials
+        if one.expected_reidentifications is not None and one.share_lost is not None
+    ]
+    kinds = {one.name: "unsafe" for one in tried.trials if not one.safe}
+    kinds[shown] = f"{kinds.get(shown, '')} shown".strip()
+    links = {one.name: f"/history?version={one.name}" for one in tried.trials}
+    return {
+        "drawing": _axes(spots(points, "states-text", links, kinds), numbers)
+        if points
+        else "",
+        "rows": [_state(bench, one, front) for one in reversed(tried.trials)],
+        "more": len(history.figures) > len(tried.trials),
+    }
+
+
+def _axes(drawing: str, numbers: NumberFormat) -> str:
+    """Return a drawing with the numbers of its axes as the reader writes them."""
+    return _AXIS.sub(lambda found: numbers.write(found[0]), drawing)
+
+
+def _state(bench: Workbench, trial: Trial, front: Collection[str]) -> dict[str, Any]:
+    """Return the figures of a version for the table beside the picture."""
+    number = int(trial.name)
+    return {
+        "number": number,
+        "name": bench.history.names.get(number, ""),
+        "shown": number == bench.history.current.number,
+        "front": trial.name in front,
+        "figures": trial,
+    }
+
+
+# --- actions ---
+
+
+def _choose(bench: Workbench, kind: str, values: Iterable[Any]) -> None:
+    """Keep other tables, models or columns of numbers."""
+    chosen = comparisons.choices(bench)
+    bench.history.choose("compare", {**chosen, kind: list(values)})
+
+
+def table(bench: Workbench, form: Form) -> str:
+    """Add a table of two columns."""
+    asked = [bench.column(form.text(name)) for name in ("first", "second")]
+    table_columns([asked])
+    chosen = comparisons.choices(bench)["tables"]
+    if asked not in chosen:
+        _choose(bench, "tables", [*chosen, asked])
+    return said("compare", "added")
+
+
+def model(bench: Workbench, form: Form) -> str:
+    """Add a regression."""
+    (asked,) = formulas([form.text("formula")])
+    for one in asked.variables:
+        if one.name not in bench.names:
+            raise RefusedError(said("compare", "unknown", column=one.name))
+    chosen = comparisons.choices(bench)["models"]
+    if asked.text not in chosen:
+        _choose(bench, "models", [*chosen, asked.text])
+    return said("compare", "added")
+
+
+def number(bench: Workbench, form: Form) -> str:
+    """Add a column of numbers."""
+    name = bench.column(form.text("column"))
+    if bench.role_of(name) in ("key", "weight"):
+        raise RefusedError(said("compare", "not_numbers", column=name))
+    numbers_of({name: bench.source.numbers(name)}, name)
+    chosen = comparisons.choices(bench)["numbers"]
+    if name not in chosen:
+        _choose(bench, "numbers", [*chosen, name])
+    return said("compare", "added")
+
+
+def remove(bench: Workbench, form: Form) -> str:
+    """Take a table, a model or a column of numbers away."""
+    kind, position = form.text("kind"), form.whole("position")
+    chosen = comparisons.choices(bench).get(kind, [])
+    if position >= len(chosen):
+        raise RefusedError(said("compare", "gone"))
+    del chosen[position]
+    _choose(bench, kind, chosen)
+    return said("compare", "removed")
+
+
+def again(bench: Workbench, _: Form) -> str:
+    """Begin work that was canceled or failed again."""
+    for kind in ("plan", "compare"):
+        job = bench.jobs.of(kind)
+        if job is not None and job.state in ("canceled", "failed"):
+            bench.jobs.forget(kind)
+    return ""
+
+
+PAGE = Page(
+    "compare",
+    view,
+    {
+        "table": table,
+        "model": model,
+        "number": number,
+        "remove": remove,
+        "again": again,
+    },
+)

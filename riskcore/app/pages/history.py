@@ -1,0 +1,200 @@
+"""All versions of the rules: show one again, name it, compare two."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from riskcore.app import comparisons
+from riskcore.app.forms import Form, NumberFormat
+from riskcore.app.history import History, Version
+from riskcore.app.pages.page import Page
+from riskcore.app.texts import said
+from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.common.words import printable
+
+ROWS = 50  # of a page
+_SHARES = ("share_lost",)
+_FIGURES = (*comparisons.FIGURES[:6], "values_suppressed", *comparisons.FIGURES[6:])
+
+
+def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return a page of versions; the rules of one, and two compared, if asked for."""
+    comparisons.note_figures(bench)
+    history = bench.history
+    last = len(history.versions) - 1
+    until = _number(history, form, "until", last)
+    first = max(until - ROWS + 1, 0)
+    states = _states(history, first, until)
+    return {
+        "total": last + 1,
+        "first": first,
+        "last": until,
+        "newer": min(until + ROWS, last) if until < last else None,
+        "older": first - 1 if first else None,
+        "unread": history.unread,
+        "rows": [
+            _row(history, history.versions[number], states.get(number, "branch"))
+            for number in range(until, first - 1, -1)
+        ],
+        "one": _one(history, form),
+        "two": _two(history, form),
+        "until": form.text("until"),
+        "chosen": [_chosen(history, form, name) for name in ("a", "b")],
+    }
+
+
+def _number(history: History, form: Form, name: str, usual: int) -> int:
+    """Return the number of a version that the address gives."""
+    text = form.text(name)
+    if not text:
+        return usual
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        number = int(text)
+        if number < len(history.versions):
+            return number
+    raise RefusedError(said("history", "missing"))
+
+
+def _states(history: History, first: int, last: int) -> dict[int, str]:
+    """Return how versions lie to the one that is shown; others are on a branch."""
+    states: dict[int, str] = {}
+    for one in history.path_to(history.current.number):
+        if one.number < first:
+            break
+        states[one.number] = "path"
+    for one in history.ahead():
+        if one.number > last:
+            break
+        states[one.number] = "undone"
+    states[history.current.number] = "shown"
+    return states
+
+
+def _row(history: History, one: Version, state: str) -> dict[str, Any]:
+    """Return what the page shows of a version."""
+    return {
+        "number": one.number,
+        "parent": one.parent,
+        "state": state,
+        "change": one.change,
+        "at": one.at,
+        "name": history.names.get(one.number, ""),
+        "figures": history.figures.get(one.number),
+    }
+
+
+def _one(history: History, form: Form) -> dict[str, Any] | None:
+    """Return the rules of the version that was asked for."""
+    if not form.has("version"):
+        return None
+    number = _number(history, form, "version", 0)
+    one = history.versions[number]
+    state = "shown" if number == history.current.number else ""
+    return {**_row(history, one, state), "text": one.text}
+
+
+def _chosen(history: History, form: Form, name: str) -> int:
+    """Return a version to compare: that of the address, or the newest change."""
+    now = history.current
+    before = now.number if now.parent is None else now.parent
+    return _number(history, form, name, before if name == "a" else now.number)
+
+
+# --- two versions ---
+
+
+def _two(history: History, form: Form) -> dict[str, Any] | None:
+    """Return the differences of the two versions that were asked for."""
+    if not (form.has("a") and form.has("b")):
+        return None
+    pair = [history.versions[_number(history, form, name, 0)] for name in ("a", "b")]
+    try:
+        rules = [rules_of(one.text, form.numbers) for one in pair]
+    except tomllib.TOMLDecodeError as error:
+        raise RefusedError(said("history", "not_understood", why=error)) from None
+    return {
+        "a": pair[0].number,
+        "b": pair[1].number,
+        "rules": [
+            (*name, *(one.get(name) for one in rules))
+            for name in dict.fromkeys([*rules[0], *rules[1]])
+            if rules[0].get(name) != rules[1].get(name)
+        ],
+        "figures": _figures(history, *(one.number for one in pair)),
+    }
+
+
+def _figures(history: History, a: int, b: int) -> list[dict[str, Any]]:
+    """Return the figures of two versions side by side, if one was carried out."""
+    pair = [history.figures.get(one) for one in (a, b)]
+    if pair == [None, None]:
+        return []
+    return [
+        {
+            "name": name,
+            "share": name in _SHARES,
+            "values": [
+                None if one is None else comparisons.figure_of(one.get(name))
+                for one in pair
+            ],
+        }
+        for name in _FIGURES
+    ]
+
+
+def rules_of(text: str, numbers: NumberFormat) -> dict[tuple[str, str], str]:
+    """Return the rules of a file in words, by table and name."""
+    return {
+        (table, name): _words(value, numbers)
+        for table, content in tomllib.loads(text).items()
+        for name, value in _named("", content)
+    }
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a table with their names, of tables in it, too."""
+    if not isinstance(value, Mapping) or not value:
+        yield name, value
+        return
+    for part, one in value.items():
+        yield from _named(f"{name} {part}".strip(), one)
+
+
+def _words(value: Any, numbers: NumberFormat) -> str:
+    """Return a value of the rules in words."""
+    if isinstance(value, bool):
+        return said("history", "yes" if value else "no")
+    if isinstance(value, int | float):
+        return numbers.write(str(value))
+    if isinstance(value, Mapping):
+        pairs = (f"{name} = {_words(one, numbers)}" for name, one in value.items())
+        return ", ".join(pairs) or said("history", "empty")
+    if isinstance(value, list):
+        mark = "; " if any(isinstance(one, list | dict) for one in value) else ", "
+        return mark.join(_words(x, numbers) for x in value) or said("history", "empty")
+    return printable(value)
+
+
+# --- actions ---
+
+
+def show(bench: Workbench, form: Form) -> str:
+    """Show a version again."""
+    number = _number(bench.history, form, "version", -1)
+    bench.history.show(number)
+    return said("history", "showing", n=number)
+
+
+def name(bench: Workbench, form: Form) -> str:
+    """Give a version a name."""
+    number = _number(bench.history, form, "version", -1)
+    bench.history.name(number, form.text("name"))
+    given = bench.history.names.get(number)
+    if given is None:
+        return said("history", "unnamed", n=number)
+    return said("history", "named", n=number, given=given)
+
+
+PAGE = Page("history", view, {"show": show, "name": name})

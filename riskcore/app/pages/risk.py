@@ -1,0 +1,473 @@
+"""Keys on and off, and the risk by them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from riskcore.app.contributions import Contribution, contributions
+from riskcore.app.forms import Form, in_format
+from riskcore.app.jobs import FAILURES, Job, words_of
+from riskcore.app.pages.page import Page
+from riskcore.app.texts import said
+from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.beside import which_to_believe
+from riskcore.assessment.minimal_uniques import (
+    MOST_KEYS,
+    MinimalUniques,
+    minimal_uniques,
+)
+from riskcore.assessment.result import Assessment
+from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
+from riskcore.common.progress import Lines
+from riskcore.data.files.labels import Labels
+from riskcore.protection.protected_records import finite
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.rounds import Aim
+from riskcore.report.office_charts import HOUSEHOLDS, RECORDS, class_chart
+from riskcore.report.page_charts import column_plot
+from riskcore.report.summary import stage_figures
+
+# Most keys in a pattern, and most patterns shown.
+_MOST, _PATTERNS = 3, 20
+COUNTS = (10, 30, 100)
+# Columns of the chart of sample frequencies.
+_COLUMNS = 10
+# Tables that change no risk.
+_NOT_RISK = ("roles", "accept", "output", "check", "suppress")
+# A page of a small file need not be shown twice.
+_SOON = 0.15
+
+
+@dataclass(frozen=True)
+class _Set:
+    """A set of keys with the file as it is before suppression."""
+
+    at: int
+    aim: Aim
+    original: Assessment
+    recoded: Assessment
+    settings: Settings
+
+    @property
+    def stages(self) -> dict[str, Assessment]:
+        """The file by stage; one stage if nothing was recoded or treated."""
+        if self.recoded is self.original:
+            return {said("risk", "file"): self.recoded}
+        names = said("risk", "original"), said("risk", "recoded")
+        return dict(zip(names, (self.original, self.recoded), strict=True))
+
+
+def _sets(bench: Workbench) -> list[_Set]:
+    """Return the sets of keys, assessed."""
+    settings = bench.settings()
+    if settings.unit == "household":
+        settings = settings.of_rows()
+    try:
+        prepared, aims = bench.prepared(), bench.aims()
+    except FAILURES as error:
+        raise RefusedError(words_of(error)) from None
+    stages = zip(aims, prepared.original, prepared.recoded, strict=True)
+    return [_Set(at, *one, settings) for at, one in enumerate(stages)]
+
+
+def _shown_set(bench: Workbench, form: Form) -> _Set:
+    """Return the set of keys that an address asks for, or the first."""
+    sets = _sets(bench)
+    return sets[_position(form, len(sets))]
+
+
+def _position(form: Form, count: int) -> int:
+    """Return the position of the set that is shown."""
+    text = form.text("set", "0")
+    at = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+    return at if at < count else 0
+
+
+# --- the page ---
+
+
+def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return the switches of the keys, and the risk by a set of them."""
+    values: dict[str, Any] = {"switches": _switches(bench), "risk": None, "why": ""}
+    values["without_role"] = sum(
+        one["role"] is None for one in values["switches"]["columns"]
+    )
+    if bench.lacking:
+        return values | {"why": bench.lacking}
+    try:
+        return values | {"risk": _risk(bench, form)}
+    except RefusedError as error:
+        return values | {"why": words_of(error)}
+
+
+def _switches(bench: Workbench) -> dict[str, Any]:
+    """Return the columns that are or could be keys, and the sets they are in."""
+    description = bench.description()
+    proposed: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
+    if description is not None:
+        of = {str(one.name): one for one in description.columns}
+        proposed = {name: one.proposed.role for name, one in of.items()}
+        labels = {name: one.profile.label for name, one in of.items()}
+    columns = [
+        {"at": at, "name": name, "label": labels.get(name), "role": role}
+        for at, name in enumerate(bench.names)
+        for role in [bench.role_of(name)]
+        if role in ("key", None) or proposed.get(name) == "key"
+    ]
+    return {"columns": columns, "sets": bench.key_sets_of(bench.release) or [[]]}
+
+
+def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
+    """Return what the page shows of the risk."""
+    sets = _sets(bench)
+    masks = [one.aim.unsafe(one.recoded) for one in sets]
+    unsafe = [one.recoded.cells.count_of(m) for one, m in zip(sets, masks, strict=True)]
+    shown = sets[_position(form, len(sets))]
+    cells = shown.recoded.cells
+    return {
+        "at": shown.at,
+        "households": bench.settings().unit == "household",
+        "unsafe": cells.count_of(np.logical_or.reduce(masks)),
+        "n": cells.n,
+        "sets": _set_rows(sets, unsafe) if len(sets) > 1 else [],
+        "keys": cells.keys,
+        "k": shown.aim.k,
+        "threshold": finite(shown.aim.threshold),
+        "household_threshold": finite(shown.aim.household_threshold),
+        "stages": [*shown.stages],
+        "rows": _figure_rows(shown, unsafe[shown.at], form),
+        "charts": _charts(shown, form),
+        "frequencies": _frequencies(shown),
+        "remarks": [in_format(one, form.numbers) for one in _remarks(bench)],
+        "beside": shown.recoded.beside is not None and shown.recoded.beside.needed,
+        "counts": COUNTS,
+    }
+
+
+def _set_rows(sets: Sequence[_Set], unsafe: Sequence[int]) -> list[dict[str, Any]]:
+    """Return a row for each set of keys."""
+    return [
+        {"at": one.at, "keys": one.recoded.cells.keys, "k": one.aim.k, "unsafe": count}
+        for one, count in zip(sets, unsafe, strict=True)
+    ]
+
+
+def _figure_rows(shown: _Set, unsafe: int, form: Form) -> list[dict[str, Any]]:
+    """Return the figures of the file, as reports have them."""
+    aim = shown.aim
+    several = aim.of_households or aim.k is not None
+    by_stage = []
+    for stage in shown.stages.values():
+        count = unsafe
+        if stage is not shown.recoded:
+            count = stage.cells.count_of(aim.unsafe(stage))
+        thresholds = finite(aim.threshold), finite(aim.household_threshold)
+        by_stage.append(
+            stage_figures(
+                stage, *thresholds, count if several else None, aim.k, beside=False
+            )
+        )
+    return [
+        {
+            "label": in_format(row.label, form.numbers),
+            "of": row.of,
+            "values": [in_format(text, form.numbers) for text in row.values],
+            "exact": [in_format(text, form.numbers) for text in row.exact],
+        }
+        for row in figures.table(by_stage, "page")
+    ]
+
+
+def _remarks(bench: Workbench) -> list[str]:
+    """Return what is doubtful in the weights of the file."""
+    settings = bench.settings()
+
+    def make() -> list[str]:
+        weights, found = bench.coded(settings).weights, None
+        if settings.weight is not None and weights is not None:
+            found = WeightFigures.of(weights, math.fsum(weights))
+        return weight_remarks(found, settings.sampling_fraction)
+
+    key = settings.weight, settings.sampling_fraction
+    remarks: list[str] = bench.keep("remarks", key, make)
+    return remarks
+
+
+def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
+    """Return the charts of the risk of records, and of households if it decides."""
+    aim, charts = shown.aim, []
+    levels = [(RECORDS, aim.threshold)]
+    if aim.of_households:
+        levels.append((HOUSEHOLDS, aim.household_threshold))
+    for level, threshold in levels:
+        name = f"chart-{level}"
+        try:
+            drawing, lines, others = class_chart(
+                shown.stages, level, finite(threshold), f"{name}-text"
+            )
+        except ValueError:  # a risk of 0 has no place on a log scale
+            continue
+        lines = [[in_format(text, form.numbers) for text in line] for line in lines]
+        charts.append(
+            {
+                "id": name,
+                "households": level == HOUSEHOLDS,
+                "drawing": drawing,
+                "lines": lines,
+                "others": others,
+                "threshold": finite(threshold),
+            }
+        )
+    return charts
+
+
+def _frequencies(shown: _Set) -> dict[str, Any] | None:
+    """Return the chart of the records by sample frequency, if there is a k."""
+    k = shown.aim.k
+    if k is None:
+        return None
+    bounds = _bounds(k)
+    below = [shown.recoded.below(bound).records for bound in bounds]
+    counts = np.diff([*below, shown.recoded.cells.n]).tolist()
+    labels = [
+        str(low) if high == low + 1 else f"{low} to {high - 1}"
+        for low, high in pairwise(bounds)
+    ]
+    labels.append(said("risk", "or_more", n=bounds[-1]))
+    unsafe = bounds.index(k)
+    title = said("risk", "frequency")
+    drawing = column_plot(labels, counts, unsafe, title, title)
+    return {"drawing": drawing, "rows": [*zip(labels, counts, strict=True)]}
+
+
+def _bounds(k: int) -> list[int]:
+    """Return from which sample frequencies the columns of the chart begin."""
+    step = -(-(k - 1) // (_COLUMNS - 1))
+    bounds = [*range(1, k, step), k]
+    while step == 1 and len(bounds) < _COLUMNS:
+        bounds.append(bounds[-1] + 1)
+    return bounds
+
+
+# --- parts ---
+
+
+def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return what each key contributes to the risk."""
+    shown = _shown_set(bench, form)
+    text = bench.key_of(*_NOT_RISK)
+
+    def make() -> list[Contribution]:
+        return contributions(shown.recoded, shown.aim, shown.settings)
+
+    try:
+        found = bench.keep("contributions", (text, shown.at), make)
+    except FAILURES as error:
+        raise RefusedError(words_of(error)) from None
+    cells, labels = shown.recoded.cells, _labels(bench, shown.settings)
+    uniques = cells.totals.uniques
+    by_model = shown.recoded.model is not None
+    whole = uniques if by_model else cells.count_of(shown.aim.unsafe(shown.recoded))
+    rows = [
+        {
+            "key": one.key,
+            "label": _label(labels, one.key),
+            "without": one.without,
+            "alone": one.alone,
+            "share": _share(
+                whole, one.without.uniques if by_model else one.without.unsafe
+            ),
+        }
+        for one in found
+    ]
+    rows.sort(key=lambda row: -row["share"])
+    return {
+        "rows": rows,
+        "by_model": by_model,
+        "whole": whole,
+        "uniques": uniques,
+        "expected": shown.recoded.expected_reidentifications,
+    }
+
+
+def _share(whole: int, left: int | None) -> float:
+    """Return the share of the unsafe records that are safe without a key."""
+    assert left is not None
+    return max(0.0, 1 - left / whole) if whole else 0.0
+
+
+def _labels(bench: Workbench, settings: Settings) -> Labels | None:
+    """Return the labels of the file; recoded columns have other codes."""
+    labels = bench.source.labels
+    if labels is None:
+        return None
+    return labels.without_codes_of([str(name) for name in settings.recodings])
+
+
+def _label(labels: Labels | None, name: Any) -> str | None:
+    """Return the label of a column."""
+    return None if labels is None else labels.variables.get(str(name))
+
+
+def patterns(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return which sets of few keys single out how many records."""
+    shown = _shown_set(bench, form)
+    cells = shown.recoded.cells
+
+    def work(say: Lines) -> Any:
+        say(said("risk", "patterns_work"))
+        return pattern_counts(shown.recoded, say)
+
+    job = bench.jobs.start("patterns", (bench.key_of(*_NOT_RISK), shown.at), work)
+    found = _result(bench, job)
+    if found is None:
+        return {"rows": None, "canceled": job.state == "canceled"}
+    singled, counts = found
+    rows = [
+        {"keys": [cells.keys[at] for at in keys], "records": count}
+        for keys, count in counts[:_PATTERNS]
+    ]
+    return {
+        "rows": rows,
+        "singled": singled,
+        "alone": int(np.count_nonzero(cells.records == 1)),
+        "more": len(counts) - len(rows),
+        "missing": any(cells.missing_values),
+        "n_records": cells.n,
+    }
+
+
+def pattern_counts(
+    assessment: Assessment, say: Lines
+) -> tuple[int, list[tuple[tuple[int, ...], int]]]:
+    """Return how many records at most 3 keys single out, and the patterns of keys.
+
+    A pattern is a set of keys, by position, with the number of records that it singles
+    out and no part of it does; the largest number is first. A missing value is a value
+    of its own.
+    """
+    cells = assessment.cells
+    if len(cells.keys) > MOST_KEYS:
+        raise ValueError(said("risk", "too_many_keys", most=MOST_KEYS))
+
+    def progress(done: int, whole: int) -> None:
+        say(said("risk", "patterns_done", share=f"{done / whole:.0%}"))
+
+    found: MinimalUniques = minimal_uniques(
+        [*cells.codes],
+        [len(labels) for labels in cells.categories],
+        cells.records,
+        min(_MOST, len(cells.keys)),
+        progress,
+    )
+    words, numbers = np.unique(found.keys, return_counts=True)
+    counts = Counter(
+        {
+            tuple(at for at in range(len(cells.keys)) if word >> at & 1): number
+            for word, number in zip(words.tolist(), numbers.tolist(), strict=True)
+        }
+    )
+    order = sorted(counts.items(), key=lambda one: (-one[1], len(one[0]), one[0]))
+    return len(np.unique(found.cell)), order
+
+
+def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return what the model beside the weights says."""
+    shown = _shown_set(bench, form)
+    stage, aim = shown.recoded, shown.aim
+    if stage.beside is None or not stage.beside.needed:
+        raise RefusedError(said("risk", "no_model"))
+
+    def work(say: Lines) -> dict[str, Any]:
+        say(said("risk", "model_work"))
+        found = stage.by_model
+        unsafe = None if found is None else found.cells.count_of(aim.unsafe(found))
+        return {**stage.figures, "unsafe_by_model": unsafe}
+
+    job = bench.jobs.start("model", (bench.key_of(*_NOT_RISK), shown.at), work)
+    told = _result(bench, job)
+    if told is None:
+        return {"told": None, "canceled": job.state == "canceled"}
+    expected, uniques = "expected_reidentifications", "population_uniques"
+    by_weights, by_model, alone = (
+        in_format(figures.text_of(name, told, "page"), form.numbers)
+        for name in (expected, f"by_model.{expected}", f"by_model.{uniques}")
+    )
+    return {
+        "told": told,
+        "by_weights": by_weights,
+        "by_model": by_model,
+        "uniques": alone,
+        "believe": in_format(which_to_believe(told), form.numbers),
+        "unsafe": told["unsafe_by_model"] if aim.has_threshold else None,
+        "n_records": stage.cells.n,
+    }
+
+
+def _result(bench: Workbench, job: Job) -> Any:
+    """Return the result of a job; None if there is none yet.
+
+    A canceled job is forgotten, so that it can be asked for again.
+    """
+    job.ended.wait(_SOON)
+    if job.state == "failed":
+        raise RefusedError(job.error)
+    if job.state == "canceled":
+        bench.jobs.forget(job.kind)
+    return job.result
+
+
+def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return the riskiest combinations with their values: single records may show."""
+    from riskcore.report.page import riskiest_view
+
+    shown = _shown_set(bench, form)
+    text = form.text("count")
+    count = int(text) if text in map(str, COUNTS) else COUNTS[0]
+    found = shown.recoded.riskiest(count)
+    told = riskiest_view(found, _labels(bench, shown.settings))
+    return {"told": told, "count": len(found)}
+
+
+# --- actions ---
+
+
+def switch(bench: Workbench, form: Form) -> str:
+    """Switch keys of a set on and off."""
+    sets = bench.key_sets_of(bench.release) or [[]]
+    places = [*map(str, range(len(sets)))]
+    if form.text("at") not in places:
+        raise RefusedError(said("risk", "no_set"))
+    at = places.index(form.text("at"))
+    offered = {bench.column(one) for one in form.all("offered")}
+    chosen = {bench.column(one) for one in form.all("key")}
+    now = {*sets[at]}
+    keys = (now - offered) | chosen
+    words = [
+        said("risk", "on", column=name) for name in bench.names if name in keys - now
+    ]
+    off = [name for name in bench.names if name in now - keys]
+    others = {name for i, one in enumerate(sets) if i != at for name in one}
+    words += [
+        said("risk", "off_here" if name in others else "off", column=name)
+        for name in off
+    ]
+    bench.set_keys(at, keys, " ".join(words))
+    return " ".join(words)
+
+
+PAGE = Page(
+    "risk",
+    view,
+    {"switch": switch},
+    {"keys": keys, "patterns": patterns, "model": model, "riskiest": riskiest},
+)

@@ -1,0 +1,399 @@
+"""The page of keys and risk: its figures are those of `assess` and of the records."""
+
+import re
+import threading
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore.app.forms import FORMATS, Form
+from riskcore.app.jobs import CanceledError
+from riskcore.app.pages import risk
+from riskcore.app.pages.risk import PAGE
+from riskcore.app.start import open_workbench
+from riskcore.app.workbench import RefusedError
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+ROLES = {
+    **dict.fromkeys(KEYS, "key"),
+    "HOUSEHOLD": "household", "PERSON": "harmless", "HHSIZE": "harmless",
+    "EDUCATION": "sensitive", "CITIZENSHIP": "harmless", "INCOME": "sensitive",
+    "WEIGHT": "weight",
+}  # fmt: skip
+MARRIED = {"1": "single", "2": "married", "< 2": "no", "[2, 4]": "no", ">= 2": "no"}
+
+
+@pytest.fixture
+def bench(survey):
+    found = open_workbench(survey)
+    found.set_roles(ROLES, "roles")
+    yield found
+    found.close()
+
+
+def form(numbers="en", **fields):
+    pairs = {
+        name: value if isinstance(value, tuple) else (str(value),)
+        for name, value in fields.items()
+    }
+    return Form(pairs, FORMATS[numbers])
+
+
+def at(bench, *names):
+    return tuple(str(bench.names.index(name)) for name in names)
+
+
+def switch(bench, *on, of=0, offered=KEYS):
+    fields = {"at": of, "offered": at(bench, *offered), "key": at(bench, *on)}
+    return PAGE.actions["switch"](bench, form(**fields))
+
+
+def shown(bench, **fields):
+    return PAGE.view(bench, form(**fields))["risk"]
+
+
+def figures(bench, **fields):
+    return {row["label"]: row["values"] for row in shown(bench, **fields)["rows"]}
+
+
+def part(bench, name, **fields):
+    """Return a part, once the work it waits for is done."""
+    found = PAGE.parts[name](bench, form(**fields))
+    job = bench.jobs.of(name)
+    if job is None:
+        return found
+    assert job.ended.wait(120)
+    return PAGE.parts[name](bench, form(**fields))
+
+
+def assessed(bench, keys=KEYS):
+    return riskcore.assess(bench.source.path, keys, "WEIGHT", "HOUSEHOLD")
+
+
+def test_a_file_without_keys_has_switches_and_no_figures(survey):
+    bench = open_workbench(survey)
+    found = PAGE.view(bench, form())
+    assert found["risk"] is None
+    assert found["why"] == "no column is a key variable yet"
+    assert [one["name"] for one in found["switches"]["columns"]] == bench.names
+    assert found["without_role"] == len(bench.names)
+    with pytest.raises(RefusedError, match="no column is a key"):
+        PAGE.parts["keys"](bench, form())
+    bench.close()
+
+
+def test_figures_are_those_of_an_assessment(bench):
+    result, found = assessed(bench), shown(bench)
+    assert (found["unsafe"], found["n"]) == (result.below(3).records, result.cells.n)
+    told = figures(bench)
+    assert told["Cells"] == [f"{len(result.cells):,}"]
+    assert told["Sample uniques"] == [f"{result.cells.totals.uniques:,}"]
+    assert told["Unsafe records, by any goal"] == [f"{found['unsafe']:,}"]
+    expected = result.expected_reidentifications
+    assert float(told["Expected re-identifications"][0]) == pytest.approx(
+        expected, rel=5e-3
+    )
+
+
+def test_unsafe_by_a_threshold(bench):
+    bench.change("goal", safe={"threshold": 0.05, "k": None})
+    result, found = assessed(bench), shown(bench)
+    assert 0 < found["unsafe"] == result.unsafe_count(0.05) < found["n"]
+    assert found["frequencies"] is None
+    (chart,) = found["charts"]
+    assert chart["threshold"] == 0.05
+    assert 'class="threshold"' in chart["drawing"]
+    assert sum(int(line[1].replace(",", "")) for line in chart["lines"]) == found["n"]
+
+
+def test_unsafe_by_households(bench):
+    bench.change("goal", safe={"household_threshold": 0.1, "k": None})
+    result, found = assessed(bench), shown(bench)
+    told = figures(bench)
+    count = result.unsafe_household_count(0.1)
+    assert told["Unsafe households, risk at or above 0.1"] == [f"{count:,}"]
+    assert [one["households"] for one in found["charts"]] == [False, True]
+
+
+def test_a_chart_without_a_threshold_has_no_mark(bench):
+    (chart,) = shown(bench)["charts"]
+    assert chart["threshold"] is None
+    assert "threshold" not in chart["drawing"]
+    assert 'class="bars"' in chart["drawing"]
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 11, 40])
+def test_records_by_sample_frequency(bench, k):
+    bench.change("goal", safe={"k": k})
+    found = shown(bench)["frequencies"]
+    f = assessed(bench).cells
+    f = f.sample_frequency[f.inverse]
+    counts = []
+    for label, count in found["rows"]:
+        low, *high = (int(number) for number in re.findall("[0-9]+", label))
+        last = np.inf if "more" in label else (high or [low])[0]
+        assert count == np.count_nonzero((f >= low) & (f <= last))
+        counts.append(count)
+    assert sum(counts) == len(f)
+    marked = found["drawing"].count('class="marked"')
+    assert sum(counts[:marked]) == shown(bench)["unsafe"]
+    assert len(counts) <= 11
+
+
+def test_a_recoded_file_has_two_stages(bench):
+    bench.change("age", recodings={"AGE": "from:15,30,45,65"})
+    found, told = shown(bench), figures(bench)
+    assert found["stages"] == ["original", "recoded"]
+    before, after = (int(text) for text in told["Sample uniques"])
+    assert before == assessed(bench).cells.totals.uniques > after
+    (chart,) = found["charts"]
+    assert [one.name for one in chart["others"]] == ["original"]
+
+
+def test_numbers_are_written_as_the_reader_writes_them(bench):
+    rows = PAGE.view(bench, form(numbers="de"))["risk"]["rows"]
+    told = {row["label"]: row["values"][0] for row in rows}
+    english = figures(bench)
+    name = "Re-identification rate"
+    assert told[name] == english[name][0].replace(".", ",")
+    assert "," in told[name]
+
+
+def test_a_key_switched_off_has_no_role_and_comes_back_in_one_click(bench):
+    before = bench.history.current
+    assert bench.undecided == []
+    words = switch(bench, "REGION", "SEX", "MARSTAT")
+    assert words == "AGE is not a key and has no role."
+    assert bench.keys == ["REGION", "SEX", "MARSTAT"]
+    assert bench.undecided == ["AGE"]
+    assert "No verdict yet: 1 column without a role" in bench.verdict()[1]
+    found = PAGE.view(bench, form())
+    assert found["without_role"] == 1
+    assert "AGE" in [one["name"] for one in found["switches"]["columns"]]
+    want = assessed(bench, ["REGION", "SEX", "MARSTAT"]).below(3).records
+    assert found["risk"]["unsafe"] == want
+    assert switch(bench, *KEYS) == "AGE is a key."
+    assert bench.tables == riskcore.Release.parse(before.text, bench.path).tables
+    assert bench.history.current.parent == before.number + 1
+
+
+def test_a_column_with_another_role_becomes_a_key(bench):
+    switch(bench, *KEYS, "HHSIZE", "HOUSEHOLD", offered=[*KEYS, "HHSIZE", "HOUSEHOLD"])
+    assert bench.role_of("HHSIZE") == bench.role_of("HOUSEHOLD") == "key"
+    assert "HHSIZE" not in bench.table("roles")
+    assert "household" not in bench.table("columns")
+
+
+def test_columns_that_were_not_offered_stay(bench):
+    switch(bench, "AGE", offered=["AGE", "SEX"])
+    assert bench.keys == ["REGION", "AGE", "MARSTAT"]
+
+
+def test_the_last_key_switched_off(bench):
+    switch(bench)
+    assert bench.keys == []
+    assert PAGE.view(bench, form())["risk"] is None
+    switch(bench, "SEX")
+    assert bench.keys == ["SEX"]
+
+
+def test_rules_about_a_key_go_with_it(bench):
+    bench.change("cost", suppress={"cost": {"AGE": 30.0, "SEX": 70.0}})
+    switch(bench, "REGION", "SEX", "MARSTAT")
+    assert bench.table("suppress")["cost"] == {"SEX": 70.0}
+
+
+@pytest.mark.parametrize("of", [-1, 1, "x"])
+def test_a_set_that_does_not_exist(bench, of):
+    before = bench.history.current
+    with pytest.raises(RefusedError, match="no such set of keys"):
+        switch(bench, "SEX", of=of)
+    assert bench.history.current is before
+
+
+# --- several sets of keys ---
+
+
+@pytest.fixture
+def several(bench):
+    bench.change(
+        "sets", columns={"keys": [["REGION", "SEX", "AGE"], ["AGE", "MARSTAT"]]}
+    )
+    return bench
+
+
+def test_each_set_has_its_switches_and_figures(several):
+    found = PAGE.view(several, form())
+    assert found["switches"]["sets"] == [["REGION", "SEX", "AGE"], ["AGE", "MARSTAT"]]
+    one, other = (assessed(several, keys) for keys in found["switches"]["sets"])
+    rows = found["risk"]["sets"]
+    assert [row["unsafe"] for row in rows] == [
+        one.below(3).records, other.below(3).records,
+    ]  # fmt: skip
+    f = [each.cells.sample_frequency[each.cells.inverse] for each in (one, other)]
+    assert found["risk"]["unsafe"] == np.count_nonzero((f[0] < 3) | (f[1] < 3))
+    assert shown(several, set=1)["keys"] == ("AGE", "MARSTAT")
+    assert figures(several, set=1)["Cells"] == [f"{len(other.cells):,}"]
+    for wrong in ("2", "-1", "x", "9" * 30):
+        assert shown(several, set=wrong)["at"] == 0
+
+
+def test_switches_of_one_set_leave_the_others(several):
+    words = switch(several, "MARSTAT", of=1)
+    assert words == "AGE is not in this set of keys."
+    assert several.tables["columns"]["keys"] == [["REGION", "SEX", "AGE"], ["MARSTAT"]]
+    assert several.role_of("AGE") == "key"
+    switch(several, "SEX", "MARSTAT", of=1)
+    assert several.tables["columns"]["keys"][1] == ["SEX", "MARSTAT"]
+    switch(several, of=1)
+    assert several.tables["columns"]["keys"] == ["REGION", "SEX", "AGE"]
+    assert several.undecided == ["MARSTAT"]
+
+
+# --- parts ---
+
+
+def test_contributions_come_with_the_most_first(bench):
+    found = part(bench, "keys")
+    assert found["whole"] == assessed(bench).below(3).records
+    shares = [row["share"] for row in found["rows"]]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0
+    for row in found["rows"]:
+        left = [key for key in KEYS if key != row["key"]]
+        want = assessed(bench, left).below(3).records
+        assert row["without"].unsafe == want
+        assert row["share"] == 1 - want / found["whole"]
+
+
+def brute_patterns(data, keys):
+    """Return the minimal sets of at most 3 keys by which records are unique."""
+    n = len(data[keys[0]])
+    counts, singled = {}, np.zeros(n, bool)
+    known = [[] for _ in range(n)]
+    for size in (1, 2, 3):
+        for some in combinations(range(len(keys)), size):
+            rows = [*zip(*(data[keys[at]] for at in some), strict=True)]
+            times = {row: rows.count(row) for row in set(rows)}
+            for i, row in enumerate(rows):
+                minimal = not any({*one} <= {*some} for one in known[i])
+                if times[row] == 1 and minimal:
+                    known[i].append(some)
+                    counts[some] = counts.get(some, 0) + 1
+                    singled[i] = True
+    return int(singled.sum()), counts
+
+
+def test_patterns_are_those_of_the_records(bench):
+    found = part(bench, "patterns")
+    data = {name: bench.source.data[name].to_pylist() for name in KEYS}
+    singled, counts = brute_patterns(data, KEYS)
+    assert found["singled"] == singled > 0
+    told = {tuple(row["keys"]): row["records"] for row in found["rows"]}
+    assert told == {tuple(KEYS[at] for at in some): n for some, n in counts.items()}
+    records = [row["records"] for row in found["rows"]]
+    assert records == sorted(records, reverse=True)
+    assert (found["more"], found["missing"]) == (0, False)
+    assert found["alone"] == assessed(bench).cells.totals.uniques
+
+
+def test_a_missing_value_is_a_value_in_patterns():
+    data = {"a": ["x", "x", "x", None], "b": ["1", "1", "2", "2"]}
+    result = riskcore.assess(data, ["a", "b"], population="weights")
+    singled, counts = risk.pattern_counts(result, lambda line: None)
+    assert (singled, counts) == (2, [((0,), 1), ((0, 1), 1)])
+
+
+def test_patterns_can_be_canceled():
+    def stop(line):
+        raise CanceledError
+
+    result = riskcore.assess({"a": ["x", "y"], "b": ["1", "1"]}, ["a", "b"])
+    with pytest.raises(CanceledError):
+        risk.pattern_counts(result, stop)
+
+
+def test_what_was_canceled_can_be_asked_for_again(bench):
+    begun, go_on = threading.Event(), threading.Event()
+    busy = bench.jobs.start("other", 1, lambda say: begun.set() or go_on.wait(120))
+    assert begun.wait(120)
+    assert PAGE.parts["patterns"](bench, form())["rows"] is None
+    bench.jobs.of("patterns").cancel()
+    go_on.set()
+    assert busy.ended.wait(120)
+    assert bench.jobs.of("patterns").ended.wait(120)
+    found = PAGE.parts["patterns"](bench, form())
+    assert (found["rows"], found["canceled"]) == (None, True)
+    assert part(bench, "patterns")["rows"]
+
+
+def test_the_riskiest_combinations_with_labels(bench, monkeypatch):
+    labels = riskcore.data.files.labels.Labels({}, {"MARSTAT": MARRIED})
+    monkeypatch.setattr(type(bench.source), "labels", labels)
+    found = part(bench, "riskiest", count=30)
+    result = assessed(bench)
+    assert found["told"]["keys"] == KEYS
+    risks = [line[0][0] for line in found["told"]["lines"]]
+    assert risks == [row["individual_risk"] for row in result.riskiest(30)]
+    shown = {str(line[1][3]) for line in found["told"]["lines"]}
+    assert shown & {"1 (single)", "2 (married)"}
+    for wrong in ("7", "1000", "x", ""):
+        assert len(part(bench, "riskiest", count=wrong)["told"]["lines"]) == 10
+
+
+def test_labels_of_recoded_columns_are_left_out(bench, monkeypatch):
+    labels = riskcore.data.files.labels.Labels({"SEX": "Sex"}, {"MARSTAT": MARRIED})
+    monkeypatch.setattr(type(bench.source), "labels", labels)
+    bench.change("recoded", recodings={"MARSTAT": "from:2"})
+    lines = part(bench, "riskiest")["told"]["lines"]
+    assert not any("(" in str(line[1][3]) for line in lines)
+    rows = part(bench, "keys")["rows"]
+    assert {row["key"]: row["label"] for row in rows}["SEX"] == "Sex"
+
+
+def test_what_the_model_says_is_asked_for(bench):
+    assert shown(bench)["beside"]
+    assert bench.jobs.of("model") is None
+    found = part(bench, "model")
+    result = assessed(bench)
+    assert found["told"]["by_model"] == result.figures["by_model"]
+    assert found["believe"].startswith("the model: ")
+    assert found["unsafe"] is None
+
+
+def test_unsafe_records_by_the_model(bench):
+    bench.change("goal", safe={"threshold": 0.3, "k": None})
+    count = assessed(bench).by_model.unsafe_count(0.3)
+    assert part(bench, "model")["unsafe"] == count > shown(bench)["unsafe"]
+
+
+def test_no_model_where_the_weights_tell_enough(bench):
+    bench.change("few", columns={"keys": ["SEX"]})
+    assert not shown(bench)["beside"]
+    with pytest.raises(RefusedError, match="no model is needed"):
+        PAGE.parts["model"](bench, form())
+
+
+def test_doubtful_weights_are_remarked(bench):
+    assert shown(bench)["remarks"] == []
+    bench.set_roles({"WEIGHT": "harmless"}, "no weight")
+    assert "There are no weights" in shown(bench)["remarks"][0]
+
+
+def test_a_file_of_households(bench):
+    bench.change(
+        "households",
+        columns={"keys": ["REGION", "HHSIZE"]}, roles={"HHSIZE": None},
+        safe={"level": "household"},
+    )  # fmt: skip
+    found = shown(bench)
+    assert found["households"]
+    result = riskcore.assess(
+        bench.source.path, ["REGION", "HHSIZE"], "WEIGHT", "HOUSEHOLD",
+        level="household",
+    )  # fmt: skip
+    assert found["n"] == result.cells.n
+    assert found["unsafe"] == result.below(3).records
+    assert part(bench, "keys")["rows"][0]["without"].unsafe is not None

@@ -1,0 +1,160 @@
+"""The server: pages, forms, messages and texts."""
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+import riskcore
+from riskcore.app.pages import PAGES
+from riskcore.app.start import open_workbench
+from riskcore.app.texts import load_texts
+
+from .client import Client
+
+APP = Path(riskcore.__file__).parent / "app"
+ROLES = {
+    "REGION": "key", "SEX": "key", "AGE": "key", "HOUSEHOLD": "household",
+    "PERSON": "harmless", "HHSIZE": "harmless", "MARSTAT": "sensitive",
+    "EDUCATION": "sensitive", "CITIZENSHIP": "sensitive", "INCOME": "numeric",
+    "WEIGHT": "weight",
+}  # fmt: skip
+
+
+@pytest.fixture
+def bench(survey):
+    found = open_workbench(survey)
+    yield found
+    found.close()
+
+
+def addresses():
+    """Return the addresses of all pages and their parts."""
+    parts = [(page.name, part) for page in PAGES for part in ("", *page.parts)]
+    return [f"/{page}/{part}".rstrip("/") for page, part in parts]
+
+
+@pytest.mark.parametrize("address", addresses())
+@pytest.mark.parametrize("state", ["new", "chosen", "done"])
+def test_every_page_shows_every_state(bench, address, state):
+    client = Client(bench)
+    if state != "new":
+        bench.set_roles(ROLES, "roles")
+        bench.change(
+            "rules",
+            recodings={"AGE": "from:15,30,45,65"},
+            treat={"INCOME": "round:100"},
+        )
+    if state == "done":
+        assert bench.plan().ended.wait(60)
+        assert bench.leaks().ended.wait(60)
+    answer = client.get(address)
+    assert answer.status in (200, 422), answer.text
+    if state != "new":
+        assert answer.status == 200, answer.text
+    # The policy of the app lets no style and no script stand in a page.
+    assert not re.search(r"<style|<script(?! src)| style=| on[a-z]+=\"", answer.text)
+
+
+def test_unknown_addresses(bench):
+    client = Client(bench)
+    for address in ("/nobody", "/columns/nobody", "/static/nobody", "/static/app.html"):
+        assert client.get(address).status == 404
+    for address in ("/nobody", "/columns/nobody"):
+        assert client.post(address).status in (404, 405)
+
+
+def test_a_form_changes_the_rules_and_says_so(bench):
+    client = Client(bench)
+    assert bench.description() or bench.jobs.of("describe").ended.wait(60)
+    answer = client.post("/columns/roles", {"role-4": "key"})
+    assert bench.keys == ["SEX"]
+    assert "Role of SEX: key variable." in answer.text
+    assert "Role of SEX: key" not in client.get("/columns").text
+
+
+def test_messages_are_for_the_browser_that_asked(bench):
+    client, other = Client(bench), Client(bench)
+    other.server._said = client.server._said
+    csrf = client.get("/columns").field("csrf")
+    client._ask(
+        "POST", "/columns/roles", f"csrf={csrf}&back=columns&role-4=key".encode()
+    )
+    assert "Role of SEX: key" not in other.get("/columns").text
+    assert "Role of SEX: key" in client.get("/columns").text
+
+
+def test_undo_and_redo(bench):
+    client = Client(bench)
+    bench.set_roles({"SEX": "key"}, "key")
+    client.post("/undo")
+    assert bench.keys == []
+    client.post("/redo")
+    assert bench.keys == ["SEX"]
+
+
+def test_refused_forms_say_why_and_change_nothing(bench):
+    client = Client(bench)
+    answer = client.post("/columns/roles", {"role-4": "emperor"})
+    assert answer.status == 422
+    assert "&#39;emperor&#39; is not a role" in answer.text
+    assert not bench.history.can_undo
+
+
+def test_back_leads_to_our_pages_only(bench):
+    client = Client(bench)
+    csrf = client.get("/columns").field("csrf")
+    for back in ("//evil.example/", "https://evil.example", "nobody", "\r\nX: y", ""):
+        body = f"csrf={csrf}&back={back}".encode()
+        answer = client._ask("POST", "/undo", body)
+        assert answer.headers["location"] == "/columns"
+
+
+def test_numbers_are_written_as_the_reader_chose(bench, survey):
+    assert bench.description() or bench.jobs.of("describe").ended.wait(60)
+    german = Client(bench, **{"accept-language": "de-DE,de;q=0.9,en;q=0.5"})
+    assert '<option value="de" selected>' in german.get("/columns").text
+    german.post("/numbers", {"format": "fr"})
+    assert '<option value="fr" selected>' in german.get("/columns").text
+    german.post("/numbers", {"format": "xx"})
+    assert '<option value="fr" selected>' in german.get("/columns").text
+
+
+def test_labels_are_text(survey):
+    hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}\u202e"
+    lines = survey.read_text().splitlines()
+    lines[0] = lines[0].replace("SEX", f'"{hostile.replace(chr(34), chr(34) * 2)}"')
+    survey.write_text("\n".join(lines) + "\n")
+    bench = open_workbench(survey)
+    bench.set_roles({hostile: "key", "AGE": "key"}, hostile)
+    assert bench.plan().ended.wait(60)
+    assert bench.leaks().ended.wait(60)
+    client = Client(bench)
+    for address in addresses():
+        text = client.get(address).text
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+        assert "\u202e" not in text
+        assert "49" not in re.findall(r"\}?(\d+)\u2026?onerror", text)
+    bench.close()
+
+
+def test_all_texts_are_used_and_all_used_texts_exist():
+    code = "\n".join(
+        path.read_text() for path in APP.rglob("*") if path.suffix in (".py", ".html")
+    )
+    for page, texts in load_texts().items():
+        for name, text in texts.items():
+            [*string.Formatter().parse(text)]
+            assert not hasattr(dict, name), f"{page}.{name}: a template finds a method"
+            # Some names are made of a prefix or a suffix and the name of a setting.
+            plain = re.escape(name.removesuffix("_note"))
+            used = re.search(rf"[.\"'\[]{plain}\b", code)
+            made = rf"[\"']{re.escape(name.partition('_')[0])}_(\{{|[\"']\s*[~+])"
+            used = used or re.search(made, code)
+            assert used or page in ("roles", "pages"), f"{page}.{name}"
+    for page in PAGES:
+        template = (APP / "templates" / f"{page.name}.html").read_text()
+        for name in set(re.findall(r"\bp\.(\w+)", template)):
+            assert name in load_texts()[page.name], f"{page.name}.{name}"
