@@ -15,9 +15,12 @@
   const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
 
   // Keep what the reader had: the focus, what was open, and where the page stood.
-  const exchange = (page) => {
+  const exchange = (page, again) => {
     const focus = document.activeElement && document.activeElement.id;
     const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
+    // Work that has ended takes no message away.
+    const said = page.getElementById("said");
+    if (again && !said.textContent) said.textContent = by("said").textContent;
     for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
     for (const name of [".bar nav", ".bar .file"]) {
       document.querySelector(name).replaceWith(page.querySelector(name));
@@ -40,7 +43,7 @@
     const refused = page.querySelector("[data-refused]");
     if (!page.getElementById("main")) { location.reload(); return false; }
     if (refused) { fail(refused.textContent); return false; }
-    exchange(page);
+    exchange(page, !address);
     const target = new URL(answer.url);
     if (address && target.pathname + target.search !== location.pathname + location.search) {
       history.pushState(null, "", target.pathname + target.search + (new URL(address, location)).hash);
