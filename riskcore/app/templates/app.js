@@ -15,12 +15,12 @@
   const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
 
   // Keep what the reader had: the focus, what was open, and where the page stood.
-  const exchange = (page, again) => {
+  const exchange = (page, same) => {
     const focus = document.activeElement && document.activeElement.id;
     const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
     // Work that has ended takes no message away.
     const said = page.getElementById("said");
-    if (again && !said.textContent) said.textContent = by("said").textContent;
+    if (same && !said.textContent) said.textContent = by("said").textContent;
     for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
     for (const name of [".bar nav", ".bar .file"]) {
       document.querySelector(name).replaceWith(page.querySelector(name));
