@@ -205,21 +205,18 @@ class Release:
                 self._treatment(i, rule)
 
     def _treatment(self, i, rule):
-        """Add a treatment; what its form cannot say is typed."""
+        """Add a treatment by its form."""
         kind, number, *within = rule.split(":")
         if not self.hand.page.locator(f"#kind-{kind}").count():
             kind = f"{kind}-weights"
         self.hand.unfold(f"kind-{kind}")
         self.hand.write(f"#{kind}-{NUMBERS[kind]}", number)
-        strata = within[0].removeprefix("within=") if within else ""
-        if strata and "+" not in strata:
-            self.hand.clicks += 2
-            where = f"#{kind}-within"
-            self.hand.page.select_option(where, str(self.at(strata)))
+        strata = within[0].removeprefix("within=").split("+") if within else []
+        for name in strata:
+            self.hand.press(f"#{kind}-within-{self.at(name)}", send=False)
         self.hand.press(f"#add-{kind}")
-        if self.hand.value(f"#rule-{i}") != rule and "+" in strata:
-            self.hand.write(f"#rule-{i}", rule)
-            self.hand.press(f"#save-{i}")
+        if self.hand.value(f"#rule-{i}") != rule:
+            raise ValueError(f"{self.hand.value(f'#rule-{i}')} in place of {rule}")
 
     def click_costs(self):
         """Write what blanks of each key cost."""
@@ -230,10 +227,8 @@ class Release:
         self.hand.unfold("own-costs")
         for name, cost in costs.items():
             text = "never" if cost in ("never", math.inf) else f"{cost:g}"
-            label = self.hand.page.get_by_label(f"{name}", exact=False)
-            field = self.hand.page.locator("#own-costs label").filter(has_text=name)
-            del label
-            where = f"#{field.locator('input').first.get_attribute('id')}"
+            label = self.hand.page.locator("#own-costs label").filter(has_text=name)
+            where = f"#{label.locator('input').first.get_attribute('id')}"
             self.hand.write(where, text)
         self.hand.press("#use-costs")
 
