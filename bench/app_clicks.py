@@ -1,17 +1,19 @@
 """Release a file in the app by clicks alone, as a file of rules says, and count them.
 
-    python -m bench.app_clicks RULES ... [-o TABLE]
+    python -m bench.app_clicks [RULES ...]
 
-RULES names a survey file and says how it is released. The app is opened with the survey
-file and knows nothing of RULES: each rule is clicked and typed on the pages, the leaks
-are mended or accepted, and the files are written. Then the command that the app shows
-is run, which must make the same safe file, byte for byte. A choice from a list counts
-as two clicks, a field as one and its letters as keys. Seconds are those of the app and
-the browser; people need time to think besides.
+RULES names a survey file, beside it or written by the RULES before it, and says how it
+is released. Without RULES: the passes of the two case studies, in bench/clicks. The app
+is opened with the survey file and knows nothing of RULES: each rule is clicked and
+typed on the pages, the leaks are mended or accepted, and the files are written. Then
+the command that the app shows is run, which must make the same safe file, byte for
+byte. A choice from a list counts as two clicks, a field as one and its letters as keys.
+Seconds are those of the app and the browser; people need time to think besides.
 """
 
 import argparse
 import math
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,11 +22,17 @@ import tempfile
 import time
 import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
 from playwright.sync_api import sync_playwright
 
 from bench._app import ROOT, App, Watch, act, enter, launch, settle
-from bench._common import origin, table
+from bench._common import HERE, origin, replace, table
+
+PAGE = ROOT / "notes" / "app_times.md"
+CASES = HERE / "clicks"
+# In the order of the lessons; the files between them stay in the office.
+PASSES = ("suf_homes", "suf", "puf_office", "puf_homes", "puf_persons", "puf")
 
 # The field of a treatment that has its number.
 NUMBERS = {
@@ -51,15 +59,21 @@ class Hand:
         target = self.page.locator(where).first
         self.clicks += 1
         if send:
-            act(self.page, target.click, LONG)
+            self._send(target.click)
         else:
             target.click()
             settle(self.page, LONG)
 
+    def _send(self, action):
+        """Do what sends a form, which must not be refused."""
+        act(self.page, action, LONG)
+        if words := self.page.inner_text("#error"):
+            raise ValueError(words)
+
     def choose(self, where, value):
         """Choose from a list whose choice is sent at once."""
         self.clicks += 2
-        act(self.page, lambda: self.page.select_option(where, value), LONG)
+        self._send(lambda: self.page.select_option(where, value))
 
     def write(self, where, text, enter=False):
         """Write into a field, and send it if asked."""
@@ -67,7 +81,7 @@ class Hand:
         self.keys += len(text) + enter
         self.page.fill(where, text)
         if enter:
-            act(self.page, lambda: self.page.press(where, "Enter"), LONG)
+            self._send(lambda: self.page.press(where, "Enter"))
 
     def go(self, name):
         """Go to a page by the bar."""
@@ -208,15 +222,16 @@ class Release:
         """Add a treatment by its form."""
         kind, number, *within = rule.split(":")
         if not self.hand.page.locator(f"#kind-{kind}").count():
-            kind = f"{kind}-weights"
+            kind, rule = f"{kind}-weights", rule.replace(kind, f"{kind}-weights", 1)
         self.hand.unfold(f"kind-{kind}")
         self.hand.write(f"#{kind}-{NUMBERS[kind]}", number)
         strata = within[0].removeprefix("within=").split("+") if within else []
         for name in strata:
             self.hand.press(f"#{kind}-within-{self.at(name)}", send=False)
         self.hand.press(f"#add-{kind}")
-        if self.hand.value(f"#rule-{i}") != rule:
-            raise ValueError(f"{self.hand.value(f'#rule-{i}')} in place of {rule}")
+        made = self.hand.value(f"#rule-{i}")
+        if sorted(re.split("[:=+]", made)) != sorted(re.split("[:=+]", rule)):
+            raise ValueError(f"{made} in place of {rule}")
 
     def click_costs(self):
         """Write what blanks of each key cost."""
@@ -282,7 +297,8 @@ def by_clicks(browser, given, tables, settings):
         "all => all.map((one) => one.firstChild.textContent)"
     )
     release = Release(hand, tables, names)
-    release.click_all()
+    with watch.refusals():  # previews of forms that are half filled
+        release.click_all()
     safe, shell = release.export(given.parent)
     seconds = time.perf_counter() - begun
     verdict = page.inner_text("#verdict")
@@ -304,36 +320,72 @@ def run_again(safe, shell):
     return safe.read_bytes() == before
 
 
+def make_survey(path, households):
+    """Simulate the survey of the case studies, without its few large households."""
+    import pyreadstat
+
+    whole = path.with_name("survey.dta")
+    words = ["simulate", "household-survey", "--households", str(households)]
+    command = [sys.executable, "-m", "riskcore", *words, "--output", str(whole)]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
+    frame, about = pyreadstat.read_dta(whole)
+    pyreadstat.write_dta(
+        frame[frame["HHSIZE"] < 14],
+        path,
+        column_labels=about.column_names_to_labels,
+        variable_value_labels=about.variable_value_labels,
+    )
+
+
+class Done(NamedTuple):
+    """What a release by clicks took and made."""
+
+    rules: str
+    clicks: int
+    keys: int
+    seconds: float
+    same: bool
+    verdict: str
+
+
+def release_all(browser, all_rules, folder, households=2000):
+    """Yield each release by clicks; its file is there for those after it."""
+    for rules in all_rules:
+        tables = tomllib.loads(rules.read_text())
+        name = Path(tables["data"]["file"]).name
+        own = folder / rules.stem
+        own.mkdir()
+        given = own / name
+        made = [*folder.glob(f"*/{name}"), *rules.parent.glob(name)]
+        if made:
+            shutil.copy(made[0], given)
+        else:
+            make_survey(given, households)
+        hand, seconds, safe, shell, verdict = by_clicks(
+            browser, given, tables, folder / "settings"
+        )
+        same = run_again(safe, shell)
+        yield Done(rules.name, hand.clicks, hand.keys, seconds, same, verdict)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("rules", nargs="+", type=Path, metavar="RULES")
-    parser.add_argument("-o", "--output", type=Path, metavar="TABLE")
+    parser.add_argument("rules", nargs="*", type=Path, metavar="RULES")
     options = parser.parse_args()
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     rows = []
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = launch(playwright, path)
-        for rules in options.rules:
-            tables = tomllib.loads(rules.read_text())
-            with tempfile.TemporaryDirectory() as folder:
-                data = rules.parent / tables["data"]["file"]
-                given = Path(shutil.copy(data, folder))
-                settings = Path(folder) / "settings"
-                hand, seconds, safe, shell, verdict = by_clicks(
-                    browser, given, tables, settings
-                )
-                same = run_again(safe, shell)
-            row = [rules.name, f"{hand.clicks}", f"{hand.keys}", f"{seconds:.0f}"]
-            rows.append([*row, "the same" if same else "DIFFERS", verdict])
+        all_rules = options.rules or [CASES / f"{name}.toml" for name in PASSES]
+        for one in release_all(browser, all_rules, Path(folder)):
+            row = [one.rules, one.verdict, "the same" if one.same else "DIFFERS"]
+            rows.append([*row, f"{one.clicks}", f"{one.keys}", f"{one.seconds:.0f}"])
             print(*rows[-1], sep="  ", flush=True)
         browser.close()
-    head = ["rules", "clicks", "keys", "seconds", "run again", "verdict"]
-    rows = [[row[0], row[5], row[4], *row[1:4]] for row in rows]
-    head = [head[0], head[5], head[4], *head[1:4]]
-    text = f"{table(head, rows, 3)}\n\n{origin('playwright')}\n"
+    head = ["rules", "verdict", "run again", "clicks", "keys", "seconds"]
+    text = f"{table(head, rows, 3)}\n\n{origin('playwright')}"
     print(text)
-    if options.output is not None:
-        options.output.write_text(text)
+    replace(PAGE, "app_clicks", text)
 
 
 if __name__ == "__main__":

@@ -182,9 +182,9 @@ def jobs(client, at, path):
     leaks, compare = [], []
     for i in range(ROUNDS):
         for page, times in (("leaks", leaks), ("compare", compare)):
-            fields = [("name", "threshold"), ("position", str(-1.5 + i / 10))]
+            fields = [("name", "k"), ("was", ""), ("on", "1"), ("value", str(4 + i))]
             if page == "leaks":
-                client.post(slide, "protect", *fields)
+                client.post("/protect/goal", "protect", *fields)
                 client.work(lambda: client.get("/protect"))
             start = time.perf_counter()
             client.work(lambda page=page: client.get(f"/{page}"))

@@ -20,7 +20,8 @@
 
   // Keep what the reader had: the focus, what was open, and where the page stood.
   const exchange = (page, looked) => {
-    const focus = document.activeElement && document.activeElement.id;
+    const active = document.activeElement, focus = active && active.id;
+    const selected = active && [active.selectionStart, active.selectionEnd];
     const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
     // A page that looks again when work has ended keeps what was said.
     const said = page.getElementById("said");
@@ -44,7 +45,10 @@
       if (now && now.defaultValue === one.defaultValue) now.value = one.value;
     }
     const again = focus && by(focus);
-    if (again && again !== document.activeElement) again.focus({preventScroll: true});
+    if (again && again !== document.activeElement) {
+      again.focus({preventScroll: true});
+      if (Number.isInteger(selected[0]) && again.setSelectionRange) again.setSelectionRange(...selected);
+    }
   };
 
   const take = async (answer, address, looked) => {
