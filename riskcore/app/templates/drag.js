@@ -127,7 +127,9 @@
     };
 
     svg.addEventListener("dblclick", (event) => { if (!event.target.closest(".handle")) add(valueAt(event)); });
-    form.addEventListener("change", (event) => {
+    // At each letter, not when the field is left: then a button below would move away
+    // from the pointer that presses it.
+    form.addEventListener("input", (event) => {
       if (event.target.name === "break") spare();
       if (event.target.name === "break" || event.target.name === "side") draw();
     });
