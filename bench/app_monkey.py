@@ -21,7 +21,10 @@ from pathlib import Path
 
 from playwright.sync_api import Error, sync_playwright
 
-from bench._app import App, Watch, enter, launch
+from bench._app import ROOT, App, Watch, enter, launch
+from bench._common import origin, replace
+
+PAGE = ROOT / "notes" / "app_times.md"
 
 # Texts for fields: numbers of several formats, rules, nonsense.
 TEXTS = (
@@ -217,10 +220,13 @@ def main():
         seconds = time.monotonic() - begun
         browser.close()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(done.items()))
-    print(
-        f"{done.total():,} steps in {seconds / 60:.1f} minutes ({kinds}), "
-        f"{crashes} times killed and started again: nothing broke"
+    text = (
+        f"{done.total():,} steps in {seconds / 60:.0f} minutes ({kinds}); {crashes} "
+        "times the app was\nkilled and started again. Nothing broke.\n\n"
+        f"{origin('playwright')}"
     )
+    print(text)
+    replace(PAGE, "app_monkey", text)
     return 0
 
 

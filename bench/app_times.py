@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from bench._app import ROOT, App
-from bench._common import given, origin, table
+from bench._common import given, origin, replace, table
 
 PAGE = ROOT / "notes" / "app_times.md"
 ROUNDS = 5
@@ -241,14 +241,9 @@ def main():
     ]
     said = f"A change is to answer within {1000 * LIMIT:.0f} ms."
     said += f" Slower at {sizes[-1]:,} records: {', '.join(slow) or 'nothing'}."
-    about = origin("numpy", "starlette", "uvicorn")
-    text = f"{table(head, rows)}\n\n{said}\n\n{about}\n"
+    text = f"{table(head, rows)}\n\n{said}\n\n{origin('starlette', 'uvicorn')}"
     print(text)
-    PAGE.write_text(
-        "# Times of the app\n\nWhat a click takes at six keys, from the request to the "
-        "last byte of the page that\nanswers it; the browser then needs some "
-        f"milliseconds to show it. Generated; do not edit.\n\n{text}"
-    )
+    replace(PAGE, "app_times", text)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,10 @@ SECTIONS = (
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
+    *(
+        Section(script, "notes/app_times.md", script, measured=True)
+        for script in ("app_times", "app_clicks", "app_monkey")
+    ),
     Section("bench_r", PAGE, "r", measured=True),
     Section("bench_c", PAGE, "c_speed", measured=True),
     *(

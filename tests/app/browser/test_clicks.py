@@ -1,0 +1,36 @@
+"""Whole releases by clicks, from the survey file to the files that go out."""
+
+from importlib import import_module
+
+import pytest
+
+clicks = import_module("bench.app_clicks")
+
+
+def released(browser, folder, names, households):
+    """Release files one after the other; return what each took and made."""
+    rules = [clicks.CASES / f"{name}.toml" for name in names]
+    return [*clicks.release_all(browser, rules, folder, households)]
+
+
+def check(done):
+    """Compare the safe file with that of the command; the release is safe."""
+    assert [one.rules for one in done if not one.same] == []
+    for one in done:
+        assert one.verdict.startswith("Safe: the goals are met and no leak is open.")
+        assert one.clicks > 20
+
+
+def test_a_file_for_researchers_is_released_by_clicks(browser, tmp_path):
+    check(released(browser, tmp_path, ["suf_homes", "suf"], 300))
+
+
+@pytest.mark.slow
+def test_the_case_studies_are_released_by_clicks(browser, tmp_path):
+    done = released(browser, tmp_path, clicks.PASSES, 2000)
+    check(done)
+    assert len(done) == 6
+    # The values that the lessons blank.
+    for name, blanked in (("suf", "730"), ("puf", "172")):
+        report = next((tmp_path / name).glob("*about.json"))
+        assert blanked in report.read_text()
