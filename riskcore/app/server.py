@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from riskcore.app.forms import FORMATS, Form, format_of, shown
+from riskcore.app.forms import FORMATS, Form, format_of, sentence_in_format, shown
 from riskcore.app.guard import Guard
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
@@ -203,6 +203,7 @@ class Server:
             t=texts,
             p=texts.get(name, {}),
             n=partial(shown, numbers=numbers),
+            sentence=partial(sentence_in_format, numbers=numbers),
             numbers=numbers,
             formats=FORMATS,
             page=name,

@@ -25,6 +25,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
+from riskcore.data.doubtful import doubtful_codes
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.prepare import Prepared, prepare, prepare_households
 from riskcore.protection.protect import protected_by, with_settings
@@ -52,6 +53,7 @@ _GOALS = (
 _LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 _KEPT = 3  # results of each kind
 FIRST_K = 3
+_HOW_MISSING = "riskcore.Reading(missing_codes=...)"
 
 _COLUMN_ROLES = ("weight", "household", "cluster")
 
@@ -326,6 +328,16 @@ class Workbench:
         say("looking at the columns")
         return describe(self.source)
 
+    def doubts(self) -> list[str]:
+        """Return what is doubtful in the categories of the keys, such as "NA"."""
+
+        def make() -> list[str]:
+            found = doubtful_codes(map(self.coded_column, self.keys))
+            return [one.replace(_HOW_MISSING, said("columns", "how")) for one in found]
+
+        found: list[str] = self.keep("doubts", tuple(self.keys), make)
+        return found
+
     @property
     def lacking(self) -> str:
         """Why risks cannot be computed yet, in words; empty if they can."""
@@ -587,10 +599,11 @@ class Workbench:
         if self.lacking:
             return "open", said("verdict", "lacking", why=self.lacking)
         if left := self.undecided:
-            shown = listed([repr(printable(name)) for name in left[:3]])
+            some = [repr(printable(name)) for name in left[:3]]
             what = counted(len(left), "column")
             if len(left) > 3:
-                shown = said("verdict", "more", names=shown, n=len(left) - 3)
+                some.append(said("verdict", "more", n=len(left) - 3))
+            shown = listed(some)
             return "open", said("verdict", "undecided", columns=what, names=shown)
         try:
             return self._verdict_now(*self._now())

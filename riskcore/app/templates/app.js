@@ -100,12 +100,23 @@
     waiting = setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, 0);
   });
 
+  // Another page begins at its top, or at the place that the address names; another
+  // look of the same page stays where it was.
+  const arrive = (address, before) => {
+    const place = by(new URL(address, location).hash.slice(1));
+    if (!place && location.pathname === before) {
+      if (document.activeElement === body) by("main").focus({preventScroll: true});
+      return;
+    }
+    if (place) place.scrollIntoView(); else scrollTo(0, 0);
+    (place || by("main")).focus({preventScroll: true});
+  };
+
   const visit = async (address, push, looked) => {
+    const before = location.pathname;
     try {
       const answer = await fetch(address);
-      if (await take(answer, push ? address : null, looked)) {
-        if (push) { scrollTo(0, 0); by("main").focus({preventScroll: true}); }
-      }
+      if (await take(answer, push ? address : null, looked) && push) arrive(address, before);
     } catch { fail(lost()); }
     watch();
   };
