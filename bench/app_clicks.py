@@ -83,9 +83,18 @@ class Hand:
         if enter:
             self._send(lambda: self.page.press(where, "Enter"))
 
+    def follow(self, where):
+        """Follow a link to another page of the app, or to another view of one."""
+        link = self.page.locator(where).first
+        address = link.get_attribute("href")
+        self.clicks += 1
+        link.click()
+        self.page.wait_for_url(lambda url: url.endswith(address), timeout=LONG)
+        settle(self.page, LONG)
+
     def go(self, name):
         """Go to a page by the bar."""
-        self.press(f".bar nav a[href='/{name}']", send=False)
+        self.follow(f".bar nav a[href='/{name}']")
 
     def unfold(self, name):
         """Open what is folded."""
@@ -179,7 +188,7 @@ class Release:
             self.hand.go("recode")
         for name, rule in rules.items():
             kind, _, words = rule.partition(":")
-            self.hand.press(f"#column-{self.at(name)}", send=False)
+            self.hand.follow(f"#column-{self.at(name)}")
             {"from": self._breaks, "map": self._groups}[kind](words)
 
     def _breaks(self, words):
@@ -206,7 +215,7 @@ class Release:
 
     def _way(self, name):
         if not self.hand.page.locator(f"#way-{name}[aria-current]").count():
-            self.hand.press(f"#way-{name}", send=False)
+            self.hand.follow(f"#way-{name}")
 
     def click_treatments(self):
         """Add the treatments of each column."""
@@ -214,7 +223,7 @@ class Release:
         if rules:
             self.hand.go("treat")
         for name, given in rules.items():
-            self.hand.press(f"#column-{self.at(name)}", send=False)
+            self.hand.follow(f"#column-{self.at(name)}")
             for i, rule in enumerate([given] if isinstance(given, str) else given):
                 self._treatment(i, rule)
 
@@ -222,7 +231,7 @@ class Release:
         """Add a treatment by its form."""
         kind, number, *within = rule.split(":")
         if not self.hand.page.locator(f"#kind-{kind}").count():
-            kind, rule = f"{kind}-weights", rule.replace(kind, f"{kind}-weights", 1)
+            kind = f"{kind}-weights"  # its text is then changed
         self.hand.unfold(f"kind-{kind}")
         self.hand.write(f"#{kind}-{NUMBERS[kind]}", number)
         strata = within[0].removeprefix("within=").split("+") if within else []
@@ -230,6 +239,10 @@ class Release:
             self.hand.press(f"#{kind}-within-{self.at(name)}", send=False)
         self.hand.press(f"#add-{kind}")
         made = self.hand.value(f"#rule-{i}")
+        if made != rule and not rule.startswith(kind):
+            self.hand.write(f"#rule-{i}", rule)
+            self.hand.press(f"#save-{i}")
+            made = self.hand.value(f"#rule-{i}")
         if sorted(re.split("[:=+]", made)) != sorted(re.split("[:=+]", rule)):
             raise ValueError(f"{made} in place of {rule}")
 
@@ -251,6 +264,11 @@ class Release:
         """Mend the leaks as the rules do, and accept the others."""
         self.hand.go("leaks")
         output = self.of("output")
+        for name in self.of("suppress").get("household_keys", []):
+            field = f"[name=key][value='{self.at(name)}']"
+            mend = f"form[action='/leaks/household_key']:has({field}) button"
+            if self.hand.page.locator(mend).count():
+                self.hand.press(mend)
         if output.get("shuffle"):
             self.hand.press("#switch-shuffle")
         for name in output.get("drop", []):

@@ -22,7 +22,7 @@ def check(done):
 
 
 def test_a_file_for_researchers_is_released_by_clicks(browser, tmp_path):
-    check(released(browser, tmp_path, ["suf_homes", "suf"], 300))
+    check(released(browser, tmp_path, ["suf_homes", "suf"], 2000))
 
 
 @pytest.mark.slow

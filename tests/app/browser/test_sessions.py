@@ -25,9 +25,9 @@ def test_a_killed_app_loses_nothing(app, start, survey, open_page):
     app.kill()
     page.wait_for_function("() => document.getElementById('error').textContent")
     assert "does not answer" in page.inner_text("#error")
-    page.watch.faults.clear()  # they are wanted: the app is gone
     again = start(survey)
     driver.enter(page, again)
+    page.watch.faults.clear()  # they were wanted: the app was gone
     assert rules_of(page, again) == rules
     assert page.inner_text("#error") == ""
     driver.visit(page, again, "columns")
