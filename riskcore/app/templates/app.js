@@ -38,8 +38,22 @@
     if (again && again !== document.activeElement) again.focus({preventScroll: true});
   };
 
-  const take = async (answer, address, looked) => {
+  // A click that has begun ends before the page changes under it: a field that is left
+  // by it may send its form.
+  let pressed = null;
+  addEventListener("pointerdown", () => {
+    pressed = new Promise((resolve) => {
+      for (const name of ["pointerup", "pointercancel"]) {
+        addEventListener(name, () => setTimeout(resolve, 30), {once: true, capture: true});
+      }
+      setTimeout(resolve, 1500);
+    });
+  }, true);
+
+  const take = async (answer, address, looked, signal) => {
     const page = parsed(await answer.text());
+    await pressed;
+    if (signal && signal.aborted) return false;
     const refused = page.querySelector("[data-refused]");
     if (!page.getElementById("main")) { location.reload(); return false; }
     if (refused) { fail(refused.textContent); return false; }
@@ -60,7 +74,7 @@
     by("error").textContent = "";
     try {
       const answer = await fetch(form.action, {method: "POST", body: fields, signal: own.signal});
-      await take(answer, answer.url);
+      await take(answer, answer.url, false, own.signal);
     } catch (error) {
       if (error.name !== "AbortError") fail(lost());
     } finally {

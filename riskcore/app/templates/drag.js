@@ -127,10 +127,13 @@
     };
 
     svg.addEventListener("dblclick", (event) => { if (!event.target.closest(".handle")) add(valueAt(event)); });
-    form.addEventListener("change", (event) => {
-      if (event.target.name === "break") spare();
-      if (event.target.name === "break" || event.target.name === "side") draw();
+    // While one types, not when the field is left: what is clicked then must not move.
+    form.addEventListener("input", (event) => {
+      if (!event.isTrusted || event.target.name !== "break") return;
+      spare();
+      draw();
     });
+    form.addEventListener("change", (event) => { if (event.target.name === "side") draw(); });
     box.addEventListener("click", (event) => {
       if (event.target.closest("[data-add]")) add(middle());
       const gone = event.target.closest("[data-remove]");
