@@ -162,7 +162,11 @@ class Server:
     async def _refused(self, request: Request, words: str) -> Response:
         """Say why something cannot be done; nothing has changed."""
         text = await run_in_threadpool(
-            self._render, request, "refused.html", "refused", {"words": words}
+            self._render,
+            request,
+            "refused.html",
+            "refused",
+            {"words": words, "ended": self.bench.jobs.ended},
         )
         return HTMLResponse(text, 422)
 
@@ -174,7 +178,10 @@ class Server:
         form = Form.of(pairs, _numbers(request))
 
         def render() -> str:
-            return self._render(request, template, name, view(self.bench, form))
+            # Before the view: what ends meanwhile is shown by another look.
+            ended = self.bench.jobs.ended
+            values = {"ended": ended, **view(self.bench, form)}
+            return self._render(request, template, name, values)
 
         try:
             return HTMLResponse(await run_in_threadpool(render))

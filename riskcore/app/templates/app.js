@@ -8,19 +8,31 @@
 
   // --- exchange of pages ---
 
-  let sending = null, jobsEnded = null;
+  let sending = null;
   const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
 
   const say = (words) => { by("said").textContent = words; };
   const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
 
+  // What the reader has typed or ticked, but not sent yet.
+  const edited = () => [...by("main").querySelectorAll("input, textarea")].filter((one) =>
+    one.type === "checkbox" ? one.checked !== one.defaultChecked
+      : !["hidden", "radio", "range"].includes(one.type) && one.value !== one.defaultValue);
+
   // Keep what the reader had: the focus, what was open, and where the page stood.
   const exchange = (page, looked) => {
     const focus = document.activeElement && document.activeElement.id;
+    const within = by("main").contains(document.activeElement);
     const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
     // A page that looks again when work has ended keeps what was said.
     const said = page.getElementById("said");
     if (looked && !said.textContent) said.textContent = by("said").textContent;
+    for (const one of looked ? edited() : []) {
+      const same = one.id && page.getElementById(one.id);
+      if (!same) continue;
+      same.value = one.value;
+      if (one.type === "checkbox") same.checked = one.checked;
+    }
     for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
     for (const name of [".bar nav", ".bar .file"]) {
       document.querySelector(name).replaceWith(page.querySelector(name));
@@ -36,6 +48,8 @@
     begin(by("main"));
     const again = focus && by(focus);
     if (again && again !== document.activeElement) again.focus({preventScroll: true});
+    // What had the focus is gone or off: go on within the page, not before it.
+    if (within && document.activeElement === body) by("main").focus({preventScroll: true});
   };
 
   // A click that has begun ends before the page changes under it: a field that is left
@@ -158,7 +172,14 @@
     part.soon = setTimeout(() => fetchPart(part, `${live.dataset.live}?${fields}`), 40);
   });
 
+  // On a narrow window the steps scroll sideways: show the one that is current.
+  const showStep = () => {
+    const step = document.querySelector(".bar nav [aria-current]");
+    if (step) step.closest("ol").scrollLeft = step.offsetLeft - 2 * step.closest("ol").offsetLeft;
+  };
+
   const begin = (where) => {
+    showStep();
     for (const part of where.querySelectorAll("[data-part]")) {
       const closed = part.closest("details:not([open])");
       if (closed) closed.addEventListener("toggle", () => fetchPart(part, part.dataset.part), {once: true});
@@ -184,12 +205,13 @@
       const mine = String(now.version) === body.dataset.version;
       by("stale").hidden = mine || !!sending;
       // A page that waits for work looks again when some has ended.
-      const looks = by("main").querySelector("[data-waits]") || Number(by("main").dataset.jobs);
-      if (jobsEnded !== null && now.ended !== jobsEnded && looks && !sending && mine) {
-        const busy = document.activeElement && document.activeElement.closest("main input[type=text], main textarea");
-        if (!busy) { jobsEnded = now.ended; visit(location.pathname + location.search, false, true); return; }
+      const main = by("main"), ended = String(now.ended);
+      const looks = main.querySelector("[data-waits]") || Number(main.dataset.jobs);
+      if (ended !== main.dataset.ended && looks && !sending && mine) {
+        const typing = edited().includes(document.activeElement);
+        if (!typing) { main.dataset.ended = ended; visit(location.pathname + location.search, false, true); return; }
         wait = 500;
-      } else jobsEnded = now.ended;
+      }
     } catch { by("work").hidden = true; fail(lost()); wait = 5000; }
     timer = setTimeout(watch, wait);
   };
