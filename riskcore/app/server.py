@@ -166,7 +166,7 @@ class Server:
             request,
             "refused.html",
             "refused",
-            {"words": words, "ended": self.bench.jobs.ended},
+            {"words": words, "ended": 0},
         )
         return HTMLResponse(text, 422)
 
@@ -178,7 +178,7 @@ class Server:
         form = Form.of(pairs, _numbers(request))
 
         def render() -> str:
-            # Before the view: what ends meanwhile is shown by another look.
+            # Work that ends from now on may be missing in the page.
             ended = self.bench.jobs.ended
             values = {"ended": ended, **view(self.bench, form)}
             return self._render(request, template, name, values)

@@ -52,6 +52,7 @@ _GOALS = (
 # The settings of `[output]` that decide what leaks.
 _LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 _KEPT = 3  # results of each kind
+_KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
 FIRST_K = 3
 _HOW_MISSING = "riskcore.Reading(missing_codes=...)"
 
@@ -283,7 +284,7 @@ class Workbench:
             if key not in kept:
                 kept[key] = make()
             kept.move_to_end(key)
-            while len(kept) > _KEPT:
+            while len(kept) > _KEPT_OF.get(kind, _KEPT):
                 kept.popitem(last=False)
             return kept[key]
 

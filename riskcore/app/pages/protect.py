@@ -241,7 +241,7 @@ def _losses(result: Protected) -> list[CategoryLoss]:
 
 def live(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return how many are unsafe at the value of a slider."""
-    name = _named(form)
+    name = _named(form) if form.has("name") else "k"
     settings = bench.settings()
     if form.has("position"):
         value = _moved(name, form)

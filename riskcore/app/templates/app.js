@@ -14,10 +14,9 @@
   const say = (words) => { by("said").textContent = words; };
   const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
 
-  // What the reader has typed or ticked, but not sent yet.
-  const edited = () => [...by("main").querySelectorAll("input, textarea")].filter((one) =>
-    one.type === "checkbox" ? one.checked !== one.defaultChecked
-      : !["hidden", "radio", "range"].includes(one.type) && one.value !== one.defaultValue);
+  // Fields of text whose form was not sent yet.
+  const edited = () => [...by("main").querySelectorAll("input[id], textarea[id]")]
+    .filter((one) => !["checkbox", "radio", "hidden", "range"].includes(one.type) && one.value !== one.defaultValue);
 
   // Keep what the reader had: the focus, what was open, and where the page stood.
   const exchange = (page, looked) => {
@@ -27,12 +26,7 @@
     // A page that looks again when work has ended keeps what was said.
     const said = page.getElementById("said");
     if (looked && !said.textContent) said.textContent = by("said").textContent;
-    for (const one of looked ? edited() : []) {
-      const same = one.id && page.getElementById(one.id);
-      if (!same) continue;
-      same.value = one.value;
-      if (one.type === "checkbox") same.checked = one.checked;
-    }
+    const typed = looked ? edited() : [];
     for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
     for (const name of [".bar nav", ".bar .file"]) {
       document.querySelector(name).replaceWith(page.querySelector(name));
@@ -46,6 +40,10 @@
     for (const id of open) { const one = by(id); if (one) one.open = true; }
     by("stale").hidden = true;
     begin(by("main"));
+    for (const one of typed) {
+      const now = by(one.id);
+      if (now && now.defaultValue === one.defaultValue) now.value = one.value;
+    }
     const again = focus && by(focus);
     if (again && again !== document.activeElement) again.focus({preventScroll: true});
     // What had the focus is gone or off: go on within the page, not before it.
@@ -204,12 +202,11 @@
       if (now.jobs.length) wait = 150;
       const mine = String(now.version) === body.dataset.version;
       by("stale").hidden = mine || !!sending;
-      // A page that waits for work looks again when some has ended.
-      const main = by("main"), ended = String(now.ended);
-      const looks = main.querySelector("[data-waits]") || Number(main.dataset.jobs);
-      if (ended !== main.dataset.ended && looks && !sending && mine) {
-        const typing = edited().includes(document.activeElement);
-        if (!typing) { main.dataset.ended = ended; visit(location.pathname + location.search, false, true); return; }
+      // A page that waits for work looks again when some has ended since it was made.
+      const main = by("main"), looks = main.querySelector("[data-waits]") || Number(main.dataset.jobs);
+      if (String(now.ended) !== main.dataset.ended && looks && !sending && mine) {
+        const busy = edited().includes(document.activeElement);
+        if (!busy) { main.dataset.ended = now.ended; visit(location.pathname + location.search, false, true); return; }
         wait = 500;
       }
     } catch { by("work").hidden = true; fail(lost()); wait = 5000; }
