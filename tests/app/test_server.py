@@ -212,9 +212,8 @@ def test_roles_are_not_accepted_before_they_are_proposed(bench, monkeypatch):
 
 
 def test_warnings_with_values_stay_off_the_terminal(survey, monkeypatch, recwarn):
-    from riskcore.cli.main import main
-
     from riskcore.app import serve
+    from riskcore.cli import main
 
     def serving(make, **options):
         warnings.warn("value 4711 of the data", UserWarning, stacklevel=1)
