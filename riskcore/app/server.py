@@ -80,7 +80,8 @@ class Server:
         such, for those of the address.
         """
         page = self.pages.get(request.path_params["page"])
-        part = request.path_params.get("part", request.path_params.get("action"))
+        asked = request.path_params
+        part = str(asked.get("part") or asked["action"])
         view = None if page is None else page.parts.get(part)
         if page is None or view is None:
             return self._missing(request)

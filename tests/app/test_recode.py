@@ -200,7 +200,7 @@ def test_numbers_too_far_apart_have_no_picture(tmp_path, code):
     path.write_text(f"a,b\n-1e308,1\n{code},2\n3,1\n" * 9)
     bench = open_workbench(path)
     bench.set_roles({"a": "key", "b": "key"}, "keys")
-    shown = PAGE.view(bench, Form())
+    shown = recode.PAGE.view(bench, Form())
     assert shown["picture"] is None
     assert "cut" not in shown["ways"]
     bench.close()
