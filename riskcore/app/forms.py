@@ -152,6 +152,14 @@ def shown(number: float | int, numbers: NumberFormat) -> str:
     return numbers.write(readable(float(number)))
 
 
+def sentence_in_format(text: str, numbers: NumberFormat) -> str:
+    """Return a sentence with its numbers as people write them; names in quotes stay."""
+    return "'".join(
+        part if at % 2 else in_format(part, numbers)
+        for at, part in enumerate(text.split("'"))
+    )
+
+
 def in_format(text: str, numbers: NumberFormat) -> str:
     """Return a text of a report with its numbers as people write them."""
     return _NUMBER.sub(lambda found: numbers.write(found[0]), text)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from riskcore.app.forms import FORMATS, Form, format_of, shown
+from riskcore.app.forms import FORMATS, Form, format_of, sentence_in_format, shown
 from riskcore.app.guard import Guard
 from riskcore.app.history import Version
 from riskcore.app.jobs import FAILURES, words_of
@@ -175,7 +175,7 @@ class Server:
             request,
             "refused.html",
             "refused",
-            {"words": words},
+            {"words": words, "ended": 0},
             self.bench.history.current,
         )
         return HTMLResponse(text, 422)
@@ -189,10 +189,10 @@ class Server:
         form = Form.of(asked if sent is None else sent, _numbers(request))
 
         def render() -> str:
-            version = self.bench.history.current
-            return self._render(
-                request, template, name, view(self.bench, form), version
-            )
+            # Work that ends from now on may be missing in the page.
+            ended, version = self.bench.jobs.ended, self.bench.history.current
+            values = {"ended": ended, **view(self.bench, form)}
+            return self._render(request, template, name, values, version)
 
         try:
             return HTMLResponse(await run_in_threadpool(render))
@@ -223,6 +223,7 @@ class Server:
             t=texts,
             p=texts.get(name, {}),
             n=partial(shown, numbers=numbers),
+            sentence=partial(sentence_in_format, numbers=numbers),
             numbers=numbers,
             formats=FORMATS,
             page=name,

@@ -25,6 +25,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
+from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.replace import identity
 from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination
@@ -55,7 +56,9 @@ _GOALS = (
 _LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 _FILES = "files"  # beside the tables of rules: the files that they name
 _KEPT = 3  # results of each kind
+_KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
 FIRST_K = 3
+_HOW_MISSING = "riskcore.Reading(missing_codes=...)"
 
 NO_KEYS = "no column is a key variable yet"
 
@@ -330,7 +333,7 @@ class Workbench:
             if key not in kept:
                 kept[key] = make()
             kept.move_to_end(key)
-            while len(kept) > _KEPT:
+            while len(kept) > _KEPT_OF.get(kind, _KEPT):
                 kept.popitem(last=False)
             return kept[key]
 
@@ -387,6 +390,16 @@ class Workbench:
         _ = self.source.data
         say("looking at the columns")
         return describe(self.source)
+
+    def doubts(self) -> list[str]:
+        """Return what is doubtful in the categories of the keys, such as "NA"."""
+
+        def make() -> list[str]:
+            found = doubtful_codes(map(self.coded_column, self.keys))
+            return [one.replace(_HOW_MISSING, said("columns", "how")) for one in found]
+
+        found: list[str] = self.keep("doubts", tuple(self.keys), make)
+        return found
 
     @property
     def lacking(self) -> str:
@@ -654,10 +667,11 @@ class Workbench:
         if not self.keys_of(release):
             return "open", said("verdict", "lacking", why=NO_KEYS)
         if left := self.undecided_of(release):
-            shown = listed([repr(printable(name)) for name in left[:3]])
+            some = [repr(printable(name)) for name in left[:3]]
             what = counted(len(left), "column")
             if len(left) > 3:
-                shown = said("verdict", "more", names=shown, n=len(left) - 3)
+                some.append(said("verdict", "more", n=len(left) - 3))
+            shown = listed(some)
             return "open", said("verdict", "undecided", columns=what, names=shown)
         try:
             return self._verdict_now(*self.settings_of(release))

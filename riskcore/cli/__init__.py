@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from riskcore.cli import (
-    assess,
     app,
+    assess,
     audit,
     check,
     compare,

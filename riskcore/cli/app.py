@@ -80,8 +80,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    import warnings
+
     from riskcore.common.needs import need
 
+    # They may name values of the data; the pages say what matters.
+    warnings.simplefilter("ignore")
     if options.port > _PORTS:
         raise ValueError(f"--port {options.port}: a port is at most {_PORTS}")
     for library in ("starlette", "uvicorn", "jinja2", "tomlkit"):

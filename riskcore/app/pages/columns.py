@@ -21,6 +21,10 @@ ROLES = (
     "harmless",
     "cluster",
 )
+# These roles only one column has.
+ONE_COLUMN = ("weight", "household", "cluster")
+# These can be given to all columns at once that nothing is proposed for.
+FOR_THE_REST = ("sensitive", "harmless", "identifier", "key")
 
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
@@ -34,6 +38,9 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "rows": rows,
         "roles": ROLES,
         "proposed": any(row["role"] is None and row["proposed"] for row in rows),
+        "rest": sum(row["role"] is None and not row["proposed"] for row in rows),
+        "rest_roles": FOR_THE_REST,
+        "doubts": bench.doubts(),
     }
 
 
@@ -83,14 +90,51 @@ def accept(bench: Workbench, _: Form) -> str:
     if found is None:
         raise RefusedError(said("columns", "reading"))
     undecided = bench.undecided
-    roles: dict[str, str | None] = {
+    proposed = {
         str(one.name): one.proposed.role
         for one in found.columns
-        if str(one.name) in undecided and one.proposed.role in ROLES
+        if one.proposed.role in ROLES
+    }
+    rival = _rivals(bench, proposed)
+    roles: dict[str, str | None] = {
+        name: role
+        for name, role in proposed.items()
+        if name in undecided and role not in rival
     }
     words = said("columns", "accepted", n=len(roles))
+    for role in rival:
+        words += " " + said("columns", "rivals", role=said("roles", role))
     bench.set_roles(roles, words)
     return words
 
 
-PAGE = Page("columns", view, {"roles": choose, "accept": accept})
+def _rivals(bench: Workbench, proposed: Mapping[str, str | None]) -> list[str]:
+    """Return roles of one column that several columns without a role seem to have."""
+    undecided = bench.undecided
+    left = [role for name, role in proposed.items() if name in undecided]
+    taken = {role for name in bench.names if (role := bench.role_of(name))}
+    return [
+        role
+        for role in ONE_COLUMN
+        if left.count(role) > 1 or (role in left and role in taken)
+    ]
+
+
+def rest(bench: Workbench, form: Form) -> str:
+    """Give all columns without a role and without a proposal the role of a form."""
+    role, found = form.text("role"), bench.description()
+    assert found is not None
+    if role not in FOR_THE_REST:
+        raise ValueError(f"{role!r} is not a role for several columns")
+    undecided = bench.undecided
+    roles: dict[str, str | None] = {
+        str(one.name): role
+        for one in found.columns
+        if str(one.name) in undecided and one.proposed.role not in ROLES
+    }
+    words = said("columns", "rest_given", n=len(roles), role=said("roles", role))
+    bench.set_roles(roles, words)
+    return words
+
+
+PAGE = Page("columns", view, {"roles": choose, "accept": accept, "rest": rest})

@@ -123,8 +123,7 @@ def _fits(
     fits = {
         "identifier": not is_key and name not in (*held, *settings.columns),
         "drop": not is_key,
-        "renumber": name not in (*settings.columns, settings.weight)
-        or name == settings.household,
+        "renumber": _may_be_ids(settings, name) or leak.kind == "ids",
         "related": key in settings.variables
         and not is_key
         and name not in (*held, *settings.related.get(key, ())),
@@ -132,6 +131,13 @@ def _fits(
         "recode": name not in held and not _is_number(settings, name),
     }[mend]
     return fits and not (mend == "renumber" and name in _renumbered(bench, settings))
+
+
+def _may_be_ids(settings: Settings, name: Hashable) -> bool:
+    """Return whether new ids can stand for the values of a column."""
+    told = (*settings.columns, settings.weight, *settings.with_role("sensitive"))
+    known = name in told or _is_number(settings, name)
+    return name == settings.household or not known
 
 
 def _is_number(settings: Settings, name: Hashable) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from riskcore.common.progress import Lines
 from riskcore.common.settings import NEVER
 from riskcore.comparison.cell_losses import losses_of_cells
 from riskcore.comparison.losses import CategoryLoss
+from riskcore.data.files.labels import code_text
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.certificate import certificate_facts, unsafe_rows
@@ -169,7 +170,20 @@ def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
     found: Mapping[str, Any] = bench.keep(
         "plan figures", plan.key, lambda: figures_of(plan.result)
     )
-    return found
+    return {**found, "label_of": code_labels(bench)}
+
+
+def code_labels(bench: Workbench) -> Callable[[CategoryLoss], str]:
+    """Return what gives the label of a category; recoded keys have other codes."""
+    known = {} if bench.source.labels is None else bench.source.labels.values
+    recoded = bench.table("recodings")
+
+    def label(loss: CategoryLoss) -> str:
+        if str(loss.key) in recoded:
+            return ""
+        return known.get(str(loss.key), {}).get(code_text(loss.category), "")
+
+    return label
 
 
 def figures_of(result: Protected) -> dict[str, Any]:
@@ -214,7 +228,7 @@ def _losses(result: Protected) -> list[CategoryLoss]:
 
 def live(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return how many are unsafe at the value of a slider."""
-    name = _named(form)
+    name = _named(form) if form.has("name") else "k"
     settings = bench.settings()
     if form.has("position"):
         value = _moved(name, form)

@@ -243,6 +243,16 @@ def _after(
     return found, doubts
 
 
+def _categories_of(
+    bench: Workbench, column: CodedColumn, state: State
+) -> tuple[dict[str, int], list[str]]:
+    """Return the records of the categories by code in a state, and doubts in words."""
+    recoding = state.settings.recodings.get(column.name)
+    if recoding is None:
+        return {code_text(code): n for code, n in _ordered(bench, column)}, []
+    return _after(bench, column, recoding)
+
+
 def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return what a rule would give, beside what is now."""
     name = _chosen(bench, form)
@@ -255,11 +265,8 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
         now = _state(bench)
     except RefusedError:  # the rules before do not suit the file
         now = then
-    recoding = then.settings.recodings.get(name)
-    before = {code_text(code): n for code, n in _ordered(bench, column)}
-    after, doubts = before, list[str]()
-    if recoding is not None:
-        after, doubts = _after(bench, column, recoding)
+    before, _ = _categories_of(bench, column, now)
+    after, doubts = _categories_of(bench, column, then)
     shown = [*after.items()][:_MOST]
     most = max([n for _, n in shown], default=1)
     labels = bench.source.labels

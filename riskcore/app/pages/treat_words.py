@@ -18,7 +18,7 @@ OF_NUMBERS: Final = (
     "noise",
 )
 OF_CATEGORIES: Final = ("pram", "swap-areas")
-OF_WEIGHTS: Final = ("share-weights", "round-weights", "top", "rake")
+OF_WEIGHTS: Final = ("share-weights", "round-weights", "round", "top", "rake")
 
 # The fields of the form of each kind, with what stands in them at first.
 FIELDS: Final[dict[str, dict[str, str]]] = {

@@ -8,11 +8,15 @@
 
   // --- exchange of pages ---
 
-  let sending = null, jobsEnded = null;
+  let sending = null;
   const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
 
   const say = (words) => { by("said").textContent = words; };
   const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
+
+  // Fields of text whose form was not sent yet.
+  const edited = () => [...by("main").querySelectorAll("input[id], textarea[id]")]
+    .filter((one) => !["checkbox", "radio", "hidden", "range"].includes(one.type) && one.value !== one.defaultValue);
 
   // Keep what the reader had: the focus, what was open, and where the page stood.
   const exchange = (page, looked) => {
@@ -21,6 +25,7 @@
     // A page that looks again when work has ended keeps what was said.
     const said = page.getElementById("said");
     if (looked && !said.textContent) said.textContent = by("said").textContent;
+    const typed = looked ? edited() : [];
     for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
     for (const name of [".bar nav", ".bar .file"]) {
       document.querySelector(name).replaceWith(page.querySelector(name));
@@ -34,6 +39,10 @@
     for (const id of open) { const one = by(id); if (one) one.open = true; }
     by("stale").hidden = true;
     begin(by("main"));
+    for (const one of typed) {
+      const now = by(one.id);
+      if (now && now.defaultValue === one.defaultValue) now.value = one.value;
+    }
     const again = focus && by(focus);
     if (again && again !== document.activeElement) again.focus({preventScroll: true});
   };
@@ -87,12 +96,23 @@
     waiting = setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, 0);
   });
 
+  // Another page begins at its top, or at the place that the address names; another
+  // look of the same page stays where it was.
+  const arrive = (address, before) => {
+    const place = by(new URL(address, location).hash.slice(1));
+    if (!place && location.pathname === before) {
+      if (document.activeElement === body) by("main").focus({preventScroll: true});
+      return;
+    }
+    if (place) place.scrollIntoView(); else scrollTo(0, 0);
+    (place || by("main")).focus({preventScroll: true});
+  };
+
   const visit = async (address, push, looked) => {
+    const before = location.pathname;
     try {
       const answer = await fetch(address);
-      if (await take(answer, push ? address : null, looked)) {
-        if (push) { scrollTo(0, 0); by("main").focus({preventScroll: true}); }
-      }
+      if (await take(answer, push ? address : null, looked) && push) arrive(address, before);
     } catch { fail(lost()); }
     watch();
   };
@@ -160,13 +180,13 @@
       if (now.jobs.length) wait = 150;
       const mine = String(now.version) === body.dataset.version;
       by("stale").hidden = mine || !!sending;
-      // A page that waits for work looks again when some has ended.
-      const looks = by("main").querySelector("[data-waits]") || Number(by("main").dataset.jobs);
-      if (jobsEnded !== null && now.ended !== jobsEnded && looks && !sending && mine) {
-        const busy = document.activeElement && document.activeElement.closest("main input[type=text], main textarea");
-        if (!busy) { jobsEnded = now.ended; visit(location.pathname + location.search, false, true); return; }
+      // A page that waits for work looks again when some has ended since it was made.
+      const main = by("main"), looks = main.querySelector("[data-waits]") || Number(main.dataset.jobs);
+      if (String(now.ended) !== main.dataset.ended && looks && !sending && mine) {
+        const busy = edited().includes(document.activeElement);
+        if (!busy) { main.dataset.ended = now.ended; visit(location.pathname + location.search, false, true); return; }
         wait = 500;
-      } else jobsEnded = now.ended;
+      }
     } catch { by("work").hidden = true; fail(lost()); wait = 5000; }
     timer = setTimeout(watch, wait);
   };

@@ -19,6 +19,7 @@
     const [low, high, left, right, top, bottom] =
       ["low", "high", "left", "right", "top", "bottom"].map((name) => Number(svg.dataset[name]));
     const whole = svg.dataset.whole === "1";
+    let moved = false;  // a field by its handle, which stays
     const step = whole ? 1 : 10 ** Math.floor(Math.log10((high - low) / 100));
     const fields = () => [...box.querySelectorAll("[name=break]")];
 
@@ -54,7 +55,9 @@
       if (text === field.value) return;
       field.value = text;
       if (handle) show(handle, field);
+      moved = true;
       tell(field);
+      moved = false;
     };
     const remove = (field) => {
       const all = fields(), at = all.indexOf(field);
@@ -127,9 +130,11 @@
     };
 
     svg.addEventListener("dblclick", (event) => { if (!event.target.closest(".handle")) add(valueAt(event)); });
-    form.addEventListener("change", (event) => {
-      if (event.target.name === "break") spare();
-      if (event.target.name === "break" || event.target.name === "side") draw();
+    // At each letter: what moved when the field is left would dodge the click that leaves it.
+    form.addEventListener("input", (event) => {
+      if (moved || !["break", "side"].includes(event.target.name)) return;
+      spare();
+      draw();
     });
     box.addEventListener("click", (event) => {
       if (event.target.closest("[data-add]")) add(middle());
