@@ -147,12 +147,13 @@
 
   // --- parts of a page ---
 
-  const fetchPart = async (part, address) => {
+  const fetchPart = async (part, address, fields) => {
     part.setAttribute("aria-busy", "true");
     if (part.asking) part.asking.abort();
     const own = part.asking = new AbortController();
     try {
-      const answer = await fetch(address, {signal: own.signal});
+      const how = fields ? {method: "POST", body: fields} : {};
+      const answer = await fetch(address, {...how, signal: own.signal});
       const text = await answer.text(), page = parsed(text);
       const refused = page.querySelector("[data-refused]");
       part.replaceChildren(...(refused ? [refused] : page.body.childNodes));
@@ -162,16 +163,17 @@
   };
 
   // A control with data-live shows, while it moves, what its form would do: the part
-  // named there is fetched with the fields of the form.
+  // named there is fetched with the fields of the form. They may hold values of the
+  // file, so they are sent and stand in no address.
   document.addEventListener("input", (event) => {
     const live = event.target.closest("[data-live]");
     if (!live) return;
     const form = live.matches("form") ? live : live.form || live.closest("form");
     const fields = new URLSearchParams(new FormData(form));
-    fields.delete("csrf"); fields.delete("back");
+    fields.set("csrf", body.dataset.csrf);
     const part = by(live.dataset.into);
     clearTimeout(part.soon);
-    part.soon = setTimeout(() => fetchPart(part, `${live.dataset.live}?${fields}`), 40);
+    part.soon = setTimeout(() => fetchPart(part, live.dataset.live, fields), 40);
   });
 
   // On a narrow window the steps scroll sideways: show the one that is current.
