@@ -80,8 +80,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    import warnings
-
     from riskcore.common.needs import need
 
     # They may name values of the data; the pages say what matters.
