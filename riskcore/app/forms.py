@@ -19,6 +19,8 @@ from riskcore.common.html import readable
 _AS_TYPED = str.maketrans("\u00a0\u202f\u2009\u2019\u2212", "   '-")
 _LONGEST = 300
 _N = TypeVar("_N", int, float)
+# A number at an axis of a drawing of ours.
+_AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
 # A number in a text of ours, with commas between thousands.
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
@@ -163,3 +165,8 @@ def sentence_in_format(text: str, numbers: NumberFormat) -> str:
 def in_format(text: str, numbers: NumberFormat) -> str:
     """Return a text of a report with its numbers as people write them."""
     return _NUMBER.sub(lambda found: numbers.write(found[0]), text)
+
+
+def axes_in_format(drawing: str, numbers: NumberFormat) -> str:
+    """Return a drawing with the numbers of its axes as the reader writes them."""
+    return _AXIS.sub(lambda found: numbers.write(found[0]), drawing)

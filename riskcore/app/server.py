@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from riskcore.app.forms import FORMATS, Form, format_of, sentence_in_format, shown
 from riskcore.app.guard import Guard
+from riskcore.app.history import Version
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
 from riskcore.app.pages.page import View
@@ -73,18 +74,26 @@ class Server:
         return await self._rendered(request, page.name, f"{page.name}.html", page.view)
 
     async def part(self, request: Request) -> Response:
-        """Show a part of a page."""
+        """Show a part of a page.
+
+        It is for the fields of a form, which may hold values of the file, or, without
+        such, for those of the address.
+        """
         page = self.pages.get(request.path_params["page"])
-        view = None if page is None else page.parts.get(request.path_params["part"])
+        asked = request.path_params
+        part = str(asked.get("part") or asked["action"])
+        view = None if page is None else page.parts.get(part)
         if page is None or view is None:
             return self._missing(request)
-        name = f"{page.name}_{request.path_params['part']}.html"
+        name = f"{page.name}_{part}.html"
         return await self._rendered(request, page.name, name, view)
 
     async def action(self, request: Request) -> Response:
         """Do what a form asks for, and lead back to its page."""
         page = self.pages.get(request.path_params["page"])
         name = request.path_params["action"]
+        if page is not None and name in page.parts:
+            return await self.part(request)
         action = None if page is None else page.actions.get(name)
         if page is None or action is None:
             return self._missing(request)
@@ -167,6 +176,7 @@ class Server:
             "refused.html",
             "refused",
             {"words": words, "ended": 0},
+            self.bench.history.current,
         )
         return HTMLResponse(text, 422)
 
@@ -174,14 +184,15 @@ class Server:
         self, request: Request, name: str, template: str, view: View
     ) -> Response:
         """Render a template with the values of a view."""
-        pairs = parse_qsl(request.url.query, keep_blank_values=True)
-        form = Form.of(pairs, _numbers(request))
+        sent = request.scope["state"].get("form")
+        asked = parse_qsl(request.url.query, keep_blank_values=True)
+        form = Form.of(asked if sent is None else sent, _numbers(request))
 
         def render() -> str:
             # Work that ends from now on may be missing in the page.
-            ended = self.bench.jobs.ended
+            ended, version = self.bench.jobs.ended, self.bench.history.current
             values = {"ended": ended, **view(self.bench, form)}
-            return self._render(request, template, name, values)
+            return self._render(request, template, name, values, version)
 
         try:
             return HTMLResponse(await run_in_threadpool(render))
@@ -189,12 +200,21 @@ class Server:
             return await self._refused(request, words_of(error))
 
     def _render(
-        self, request: Request, file: str, name: str, values: Mapping[str, Any]
+        self,
+        request: Request,
+        file: str,
+        name: str,
+        values: Mapping[str, Any],
+        version: Version,
     ) -> str:
-        """Render a template with the values that all pages share."""
+        """Render a template with the values that all pages share.
+
+        The verdict is that of the version that was shown before the values were made:
+        if another one is shown by now, the page says so.
+        """
         bench, numbers, texts = self.bench, _numbers(request), load_texts()
         template, csrf = _templates().get_template(file), request.scope["state"]["csrf"]
-        state, verdict = bench.verdict()
+        state, verdict = bench.verdict(version)
         whole = file in (f"{name}.html", "refused.html")
         said = self._said.pop(csrf, "") if whole else ""
         back = f"{name}?{request.url.query}" if request.url.query else name
@@ -211,6 +231,7 @@ class Server:
             back=back,
             file=printable(bench.source.path.name) if bench.source.path else "",
             history=bench.history,
+            version=version,
             state=state,
             verdict=verdict,
             said=said,

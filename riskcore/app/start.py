@@ -41,8 +41,16 @@ def _go_on(history: History, release: Release, *, new: bool, is_rules: bool) -> 
     text = release.to_toml()
     if new:
         history.add(text, said("history", "begun"))
-    elif is_rules and all(text != version.text for version in history.versions):
+        return
+    now = Release.parse(history.current.text, release.path)
+    data = release.tables["data"]
+    others = now.tables.get("data") != data
+    if is_rules and (others or all(text != one.text for one in history.versions)):
         history.add(text, said("history", "read"))
+    elif others and len(data) > 1:  # the command says how the file is read
+        gone = dict.fromkeys(now.tables.get("data", {}))
+        text = now.with_rules(data={**gone, **data}).to_toml()
+        history.add(text, said("history", "read_otherwise"))
 
 
 def _release(given: Path, reading: Reading | None) -> Release:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from riskcore.app.comparisons import OF_WRITING, comparison
-from riskcore.app.history import History
+from riskcore.app.history import History, Version
 from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.texts import said
 from riskcore.assessment.describe import Description, describe
@@ -26,10 +26,13 @@ from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
 from riskcore.data.doubtful import doubtful_codes
+from riskcore.data.files.replace import identity
+from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.prepare import Prepared, prepare, prepare_households
 from riskcore.protection.protect import protected_by, with_settings
 from riskcore.protection.release.rules import Release
+from riskcore.protection.release.rules_values import RAKE
 from riskcore.protection.release.secret import new_secret
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
@@ -51,10 +54,13 @@ _GOALS = (
 )
 # The settings of `[output]` that decide what leaks.
 _LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
+_FILES = "files"  # beside the tables of rules: the files that they name
 _KEPT = 3  # results of each kind
 _KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
 FIRST_K = 3
 _HOW_MISSING = "riskcore.Reading(missing_codes=...)"
+
+NO_KEYS = "no column is a key variable yet"
 
 _COLUMN_ROLES = ("weight", "household", "cluster")
 
@@ -108,6 +114,8 @@ class Workbench:
         # The same rules get the same random bits again, others get others.
         self._secrets: dict[str, str] = {}
         self.source = self.release._source()
+        # Versions of the history may read another file, or the file in another way.
+        self._data = self.table("data")
 
     def close(self) -> None:
         """End all work and close the session file."""
@@ -119,7 +127,11 @@ class Workbench:
     @property
     def release(self) -> Release:
         """The rules that are shown."""
-        text = self.history.current.text
+        return self.release_of(self.history.current)
+
+    def release_of(self, version: Version) -> Release:
+        """Return the rules of a version."""
+        text = version.text
         found: Release = self.keep(
             "release", text, lambda: Release.parse(text, self.path)
         )
@@ -145,12 +157,40 @@ class Workbench:
         with self.lock:
             try:
                 changed = self.release.with_rules(**tables)
+                self._refuse_other_file(changed)
                 if self.keys_of(changed):
-                    changed._settings(self.source)
+                    self._resolved(changed)
             except (KeyError, TypeError, ValueError, OSError) as error:
                 raise RefusedError(self._without_place(words_of(error))) from None
             if changed.tables != self.tables:
                 self.history.add(changed.to_toml(), words)
+
+    def _resolved(self, release: Release) -> Settings:
+        """Return the settings of rules, which are for this file and can be used."""
+        self._refuse_other_file(release)
+        for path in self._rule_files(release.tables):
+            if path.exists() and not path.is_file():  # a pipe would be waited for
+                raise RefusedError(said("frame", "no_file", path=path))
+        found = release._settings(self.source)
+        found.check_names(self.source)
+        return found
+
+    def _refuse_other_file(self, release: Release) -> None:
+        """Refuse rules that were written for another file than the one shown."""
+        if release.tables.get("data", {}) != self._data:
+            raise RefusedError(said("frame", "other_file"))
+
+    def _rule_files(self, tables: Tables) -> list[Path]:
+        """Return the recode files, hierarchies and totals that rules name."""
+        recodings = map(rule_file, tables.get("recodings", {}).values())
+        treatments = (
+            Path(rule.removeprefix(RAKE))
+            for given in tables.get("treat", {}).values()
+            for rule in ([given] if isinstance(given, str) else given)
+            if rule.startswith(RAKE)
+        )
+        found = [*(one for one in recodings if one is not None), *treatments]
+        return [self.path.parent / one for one in found]
 
     def _without_place(self, words: str) -> str:
         """Return the words of an error without the place in a file of rules."""
@@ -194,19 +234,28 @@ class Workbench:
 
     def role_of(self, name: str) -> str | None:
         """Return the role that a column was given."""
-        columns = self.table("columns")
-        if name in self.keys or name in self.table("safe").get("strata", ()):
+        return self._role_in(self.release, name)
+
+    def _role_in(self, release: Release, name: str) -> str | None:
+        """Return the role that rules give a column."""
+        tables = release.tables
+        columns, strata = tables.get("columns", {}), tables.get("safe", {})
+        if name in self.keys_of(release) or name in strata.get("strata", ()):
             return "key"
         for role in (*_COLUMN_ROLES, "person", "wave"):
             if columns.get(role) == name:
                 return role
-        given: str | None = self.table("roles").get(name)
+        given: str | None = tables.get("roles", {}).get(name)
         return given
 
     @property
     def undecided(self) -> list[str]:
         """The columns without a role."""
-        return [name for name in self.names if self.role_of(name) is None]
+        return self.undecided_of(self.release)
+
+    def undecided_of(self, release: Release) -> list[str]:
+        """Return the columns to which rules give no role."""
+        return [name for name in self.names if self._role_in(release, name) is None]
 
     def set_roles(self, roles: Mapping[str, str | None], words: str) -> None:
         """Give columns roles, or take them away with None."""
@@ -308,16 +357,29 @@ class Workbench:
                 for name, value in content.items()
                 if f"{table}.{name}" not in without
             }
-            for table, content in (of or self.tables).items()
+            for table, content in self._stamped(of or self.tables).items()
             if isinstance(content, Mapping) and table not in without
         }
         # An empty table says nothing.
         rules = {name: content for name, content in tables.items() if content}
         return json.dumps(rules, sort_keys=True)
 
+    def _stamped(self, tables: Tables) -> Tables:
+        """Return tables with what tells whether files that rules name have changed."""
+        if _FILES in tables:
+            return tables
+        files = {
+            str(path): identity(path.stat()) if path.is_file() else None
+            for path in self._rule_files(tables)
+        }
+        return {**tables, _FILES: files}
+
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
         job = self.jobs.start("describe", None, self._describe)
+        if job.state == "canceled":  # without it no page can go on
+            self.jobs.forget("describe")
+            job = self.jobs.start("describe", None, self._describe)
         if job.state == "failed":
             raise RefusedError(job.error)
         found: Description | None = job.result
@@ -342,9 +404,7 @@ class Workbench:
     @property
     def lacking(self) -> str:
         """Why risks cannot be computed yet, in words; empty if they can."""
-        if not self.keys:
-            return "no column is a key variable yet"
-        return ""
+        return "" if self.keys else NO_KEYS
 
     def settings(self) -> Settings:
         """Return the settings of the rules.
@@ -369,18 +429,19 @@ class Workbench:
             If they are not complete or have a fault.
         """
         if not self.keys_of(release):
-            raise RefusedError(self.lacking)
+            raise RefusedError(NO_KEYS)
+        tables = self._stamped(release.tables)
         try:
             found: Settings = self.keep(
                 "settings",
-                release.to_toml(),
-                lambda: release._settings(self.source),
+                (release.to_toml(), json.dumps(tables[_FILES])),
+                lambda: self._resolved(release),
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise RefusedError(self._without_place(words_of(error))) from None
         if found.unit == "person":
             raise RefusedError("a panel cannot be shown here; use riskcore run")
-        return found, release.tables
+        return found, tables
 
     def coded(self, settings: Settings) -> CodedRecords:
         """Return the keys, weights and households as codes; each column once."""
@@ -426,7 +487,8 @@ class Workbench:
         try:
             if changes:
                 release = self.release.with_rules(**changes)
-                settings, tables = release._settings(self.source), release.tables
+                tables = self._stamped(release.tables)
+                settings = self._resolved(release)
             prepared, _ = self._prepared(settings, tables)
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise RefusedError(self._without_place(words_of(error))) from None
@@ -595,11 +657,16 @@ class Workbench:
 
     # --- the verdict ---
 
-    def verdict(self) -> tuple[str, str]:
-        """Return the state of the release, a word for its color, and a sentence."""
-        if self.lacking:
-            return "open", said("verdict", "lacking", why=self.lacking)
-        if left := self.undecided:
+    def verdict(self, version: Version | None = None) -> tuple[str, str]:
+        """Return the state of a version, a word for its color, and a sentence.
+
+        By default it is the version that is shown. All that is said is said of this
+        version, even if another one is shown meanwhile.
+        """
+        release = self.release_of(version or self.history.current)
+        if not self.keys_of(release):
+            return "open", said("verdict", "lacking", why=NO_KEYS)
+        if left := self.undecided_of(release):
             some = [repr(printable(name)) for name in left[:3]]
             what = counted(len(left), "column")
             if len(left) > 3:
@@ -607,7 +674,7 @@ class Workbench:
             shown = listed(some)
             return "open", said("verdict", "undecided", columns=what, names=shown)
         try:
-            return self._verdict_now(*self._now())
+            return self._verdict_now(*self.settings_of(release))
         except RefusedError as error:
             return "open", said("verdict", "lacking", why=words_of(error))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,15 @@ def run(options: argparse.Namespace) -> int:
 
     bench = open_workbench(_given(options), reading(options), new=options.new)
     try:
-        return serve(
-            Server(bench).application,
-            port=options.port,
-            socket=options.socket,
-            browser=not options.no_browser,
-        )
+        with warnings.catch_warnings():
+            # They hold values of the file; its pages say what is doubtful.
+            warnings.simplefilter("ignore")
+            return serve(
+                Server(bench).application,
+                port=options.port,
+                socket=options.socket,
+                browser=not options.no_browser,
+            )
     finally:
         bench.close()
 

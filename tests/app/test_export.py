@@ -142,3 +142,37 @@ def test_the_view_says_what_was_written(bench):
     bench.change("k", safe={"k": 4})
     assert not PAGE.view(bench, form())["current"]
     assert Path(shown["usual"]["file"]).name == "survey-safe.csv"
+
+
+def test_a_version_is_written_whole_while_rules_change(bench, survey, monkeypatch):
+    from riskcore.app.pages import export
+
+    real = export.check_release_files
+
+    def check(*given, **named):
+        bench.change("k", safe={"k": 25})  # another browser
+        return real(*given, **named)
+
+    monkeypatch.setattr(export, "check_release_files", check)
+    done = exported(bench, file="safe.csv")
+    bench.history.show(done.version)
+    assert tomllib.loads((survey.parent / "release.toml").read_text()) == bench.tables
+    assert bench.tables["safe"]["k"] == 3
+    safe = (survey.parent / "safe.csv").read_bytes()
+    (survey.parent / "safe.csv").unlink()
+    subprocess.run([sys.executable, "-c", done.program], check=True)
+    assert (survey.parent / "safe.csv").read_bytes() == safe
+
+
+@pytest.mark.parametrize("name", ["release.toml", "settings/sessions/own.html"])
+@pytest.mark.parametrize("overwrite", [{}, {"overwrite": "1"}])
+def test_rules_and_sessions_are_not_written_over(bench, survey, name, overwrite):
+    place = {"report": name.replace(".toml", ".html")}
+    if name == "release.toml":
+        place = {"public_record": name}
+    PAGE.actions["write"](bench, form(file="safe.csv", **place, **overwrite))
+    job = bench.jobs.of("export")
+    assert job.ended.wait(120)
+    assert "name another file" in job.error or "elsewhere" in job.error
+    assert not (survey.parent / "safe.csv").exists()
+    assert not (survey.parent / name).exists()

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.app.forms import FORMATS, Form, format_of, shown
+from riskcore.app.forms import (
+    FORMATS,
+    Form,
+    axes_in_format,
+    format_of,
+    sentence_in_format,
+    shown,
+)
 
 EN, DE, FR = FORMATS["en"], FORMATS["de"], FORMATS["fr"]
 NBSP, NARROW, THIN, MINUS = "\u00a0", "\u202f", "\u2009", "\u2212"
@@ -290,3 +297,17 @@ def test_many_fields_of_one_name_take_linear_time():
     form = Form.of([("a", str(i)) for i in range(5_000)], EN)
     assert len(form.all("a")) == 5_000
     assert form.text("a") == "4999"
+
+
+def test_names_in_quotes_keep_their_numbers():
+    text = "'x1,234.5': 1,234.5 of 'a 2.5' are 2.5 % of 2,000"
+    assert sentence_in_format(text, FORMATS["de"]) == (
+        "'x1,234.5': 1.234,5 of 'a 2.5' are 2,5 % of 2.000"
+    )
+
+
+def test_the_axes_of_a_drawing_have_the_numbers_of_the_reader():
+    drawing = '<text x="1.5">0.005</text><text>1,200</text><text>2.5 %</text>'
+    assert axes_in_format(drawing, FORMATS["de"]) == (
+        '<text x="1.5">0,005</text><text>1.200</text><text>2,5 %</text>'
+    )

@@ -299,3 +299,15 @@ def test_random_bits_are_the_same_for_the_same_rules(bench):
     assert again.secret == first.secret
     for name, mask in first.masks.items():
         assert (again.masks[name] == mask).all()
+
+
+def test_keys_of_whole_households_are_chosen(bench):
+    offered = shown(bench)["household_keys"]
+    assert [one["name"] for one in offered] == bench.keys
+    assert not any(one["on"] for one in offered)
+    at = str(offered[0]["position"])
+    protect.household_keys(bench, Form({"key": (at,)}))
+    assert bench.table("suppress")["household_keys"] == [bench.keys[0]]
+    assert [one["on"] for one in shown(bench)["household_keys"]][:2] == [True, False]
+    protect.household_keys(bench, Form())
+    assert "household_keys" not in bench.table("suppress")

@@ -192,3 +192,15 @@ def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
     assert seen["fields"]["truncate"] == "9"
     recode.clear(bench, form(bench, "MARSTAT"))
     assert recode.view(bench, form(bench, "MARSTAT"))["fault"] == ""
+
+
+@pytest.mark.parametrize("code", ["1" + "0" * 400, "1e308"])
+def test_numbers_too_far_apart_have_no_picture(tmp_path, code):
+    path = tmp_path / "far.csv"
+    path.write_text(f"a,b\n-1e308,1\n{code},2\n3,1\n" * 9)
+    bench = open_workbench(path)
+    bench.set_roles({"a": "key", "b": "key"}, "keys")
+    shown = recode.PAGE.view(bench, Form())
+    assert shown["picture"] is None
+    assert "cut" not in shown["ways"]
+    bench.close()

@@ -2,6 +2,8 @@
 
 import re
 import string
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,54 @@ def test_all_texts_are_used_and_all_used_texts_exist():
         template = (APP / "templates" / f"{page.name}.html").read_text()
         for name in set(re.findall(r"\bp\.(\w+)", template)):
             assert name in load_texts()[page.name], f"{page.name}.{name}"
+
+
+def test_a_page_of_an_older_version_says_so(bench, monkeypatch):
+    bench.set_roles({"SEX": "key"}, "key")
+    client, before = Client(bench), bench.history.current.number
+    page = client.server.pages["history"]
+
+    def view(bench, form):
+        found = page.view(bench, form)
+        bench.set_roles({"AGE": "key"}, "another browser")
+        return found
+
+    monkeypatch.setitem(client.server.pages, "history", replace(page, view=view))
+    text = client.get("/history").text
+    assert bench.history.current.number == before + 1
+    assert f'data-version="{before}"' in text
+    assert "9 columns without a role" not in text
+    assert "10 columns without a role" in text
+
+
+def test_what_a_form_would_do_is_asked_without_an_address(bench):
+    assert bench.description() or bench.jobs.of("describe").ended.wait(60)
+    bench.set_roles({"SEX": "key", "AGE": "key"}, "keys")
+    client = Client(bench)
+    fields = {"column": str(bench.names.index("SEX")), "way": "merge", "map": "1=2"}
+    answer = client.post("/recode/preview", fields)
+    assert answer.status == 200
+    assert "map:1=2" in answer.text
+    assert "recodings" not in bench.tables
+    script = client.get("/static/app.js").text
+    assert "dataset.live}?" not in script
+
+
+def test_roles_are_not_accepted_before_they_are_proposed(bench, monkeypatch):
+    monkeypatch.setattr(type(bench), "description", lambda self: None)
+    answer = Client(bench).post("/columns/accept", page="history")
+    assert answer.status == 422
+    assert "being looked at" in answer.text
+
+
+def test_warnings_with_values_stay_off_the_terminal(survey, monkeypatch, recwarn):
+    from riskcore.app import serve
+    from riskcore.cli import main
+
+    def serving(make, **options):
+        warnings.warn("value 4711 of the data", UserWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(serve, "serve", serving)
+    assert main(["app", str(survey)]) == 0
+    assert not [one for one in recwarn if "4711" in str(one.message)]

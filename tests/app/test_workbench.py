@@ -7,6 +7,8 @@ import pytest
 import riskcore
 from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
+from riskcore.data.files.reading import Reading
+from tests.needs import posix
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 OTHERS = {
@@ -226,3 +228,118 @@ def test_what_is_not_a_survey_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"x\.toml:3:1"):
         open_workbench(tmp_path / "x.toml")
     assert not (tmp_path / "settings" / "sessions").exists()
+
+
+def planned(bench):
+    """Return the verdict after the suppression and the examination."""
+    assert bench.plan().ended.wait(60)
+    assert bench.leaks().ended.wait(60)
+    return bench.verdict()
+
+
+def test_rules_of_another_file_get_no_verdict(survey):
+    lines = survey.read_text().splitlines(keepends=True)
+    survey.with_name("other.csv").write_text("".join([lines[0], *lines[1:30] * 9]))
+    rules = survey.with_name("release.toml")
+    others = [name for name in lines[0].strip().split(",") if name != "SEX"]
+    text = 'format = 1\n[data]\nfile = "{}"\n[columns]\nkeys = ["SEX"]\n'
+    text += "[safe]\nk = 3\n[roles]\n"
+    text += "".join(f'{name} = "harmless"\n' for name in others)
+    for name in ("survey.csv", "other.csv"):
+        rules.write_text(text.format(name))
+        bench = open_workbench(rules)
+        bench.close()
+    bench = open_workbench(rules)
+    assert bench.source.path.name == "other.csv"
+    assert planned(bench)[0] == "safe"
+    bench.history.show(0)
+    assert bench.release.file("data") == survey
+    with pytest.raises(RefusedError, match="reads another file"):
+        bench.plan()
+    with pytest.raises(RefusedError, match="reads another file"):
+        bench.set_roles({"AGE": "key"}, "key")
+    state, words = bench.verdict()
+    assert (state, "reads another file" in words) == ("open", True)
+    bench.close()
+
+
+def test_rules_that_name_the_first_file_again_show_it(survey):
+    survey.with_name("other.csv").write_text(survey.read_text())
+    rules = survey.with_name("release.toml")
+    for name in ("survey.csv", "other.csv", "survey.csv"):
+        rules.write_text(f'format = 1\n[data]\nfile = "{name}"\n')
+        bench = open_workbench(rules)
+        assert bench.source.path.name == name
+        bench.close()
+
+
+def test_a_session_goes_on_with_another_way_of_reading(survey):
+    bench = open_workbench(survey)
+    bench.set_roles({"SEX": "key"}, "key")
+    bench.close()
+    reading = Reading(missing_codes={"SEX": ["1"]})
+    bench = open_workbench(survey, reading)
+    assert bench.keys == ["SEX"]
+    assert bench.coded_column("SEX").missing > 0
+    assert bench.history.can_undo
+    bench.close()
+    bench = open_workbench(survey)
+    assert bench.coded_column("SEX").missing > 0
+    bench.close()
+
+
+@pytest.mark.parametrize("name", ["*", "(order)"])
+def test_a_column_named_like_all_leaks_accepts_no_others(survey, name):
+    survey.write_text(survey.read_text().replace("PERSON", name, 1))
+    bench = open_workbench(survey)
+    bench.set_roles({"SEX": "key"}, "key")
+    with pytest.raises(RefusedError, match="rename the column"):
+        bench.change("accept", accept={name: "a reason"})
+    assert bench.table("accept") == {}
+    bench.close()
+
+
+@posix
+@pytest.mark.parametrize("rule", ["{}", "hierarchy:{}:1"])
+def test_rules_in_a_pipe_are_not_waited_for(chosen, survey, rule):
+    import os
+
+    pipe = survey.with_name("pipe")
+    os.mkfifo(pipe)
+    with pytest.raises(RefusedError, match="name a file"):
+        chosen.tried(recodings={"REGION": rule.format(pipe)})
+    with pytest.raises(RefusedError, match="name a file"):
+        chosen.change("totals", treat={"WEIGHT": f"rake:{pipe}"})
+
+
+def test_a_recode_file_that_changes_takes_the_verdict_away(chosen, survey):
+    codes = sorted(map(str, chosen.coded_column("SEX").labels))
+    file = survey.with_name("sex.grc")
+    file.write_text("".join(f"{one}: {one}\n" for one in codes))
+    chosen.change("file", recodings={"SEX": "sex.grc"}, accept={"*": "a test"})
+    assert planned(chosen)[0] == "safe"
+    assert len(chosen.prepared().recoded[0].cells.categories[1]) == 2
+    file.write_text(f"1: {', '.join(codes)}\n")
+    assert chosen.verdict()[0] == "open"
+    assert planned(chosen)[0] == "safe"
+    assert len(chosen.prepared().recoded[0].cells.categories[1]) == 1
+
+
+def test_the_verdict_is_that_of_one_version(chosen):
+    chosen.change("accept", accept={"*": "a test"})
+    assert planned(chosen)[0] == "safe"
+    safe = chosen.history.current
+    chosen.set_roles({"INCOME": None}, "taken")
+    assert planned(chosen)[0] == "open"
+    assert "INCOME" in chosen.verdict()[1]
+    assert planned(chosen)[0] == "open"
+    assert "INCOME" not in chosen.verdict(safe)[1]
+    chosen.history.show(safe.number)
+    assert planned(chosen)[0] == "safe"
+
+
+def test_columns_are_looked_at_again_after_a_cancel(bench):
+    job = bench.jobs.start("describe", None, lambda say: say("") or 1)
+    assert job.ended.wait(60)
+    job.state = "canceled"
+    assert bench.description() is not None or bench.jobs.of("describe") is not job

@@ -8,7 +8,7 @@ from typing import Any
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
-from riskcore.app.workbench import Workbench
+from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.assessment.describe import DescribedColumn
 
 ROLES = (
@@ -87,7 +87,8 @@ def _words(name: str, role: str | None) -> str:
 def accept(bench: Workbench, _: Form) -> str:
     """Give all columns without a role the role that they seem to have."""
     found = bench.description()
-    assert found is not None
+    if found is None:
+        raise RefusedError(said("columns", "reading"))
     undecided = bench.undecided
     proposed = {
         str(one.name): one.proposed.role

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from riskcore.app import comparisons
 from riskcore.app.comparisons import Compared, Study
-from riskcore.app.forms import Form, NumberFormat, in_format
+from riskcore.app.forms import Form, NumberFormat, axes_in_format, in_format
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
@@ -26,7 +25,6 @@ from riskcore.report.utility_view import studies_view, utility_view
 # Larger tables show only the cells that changed most.
 MOST_CELLS = 600
 _PAIRS, _STRATA = 10, 20
-_AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
 _SHARES = 100  # sums of weights below are not rounded to whole numbers
 
 
@@ -67,7 +65,8 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
     view = utility_view(found, _PAIRS, _STRATA)
     for name, texts in (("pairs", 1), ("losses", 2), ("strata", 1)):
         view[name] = _rewritten(view[name], texts, numbers)
-    view["mean"] = [in_format(one, numbers) for one in view["mean"]]
+    for name in ("mean", "propensity"):
+        view[name] = [in_format(one, numbers) for one in view[name]]
     keys = utility_text.key_rows(figures["keys"], whole_label)
     distances = utility_text.distance_rows(
         figures["keys"], entropy=False, name=whole_label
@@ -197,17 +196,12 @@ def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
     kinds[shown] = f"{kinds.get(shown, '')} shown".strip()
     links = {one.name: f"/history?version={one.name}" for one in tried.trials}
     return {
-        "drawing": _axes(spots(points, "states-text", links, kinds), numbers)
+        "drawing": axes_in_format(spots(points, "states-text", links, kinds), numbers)
         if points
         else "",
         "rows": [_state(bench, one, front) for one in reversed(tried.trials)],
         "more": len(history.figures) > len(tried.trials),
     }
-
-
-def _axes(drawing: str, numbers: NumberFormat) -> str:
-    """Return a drawing with the numbers of its axes as the reader writes them."""
-    return _AXIS.sub(lambda found: numbers.write(found[0]), drawing)
 
 
 def _state(bench: Workbench, trial: Trial, front: Collection[str]) -> dict[str, Any]:

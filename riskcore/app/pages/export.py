@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.common.progress import Lines
 from riskcore.common.words import counted
 from riskcore.data.files.replace import replacing_all
+from riskcore.protection.protect import with_settings
 from riskcore.protection.release.script import python_script, shell_line
+from riskcore.protection.release.secret import key_folder
 from riskcore.protection.trials import safe_name
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
@@ -111,8 +114,9 @@ def write(bench: Workbench, form: Form) -> str:
     """Keep what is to be written as rules, and write it."""
     if lacking := _lacking(bench):
         raise RefusedError(lacking)
-    bench.change(said("export", "chosen"), output=_output(bench, form))
-    overwrite, version = form.has("overwrite"), bench.history.current.number
+    with bench.lock:
+        bench.change(said("export", "chosen"), output=_output(bench, form))
+        overwrite, version = form.has("overwrite"), bench.history.current.number
     bench.plan()  # jobs run one after the other
     bench.jobs.forget("export")
     bench.jobs.start(
@@ -138,17 +142,17 @@ def _output(bench: Workbench, form: Form) -> dict[str, Any]:
 
 def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exported:
     """Write all files of a version of the rules."""
-    release, source, settings = bench.release, bench.source, bench.settings()
+    release, source = bench.release_of(bench.history.versions[version]), bench.source
+    settings, tables = bench.settings_of(release)
     wanted, path = release.output(), bench.path
+    _refuse_places(wanted, path)
     said_already = path.exists() and path.read_text("utf-8") == release.to_toml()
     read = [path] if said_already else []
     check_release_files(source, settings, wanted, overwrite=overwrite, read=read)
     if path.exists() and not said_already and not overwrite:
         raise FileExistsError(said("export", "rules_exist", file=path.name))
     source.refuse_changed()
-    result = bench.protected()
-    if result is None or bench.history.current.number != version:
-        raise RefusedError(said("export", "changed"))
+    result = with_settings(bench.protect(settings, tables, say), settings)
     name = "" if source.path is None else source.path.name
     provenance = Provenance(name, now(), shell_line(release))
     files = write_release(
@@ -165,6 +169,22 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
         shell_line(release, replay=replay, overwrite=True),
         python_script(release, replay=replay, overwrite=True),
     )
+
+
+def _refuse_places(wanted: Mapping[str, Any], rules: Path) -> None:
+    """Refuse rules in a pipe, and outputs that are the rules or the session."""
+    if rules.exists() and not rules.is_file():  # a pipe would be waited for
+        raise RefusedError(said("frame", "no_file", path=rules.name))
+    private = key_folder()
+    for name in _FILES:
+        path = wanted.get(name)
+        if path is None:
+            continue
+        place = Path(os.path.realpath(path))
+        if place == Path(os.path.realpath(rules)):
+            raise RefusedError(said("export", "taken", file=path.name))
+        if private is not None and private.resolve() in place.parents:
+            raise RefusedError(said("export", "private", file=path.name))
 
 
 PAGE = Page("export", view, {"write": write})

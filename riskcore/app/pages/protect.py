@@ -85,6 +85,7 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
         "within": settings.within_households if settings.household else None,
         "costs": [_cost(settings, str(name), query) for name in settings.variables],
         "strata": _strata(bench),
+        "household_keys": _household_keys(bench, settings),
         "subsets": bench.table("safe").get("subsets"),
         "plans": [*PLANS, *([OWN] if _is_own(bench) else [])],
         "tried": tried,
@@ -159,6 +160,18 @@ def _strata(bench: Workbench) -> list[dict[str, Any]]:
         {"position": i, "name": name, "on": name in given}
         for i, name in enumerate(bench.names)
         if name in given or bench.role_of(name) in fit
+    ]
+
+
+def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]]:
+    """Return the keys that can be blanked for whole households, if there are any."""
+    if settings.household is None or settings.unit == "household":
+        return []
+    fit = [str(name) for name in settings.variables if name not in settings.strata]
+    given = settings.household_keys
+    return [
+        {"position": bench.names.index(name), "name": name, "on": name in given}
+        for name in fit
     ]
 
 
@@ -457,6 +470,16 @@ def strata(bench: Workbench, form: Form) -> str:
     return words
 
 
+def household_keys(bench: Workbench, form: Form) -> str:
+    """Choose the keys that are blanked for all members of a household or for none."""
+    names = [bench.column(position) for position in form.all("key")]
+    words = said("protect", "household_keys_set", names=", ".join(names))
+    if not names:
+        words = said("protect", "household_keys_gone")
+    bench.change(words, suppress={"household_keys": names or None})
+    return words
+
+
 def subsets(bench: Workbench, form: Form) -> str:
     """Choose whether combinations of some keys are counted."""
     m = form.whole("subsets") if form.has("subsets") else None
@@ -491,6 +514,7 @@ PAGE = Page(
         "within": within,
         "costs": costs,
         "strata": strata,
+        "household_keys": household_keys,
         "subsets": subsets,
         "take": take,
         "again": again,

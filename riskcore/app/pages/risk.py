@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.app.contributions import Contribution, contributions
-from riskcore.app.forms import Form, in_format
+from riskcore.app.forms import Form, axes_in_format, in_format
 from riskcore.app.jobs import FAILURES, Job, words_of
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
@@ -146,7 +146,7 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
         "stages": [*shown.stages],
         "rows": _figure_rows(shown, unsafe[shown.at], form),
         "charts": _charts(shown, form),
-        "frequencies": _frequencies(shown),
+        "frequencies": _frequencies(shown, form),
         "remarks": [in_format(one, form.numbers) for one in _remarks(bench)],
         "beside": shown.recoded.beside is not None and shown.recoded.beside.needed,
         "counts": COUNTS,
@@ -221,7 +221,7 @@ def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
             {
                 "id": name,
                 "households": level == HOUSEHOLDS,
-                "drawing": drawing,
+                "drawing": axes_in_format(drawing, form.numbers),
                 "lines": lines,
                 "others": others,
                 "threshold": finite(threshold),
@@ -230,7 +230,7 @@ def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
     return charts
 
 
-def _frequencies(shown: _Set) -> dict[str, Any] | None:
+def _frequencies(shown: _Set, form: Form) -> dict[str, Any] | None:
     """Return the chart of the records by sample frequency, if there is a k."""
     k = shown.aim.k
     if k is None:
@@ -246,6 +246,7 @@ def _frequencies(shown: _Set) -> dict[str, Any] | None:
     unsafe = bounds.index(k)
     title = said("risk", "frequency")
     drawing = column_plot(labels, counts, unsafe, title, title)
+    drawing = axes_in_format(drawing, form.numbers)
     return {"drawing": drawing, "rows": [*zip(labels, counts, strict=True)]}
 
 

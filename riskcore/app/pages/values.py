@@ -24,13 +24,18 @@ def counts_of(column: CodedColumn) -> NDArray[np.int64]:
 
 
 def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | None:
-    """Return the categories as numbers; None if one is not a number."""
+    """Return the categories as numbers; None if one is not a number.
+
+    They are not either if they are too far apart for a scale.
+    """
 
     def make() -> NDArray[np.float64] | None:
         texts = [code_text(one).strip(" ") for one in column.labels.tolist()]
         if not texts or not all(map(is_number, texts)):
             return None
-        return np.array([*map(float, texts)])
+        numbers = np.array([*map(float, texts)])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return numbers if np.isfinite(np.ptp(numbers)) else None
 
     found: NDArray[np.float64] | None = bench.keep("numbers", column.name, make)
     return found

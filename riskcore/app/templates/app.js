@@ -22,6 +22,7 @@
   const exchange = (page, looked) => {
     const active = document.activeElement, focus = active && active.id;
     const selected = active && [active.selectionStart, active.selectionEnd];
+    const within = by("main").contains(active);
     const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
     // A page that looks again when work has ended keeps what was said.
     const said = page.getElementById("said");
@@ -49,10 +50,26 @@
       again.focus({preventScroll: true});
       if (Number.isInteger(selected[0]) && again.setSelectionRange) again.setSelectionRange(...selected);
     }
+    // What had the focus is gone or off: go on within the page, not before it.
+    if (within && document.activeElement === body) by("main").focus({preventScroll: true});
   };
 
-  const take = async (answer, address, looked) => {
+  // A click that has begun ends before the page changes under it: a field that is left
+  // by it may send its form.
+  let pressed = null;
+  addEventListener("pointerdown", () => {
+    pressed = new Promise((resolve) => {
+      for (const name of ["pointerup", "pointercancel"]) {
+        addEventListener(name, () => setTimeout(resolve, 30), {once: true, capture: true});
+      }
+      setTimeout(resolve, 1500);
+    });
+  }, true);
+
+  const take = async (answer, address, looked, signal) => {
     const page = parsed(await answer.text());
+    await pressed;
+    if (signal && signal.aborted) return false;
     const refused = page.querySelector("[data-refused]");
     if (!page.getElementById("main")) { location.reload(); return false; }
     if (refused) { fail(refused.textContent); return false; }
@@ -73,7 +90,7 @@
     by("error").textContent = "";
     try {
       const answer = await fetch(form.action, {method: "POST", body: fields, signal: own.signal});
-      await take(answer, answer.url);
+      await take(answer, answer.url, false, own.signal);
     } catch (error) {
       if (error.name !== "AbortError") fail(lost());
     } finally {
@@ -130,12 +147,13 @@
 
   // --- parts of a page ---
 
-  const fetchPart = async (part, address) => {
+  const fetchPart = async (part, address, fields) => {
     part.setAttribute("aria-busy", "true");
     if (part.asking) part.asking.abort();
     const own = part.asking = new AbortController();
     try {
-      const answer = await fetch(address, {signal: own.signal});
+      const how = fields ? {method: "POST", body: fields} : {};
+      const answer = await fetch(address, {...how, signal: own.signal});
       const text = await answer.text(), page = parsed(text);
       const refused = page.querySelector("[data-refused]");
       part.replaceChildren(...(refused ? [refused] : page.body.childNodes));
@@ -145,19 +163,27 @@
   };
 
   // A control with data-live shows, while it moves, what its form would do: the part
-  // named there is fetched with the fields of the form.
+  // named there is fetched with the fields of the form. They may hold values of the
+  // file, so they are sent and stand in no address.
   document.addEventListener("input", (event) => {
     const live = event.target.closest("[data-live]");
     if (!live) return;
     const form = live.matches("form") ? live : live.form || live.closest("form");
     const fields = new URLSearchParams(new FormData(form));
-    fields.delete("csrf"); fields.delete("back");
+    fields.set("csrf", body.dataset.csrf);
     const part = by(live.dataset.into);
     clearTimeout(part.soon);
-    part.soon = setTimeout(() => fetchPart(part, `${live.dataset.live}?${fields}`), 40);
+    part.soon = setTimeout(() => fetchPart(part, live.dataset.live, fields), 40);
   });
 
+  // On a narrow window the steps scroll sideways: show the one that is current.
+  const showStep = () => {
+    const step = document.querySelector(".bar nav [aria-current]");
+    if (step) step.closest("ol").scrollLeft = step.offsetLeft - 2 * step.closest("ol").offsetLeft;
+  };
+
   const begin = (where) => {
+    showStep();
     for (const part of where.querySelectorAll("[data-part]")) {
       const closed = part.closest("details:not([open])");
       if (closed) closed.addEventListener("toggle", () => fetchPart(part, part.dataset.part), {once: true});

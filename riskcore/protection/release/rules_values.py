@@ -18,7 +18,7 @@ from riskcore.data.recoding_words import is_rule
 from riskcore.protection.settings_table import ANY, ORDER
 from riskcore.protection.treatments.rules import Treatment
 
-_RAKE = "rake:"
+RAKE = "rake:"
 
 
 def argument_of(setting: Setting, value: Any, folder: Path) -> Any:
@@ -111,8 +111,8 @@ def _treatments(value: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _treatment(rule: str, folder: Path) -> str:
     """Return a treatment in words, whose file of totals is found."""
-    file = rule.removeprefix(_RAKE)
-    return rule if file == rule else f"{_RAKE}{folder / file}"
+    file = rule.removeprefix(RAKE)
+    return rule if file == rule else f"{RAKE}{folder / file}"
 
 
 def _trees(value: dict[str, str], folder: Path) -> dict[str, Hierarchy]:

@@ -1,0 +1,63 @@
+"""What the reader was doing goes on while pages change: place, focus, clicks, text."""
+
+from importlib import import_module
+
+driver = import_module("bench._app")
+
+
+def accepted(page):
+    """Accept the proposed roles."""
+    driver.act(page, lambda: page.click("#accept-all"))
+
+
+def focused(page):
+    """Return the id of what has the focus."""
+    return page.evaluate("document.activeElement.id")
+
+
+def test_a_chosen_column_is_shown_and_ways_keep_the_place(app, page):
+    accepted(page)
+    driver.visit(page, app, "recode")
+    page.locator("main nav a[id^=column-]").last.click()
+    page.wait_for_url(lambda url: "column=" in url)
+    driver.settle(page)
+    assert focused(page) == "chosen"
+    assert page.evaluate("scrollY") > 0
+    page.click("#way-text")
+    page.wait_for_url(lambda url: "way=text" in url)
+    driver.settle(page)
+    assert focused(page) == "way-text"
+    assert page.evaluate("scrollY") > 0
+
+
+def test_a_result_comes_while_a_field_has_the_focus(app, page):
+    accepted(page)
+    driver.visit(page, app, "protect")
+    page.fill("#value-k", "4")
+    driver.act(page, lambda: page.press("#value-k", "Enter"))
+    assert focused(page) == "value-k"
+    assert page.locator("main .tiles").count() == 1
+
+
+def test_a_click_that_has_begun_is_not_lost(app, page):
+    accepted(page)
+    driver.visit(page, app, "protect")
+    page.fill("#value-k", "4")
+    page.locator("#plan-restore").scroll_into_view_if_needed()
+    box = page.locator("#plan-restore").bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    with page.expect_response(lambda one: one.request.method == "GET"):
+        page.mouse.down()  # leaves the field, which is sent
+    page.mouse.up()
+    page.wait_for_function("() => document.querySelector('#plan-restore[checked]')")
+    driver.settle(page)
+    assert page.input_value("#value-k") == "4"
+
+
+def test_a_button_that_is_off_now_leaves_the_focus_in_the_page(page):
+    page.focus("#accept-all")
+    with page.expect_response(lambda one: one.request.method == "POST"):
+        page.keyboard.press("Enter")
+    page.wait_for_function("() => document.getElementById('accept-all').disabled")
+    driver.settle(page)
+    assert focused(page) == "main"
