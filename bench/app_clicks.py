@@ -40,7 +40,7 @@ NUMBERS = {
     "pram": "keep", "noise": "share", "microaggregate": "k",
     "share-weights": "classes", "round-weights": "base", "swap-areas": "share",
 }  # fmt: skip
-LONG = 60_000
+LONG = 300_000
 
 
 class Hand:

@@ -94,8 +94,10 @@
     } catch (error) {
       if (error.name !== "AbortError") fail(lost());
     } finally {
-      by("main").classList.remove("changing");
-      if (sending === own) sending = null;
+      if (sending === own) {
+        by("main").classList.remove("changing");
+        sending = null;
+      }
       watch();
     }
   };

@@ -72,6 +72,7 @@ def test_a_number_in_another_format_is_refused(app, page):
     page.fill("#value-k", "1.5")
     with page.watch.refusals():
         driver.act(page, lambda: page.press("#value-k", "Enter"))
+        page.wait_for_function("() => document.getElementById('error').textContent")
     assert "1.5" in page.inner_text("#error")
 
 
