@@ -61,3 +61,11 @@ def test_categories_that_look_missing_are_told_of_keys(bench):
     (line,) = columns.view(bench, Form())["doubts"]
     assert "key 'sex': 'NA' (10 records)" in line
     assert line.endswith("--na when you start riskcore app")
+
+
+def test_an_old_page_takes_no_role_of_others_back(bench):
+    fields = {f"{kind}-{at}": ("",) for kind in ("role", "was") for at in range(6)}
+    bench.set_roles({"age": "key"}, "somebody else")
+    at = bench.names.index("sex")
+    columns.choose(bench, Form({**fields, f"role-{at}": ("key",)}))
+    assert bench.keys == ["sex", "age"]

@@ -63,14 +63,17 @@ def _row(bench: Workbench, column: DescribedColumn) -> dict[str, Any]:
 
 
 def choose(bench: Workbench, form: Form) -> str:
-    """Give each column the role that was chosen."""
+    """Give each column the role that was chosen; others may have changed the rest."""
     roles: dict[str, str | None] = {}
     for position, name in enumerate(bench.names):
         if f"role-{position}" in form.fields:
             role = form.text(f"role-{position}") or None
             if role not in (*ROLES, None):
                 raise ValueError(f"{role!r} is not a role")
-            if role != bench.role_of(name):
+            chosen = role != (form.text(f"was-{position}", role or "") or None)
+            if (chosen or f"was-{position}" not in form.fields) and (
+                role != bench.role_of(name)
+            ):
                 roles[name] = role
     words = " ".join(_words(name, role) for name, role in roles.items())
     bench.set_roles(roles, words)

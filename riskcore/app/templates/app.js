@@ -15,6 +15,8 @@
   const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
 
   // Fields of text whose form was not sent yet.
+  const ticked = () => [...by("main").querySelectorAll("form:not([data-auto]) input[type=checkbox][id]")]
+    .filter((one) => one.checked !== one.defaultChecked);
   const edited = () => [...by("main").querySelectorAll("input[id], textarea[id]")]
     .filter((one) => !["checkbox", "radio", "hidden", "range"].includes(one.type) && one.value !== one.defaultValue);
 
@@ -27,7 +29,7 @@
     // A page that looks again when work has ended keeps what was said.
     const said = page.getElementById("said");
     if (looked && !said.textContent) said.textContent = by("said").textContent;
-    const typed = looked ? edited() : [];
+    const typed = looked ? edited() : [], ticks = looked ? ticked() : [];
     for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
     for (const name of [".bar nav", ".bar .file"]) {
       document.querySelector(name).replaceWith(page.querySelector(name));
@@ -44,6 +46,10 @@
     for (const one of typed) {
       const now = by(one.id);
       if (now && now.defaultValue === one.defaultValue) now.value = one.value;
+    }
+    for (const one of ticks) {
+      const now = by(one.id);
+      if (now && now.defaultChecked === one.defaultChecked) now.checked = one.checked;
     }
     const again = focus && by(focus);
     if (again && again !== document.activeElement) {
@@ -225,6 +231,9 @@
 
   document.addEventListener("click", async (event) => {
     const take = event.target.closest("[data-take]");
+    if (event.target.closest("[data-take-all]")) {
+      for (const one of by("main").querySelectorAll("[data-take]")) by(one.dataset.for).value = one.dataset.take;
+    }
     if (take) { by(take.dataset.for).value = take.dataset.take; by(take.dataset.for).focus(); }
     const copy = event.target.closest("[data-copy]");
     if (!copy) return;
