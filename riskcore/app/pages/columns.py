@@ -70,10 +70,9 @@ def choose(bench: Workbench, form: Form) -> str:
             role = form.text(f"role-{position}") or None
             if role not in (*ROLES, None):
                 raise ValueError(f"{role!r} is not a role")
-            chosen = role != (form.text(f"was-{position}", role or "") or None)
-            if (chosen or f"was-{position}" not in form.fields) and (
-                role != bench.role_of(name)
-            ):
+            # An old page takes nothing back that others chose meanwhile.
+            shown = form.fields.get(f"was-{position}")
+            if shown != (role or "",) and role != bench.role_of(name):
                 roles[name] = role
     words = " ".join(_words(name, role) for name, role in roles.items())
     bench.set_roles(roles, words)
