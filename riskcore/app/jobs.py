@@ -7,7 +7,6 @@ import threading
 import warnings
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from riskcore.common.progress import Lines
@@ -31,7 +30,6 @@ class CanceledError(BaseException):
     """The work was canceled: nobody may take this for a failure."""
 
 
-@dataclass(eq=False)
 class Job:
     """A piece of work.
 
@@ -48,14 +46,15 @@ class Job:
         Why it failed, in words.
     """
 
-    kind: str
-    key: Hashable
-    state: State = "waiting"
-    line: str = ""
-    result: Any = None
-    error: str = ""
-    ended: threading.Event = field(default_factory=threading.Event)
-    _stop: threading.Event = field(default_factory=threading.Event)
+    def __init__(self, kind: str, key: Hashable) -> None:
+        self.kind = kind
+        self.key = key
+        self.state: State = "waiting"
+        self.line = ""
+        self.result: Any = None
+        self.error = ""
+        self.ended = threading.Event()
+        self._stop = threading.Event()
 
     @property
     def active(self) -> bool:
