@@ -356,7 +356,7 @@ class _Answer:
 def _guarded(
     headers: Iterable[tuple[bytes, bytes]],
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the headers of an answer, of which ours are not changed."""
+    """Yield the headers of an answer; our own always stay."""
     guarded = dict(_ALWAYS)
     for name, value in headers:
         if (name.lower(), value) == _NO_REFERRER:
@@ -419,7 +419,7 @@ def _token(scope: Scope) -> bytes | None:
 
 
 async def _read(receive: Receive, largest: int) -> bytes:
-    """Return the body of a request, of which no more is kept than allowed."""
+    """Return the body of a request; a body above the limit is refused."""
     body = bytearray()
     more = True
     while more:

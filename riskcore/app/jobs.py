@@ -110,7 +110,7 @@ class Jobs:
         work: Callable[[Lines], Any],
         then: Callable[[Job], None] | None = None,
     ) -> Job:
-        """Return the job of this kind and key, begun now if there is none yet.
+        """Return the job of this kind and key; begin it if it is new.
 
         ``then`` is called with the job when it was done.
         """

@@ -93,7 +93,7 @@ class ReleaseFiles:
 
 
 def idle(wanted: Wanted) -> tuple[str, tuple[str, ...]] | None:
-    """Return the first name without an effect, and the names of which it needs one.
+    """Return the first name without an effect, and the names that it needs (any one).
 
     >>> idle({"file": "safe.csv", "report_top": 5})
     ('report_top', ('report',))
