@@ -190,7 +190,7 @@ def jobs(client, at, path):
             client.work(lambda page=page: client.get(f"/{page}"))
             client.get(f"/{page}")
             times.append(time.perf_counter() - start)
-    found["leaks (job)"], found["before and after (job)"] = leaks, compare
+    found["leaks (job)"], found["before and after, compared already"] = leaks, compare
     columns = [name for name in ROLES if name not in ("WEIGHT", "HOUSEHOLD")]
     found["a leak accepted with a reason"] = measure(
         lambda i: client.post(
