@@ -354,11 +354,14 @@ def figures(run):
 
 @pytest.fixture(autouse=True)
 def known_secrets(monkeypatch):
-    """Let orders and new ids be the same in every run: in a small file one in a few
-    hundred orders tells two or three values by luck, and the warning is right.
+    """Let orders, new ids and noise be the same in every run: in a small file one draw
+    in a few hundred tells two or three values by luck, and the warning is right.
     """
     numbers = itertools.count()
-    monkeypatch.setattr(
-        "riskcore.protection.release.writing.new_secret",
-        lambda: hashlib.sha256(b"%d" % next(numbers)).hexdigest(),
-    )
+
+    def secret():
+        return hashlib.sha256(b"%d" % next(numbers)).hexdigest()
+
+    for module in ("release.writing", "protect"):
+        monkeypatch.setattr(f"riskcore.protection.{module}.new_secret", secret)
+    return secret

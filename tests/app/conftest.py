@@ -14,6 +14,12 @@ def settings_folder(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def known_secrets_of_rules(known_secrets, monkeypatch):
+    """Let the noise of rules be the same in every run."""
+    monkeypatch.setattr("riskcore.app.workbench.new_secret", known_secrets)
+
+
 @pytest.fixture
 def survey(tmp_path):
     """Return the path of a survey of some 400 persons."""

@@ -615,17 +615,10 @@ def test_usage_without_a_command(run):
     assert said == "riskcore: error: give a COMMAND; riskcore --help lists them"
 
 
-@pytest.fixture
-def known_secret(monkeypatch):
-    """Let all orders and random treatments be the same."""
+def test_demo(run, monkeypatch):
     for module in ("release.writing", "protect"):
-        monkeypatch.setattr(
-            f"riskcore.protection.{module}.new_secret", lambda: "5" * 64
-        )
-
-
-@pytest.mark.usefixtures("known_secret")
-def test_demo(run):
+        name = f"riskcore.protection.{module}.new_secret"
+        monkeypatch.setattr(name, lambda: "5" * 64)
     status, out, err = run("demo --records 4000 --seed 3")
     assert status == 0
     # In so small a file an order may reveal two or three values by luck.
@@ -646,7 +639,6 @@ def test_demo(run):
     assert run("demo --records 4000 --seed 3")[1] == out
 
 
-@pytest.mark.usefixtures("known_secret")
 def test_nothing_shows_in_the_demo(run):
     status, out, err = run("demo --records 6000")
     assert status == 0
