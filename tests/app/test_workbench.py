@@ -221,6 +221,21 @@ def test_a_file_of_rules_is_opened(survey, tmp_path):
     bench.close()
 
 
+def test_candidates_for_trials_stay_in_the_rules(survey, tmp_path):
+    rules = tmp_path / "release.toml"
+    tried = "[try.raw.recodings]\nAGE = false  # the office asks for it\n"
+    rules.write_text(
+        f"format = 1\ndata.file = {str(survey)!r}\ncolumns.keys = ['AGE', 'SEX']\n"
+        f"safe.k = 3\nrecodings.AGE = 'top:60'\n{tried}"
+    )
+    bench = open_workbench(rules)
+    bench.change("other goal", safe={"k": 2})
+    bench.change("no recoding", recodings={"AGE": None})
+    assert tried in bench.release.to_toml()
+    assert bench.tables["safe"]["k"] == 2
+    bench.close()
+
+
 def test_what_is_not_a_survey_file_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         open_workbench(tmp_path / "nobody.csv")
