@@ -190,6 +190,21 @@ def test_a_newer_plan_cancels_the_older(chosen):
     assert (first.state, second.state) == ("canceled", "done")
 
 
+def test_a_plan_does_not_wait_for_work_on_older_rules(chosen):
+    begun = threading.Event()
+
+    def trials(say):
+        begun.set()
+        while True:
+            say("one more")
+
+    trial = chosen.jobs.start("trial record", "older", trials)
+    assert begun.wait(60)
+    assert chosen.plan().ended.wait(60)
+    assert (trial.state, chosen.plan().state) == ("canceled", "done")
+    assert chosen.jobs.of("trial record") is None
+
+
 def test_the_session_goes_on(survey, chosen):
     chosen.change("k", safe={"k": 5})
     rules, versions = chosen.tables, len(chosen.history.versions)
