@@ -66,6 +66,16 @@ def closed(keys, along):
     return sum(1 << i for i in range(5) if any(along[k] >> i & 1 for k in keys))
 
 
+def is_safe(sights, unit, mask):
+    """Return whether a unit is safe in all sets of keys without those of a mask."""
+    for one in sights:
+        gone = sum(1 << i for i, c in enumerate(one.columns) if mask >> c & 1)
+        kept = one.margins.all_keys & ~gone
+        if not one.margins.risk(kept, one.cell[[unit]])[0] < one.threshold[unit]:
+            return False
+    return True
+
+
 def by_hand(sights, unit, cost, along, loss):
     """Return the keys that a unit loses, by trying all; None if nothing helps.
 
@@ -85,18 +95,12 @@ def by_hand(sights, unit, cost, along, loss):
                 present |= one.seen(own)
             if mask & ~present:
                 continue
-            safe = True
-            for one in sights:
-                gone = sum(1 << i for i, c in enumerate(one.columns) if mask >> c & 1)
-                kept = one.margins.all_keys & ~gone
-                found = one.margins.risk(kept, one.cell[[unit]])[0]
-                safe &= found < one.threshold[unit]
             rank = (
                 sum(sorted(cost[i] for i in lost)), size,
                 sum(loss[i] for i in lost),
                 sorted(by_name.index(i) for i in lost),
             )  # fmt: skip
-            if safe and (best is None or rank < best[0]):
+            if (best is None or rank < best[0]) and is_safe(sights, unit, mask):
                 best = rank, mask
     return None if best is None else best[1]
 
