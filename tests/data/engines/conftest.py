@@ -100,11 +100,8 @@ def spark_session(master="local[2]", **settings):
             "spark.sql.session.timeZone": "UTC",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
-            # Small jobs: compiling their plans takes longer than they do.
+            # Jobs are so small that to compile much takes longer than they do.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.adaptive.enabled": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             **settings,
         }
     )

@@ -64,8 +64,10 @@ def cases():
     yield "long texts", {**base, "age": texts}, keys, "w", "refuse"
     odd = {"id": id, 'a "b" c': sex, "x.y": age, "`t`": age, "select": sex, "w": tenths}
     yield "odd names", odd, ['a "b" c', "x.y", "`t`", "select"], "w", "refuse"
-    wide = {f"c{i}": age if i % 2 else sex for i in range(300)}
-    yield "300 columns", {**wide, "id": id, "w": tenths}, ["c7", "c8"], "w", "refuse"
+    for n in (24, 300):
+        wide = {f"c{i}": age if i % 2 else sex for i in range(n)}
+        wide |= {"id": id, "w": tenths}
+        yield f"{n} columns", wide, ["c7", "c8"], "w", "refuse"
 
 
 CASES = {name: rest for name, *rest in cases()}

@@ -18,7 +18,7 @@ from riskcore.data.source import Source
 KEYS = ["region", "age", "rate", "own", "born", "job"]
 
 
-def survey(n=3000, missing=True):
+def survey(n=1200, missing=True):
     rng = np.random.default_rng(8)
 
     def some(values):

@@ -16,8 +16,9 @@ from riskcore.data.engines.registry import engine_of
 from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
 from riskcore.protection.result import SuppressedValueShows
-from tests import needs
+from tests import needs, thin
 
+from .conftest import engines
 from .test_door import CASES
 
 N = 400
@@ -174,7 +175,25 @@ def assert_same(got, want, engine, in_order):
     assert values(back, in_order) == values(want.data, in_order)
 
 
-@pytest.mark.parametrize("way", WAYS)
+# Spark takes a second for each: there by default those with queries of their own.
+ON_SPARK = {
+    "plain", "no weight", "several sets at a rate", "as mu-Argus", "no round",
+    "recoded, no key", "missing recoded", "related recoded",
+}  # fmt: skip
+EACH = [
+    pytest.param(
+        *engine.values,
+        way,
+        marks=[*engine.marks, *[pytest.mark.slow] * (way not in ON_SPARK)]
+        if "spark" in engine.values
+        else engine.marks,
+    )
+    for engine in engines()
+    for way in WAYS
+]
+
+
+@pytest.mark.parametrize(("engine", "way"), EACH, indirect=["engine"])
 def test_the_same_as_in_memory(engine, way, in_order):
     keys, settings = WAYS[way]
     table = survey()
@@ -186,8 +205,12 @@ def test_the_same_as_in_memory(engine, way, in_order):
         assert sum(want.suppressed.values()) > 0
 
 
-# Doubles that the engine adds have other last bits in every run.
-TRAPS = [name for name in CASES if name != "spread weights"]
+# Doubles that the engine adds have other last bits in every run. Every column is
+# examined by queries of its own: 300 of them take an engine seconds.
+TRAPS = thin.cases(
+    [(name,) for name in CASES if name != "spread weights"],
+    lambda name: name != "300 columns",
+)
 
 
 @pytest.mark.parametrize("name", TRAPS)
