@@ -619,7 +619,7 @@ def test_demo(run, monkeypatch):
     for module in ("release.writing", "protect"):
         name = f"riskcore.protection.{module}.new_secret"
         monkeypatch.setattr(name, lambda: "5" * 64)
-    status, out, err = run("demo --records 4000 --seed 3")
+    status, out, err = run("demo --records 3000 --seed 3")
     assert status == 0
     # In so small a file an order may reveal two or three values by luck.
     few = (" suppressed values of ", "disagree about what is safe")
@@ -630,13 +630,13 @@ def test_demo(run, monkeypatch):
         ["assess", "riskcore-demo.csv"],
         ["protect", "riskcore-demo.csv"],
     ]
-    survey = simulate.microdata(4000, np.random.default_rng(3))
+    survey = simulate.microdata(3000, np.random.default_rng(3))
     written = pyarrow.csv.read_csv("riskcore-demo.csv")
     assert written["WEIGHT"].to_pylist() == survey["WEIGHT"].tolist()
     # The commands shown are those run.
     again = zip(lines, commands, strict=True)
     assert "\n".join(f"{line}\n\n{run(words)[1]}" for line, words in again) == out
-    assert run("demo --records 4000 --seed 3")[1] == out
+    assert run("demo --records 3000 --seed 3")[1] == out
 
 
 def test_nothing_shows_in_the_demo(run):
