@@ -201,6 +201,10 @@ class Workbench:
 
     # --- columns and roles ---
 
+    def writes(self, switch: str) -> bool:
+        """Return whether a switch of `[output]` is on; a seed of 0 shuffles, too."""
+        return self.table("output").get(switch, False) is not False
+
     @property
     def names(self) -> list[str]:
         """The names of the columns, in the order of the file."""
@@ -299,19 +303,30 @@ class Workbench:
         roles: Mapping[str, str | None],
     ) -> None:
         """Change the sets of keys with other roles; a set without keys is left out."""
+        goals = self._goals_left([bool(one) for one in sets])
         sets = [one for one in sets if one]
         keys = (sets[0] if len(sets) == 1 else sets) or None
         gone = [name for name in self.keys if not any(name in one for one in sets)]
         strata = self.table("safe").get("strata", [])
         left = [name for name in strata if name not in roles]
-        safe = {"safe": {"strata": left or None}} if left != strata else {}
+        safe = {**goals, **({"strata": left or None} if left != strata else {})}
         self.change(
             words,
             columns={**columns, "keys": keys},
             roles=roles,
-            **safe,
+            safe=safe,
             **self._without_keys(gone),
         )
+
+    def _goals_left(self, stays: Sequence[bool]) -> dict[str, Any]:
+        """Return the change of k of each set of keys if some of the sets go."""
+        given = self.table("safe").get("k")
+        if not isinstance(given, list) or any(stays[len(given) :]):
+            return {}
+        left = [k for k, one in zip(given, stays, strict=False) if one]
+        if left == given:
+            return {}
+        return {"k": left if len(left) > 1 else max(left or given)}
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""

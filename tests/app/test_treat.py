@@ -176,3 +176,31 @@ def test_bad_treatments_change_nothing(bench, column, fields, words):
         treat.add(bench, form(bench, column, **fields))
     assert bench.history.current is before
     assert treat.effect(bench, form(bench, "INCOME")) == {"kind": "none"}
+
+
+def test_names_that_a_rule_would_read_as_several_are_refused(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text("K,A,B,A+B,C:D\n" + "1,2,3,4,5\n2,5,4,3,2\n" * 4)
+    bench = open_workbench(path)
+    numbers = dict.fromkeys(["A", "B", "A+B"], "numeric")
+    bench.set_roles({"K": "key", "C:D": "harmless", **numbers}, "roles")
+    place = {name: str(at) for at, name in enumerate(bench.names)}
+    for column, fields in [
+        ("A+B", {"kind": "microaggregate", "k": "3", "with": place["A"]}),
+        ("A", {"kind": "swap", "share": "5%", "within": place["A+B"]}),
+        ("A", {"kind": "swap", "share": "5%", "within": place["C:D"]}),
+    ]:
+        with pytest.raises(RefusedError, match="rename the column"):
+            add(bench, column, **fields)
+    assert add(bench, "A+B", kind="round", base="2") == {"A+B": "round:2"}
+    bench.close()
+
+
+def test_an_old_page_changes_no_other_treatment(bench):
+    for base in ("10", "100"):
+        add(bench, "INCOME", kind="round", base=base)
+    fields = {"at": "0", "was": "round:10", "do": "remove"}
+    treat.edit(bench, form(bench, "INCOME", **fields))
+    with pytest.raises(RefusedError, match="load the page again"):
+        treat.edit(bench, form(bench, "INCOME", **fields))
+    assert bench.table("treat") == {"INCOME": "round:100"}

@@ -28,7 +28,6 @@ from riskcore.report.release_files import (
 
 _FILES = ("file", "record", "public_record", "report", "report_public")
 _SWITCHES = ("shuffle", "guard_formulas", "allow_unsafe")
-_WITH_SAFE_FILE = ("record", "public_record", "guard_formulas", "allow_unsafe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +76,7 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "given": {name: output.get(name, "") for name in _FILES},
         "usual": usual,
         "output": output,
+        "switches": {name: bench.writes(name) for name in _SWITCHES},
         "rules": bench.path.name,
         "lacking": _lacking(bench),
         "running": job is not None and job.active,
@@ -127,13 +127,14 @@ def write(bench: Workbench, form: Form) -> str:
 
 def _output(bench: Workbench, form: Form) -> dict[str, Any]:
     """Return the changes of the table of outputs that a form asks for."""
-    before = bench.table("output")
     changes: dict[str, Any] = {name: form.text(name) or None for name in _FILES}
     if changes["file"] is None:
         raise RefusedError(said("export", "unnamed"))
     for name in _SWITCHES:
-        # A seed for the order, from a file of rules, stays.
-        changes[name] = (before.get(name) or True) if form.has(name) else None
+        # What others switched meanwhile stays, and so does a seed from a file of rules.
+        shown = form.text(f"was-{name}", "yes" if bench.writes(name) else "no")
+        if form.has(name) != (shown == "yes"):
+            changes[name] = form.has(name) or None
     changes["report_title"] = form.text("report_title") or None
     changes["report_top"] = form.whole("report_top") if form.has("report_top") else None
     changes["report_top"] = changes["report_top"] or None

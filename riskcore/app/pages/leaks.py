@@ -53,7 +53,7 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "not_examined": [str(name) for name in found.not_examined],
         "dropped": _at(bench, output.get("drop", ())),
         "renumbered": _at(bench, _renumbered(bench, settings)),
-        "switches": {name: bool(output.get(name)) for name in SWITCHES},
+        "switches": {name: bench.writes(name) for name in SWITCHES},
     }
 
 
@@ -107,7 +107,7 @@ def _fits(
     is_key = name in settings.variables
     if mend == "shuffle":
         left_out = name is None or name in _dropped(bench, settings)
-        return left_out and not bench.table("output").get("shuffle")
+        return left_out and not bench.writes("shuffle")
     if mend == "household_key":
         return (
             name in (None, settings.household)
@@ -229,7 +229,7 @@ def related(bench: Workbench, form: Form) -> str:
 def household_key(bench: Workbench, form: Form) -> str:
     """Blank a key for all members of a household or for none."""
     key = bench.column(form.text("key"))
-    keys = [*bench.table("suppress").get("household_keys", ())]
+    keys = [*map(str, bench.settings().household_keys)]
     words = said("leaks", "did_household_key", key=key)
     bench.change(words, suppress={"household_keys": [*keys, key]})
     return words

@@ -19,11 +19,12 @@ from riskcore.app.pages.treat_words import (
     FLAGS,
     key_of,
     kinds_of,
+    refuse_joined,
     rule_of,
     rules_of,
     value_of,
 )
-from riskcore.app.pages.values import label_of, numbers_of
+from riskcore.app.pages.values import code_of, label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.protection.treatments.records import Treated
@@ -138,6 +139,7 @@ def add(bench: Workbench, form: Form) -> str:
     partners = [bench.column(one) for one in form.all("with")]
     if partners:
         joint = {name, *partners}
+        refuse_joined(joint, "+")
         if key is not None and {*key.split("+")} != joint:
             raise RefusedError(said("treat", "alone", column=name))
         key = key or "+".join(one for one in bench.names if one in joint)
@@ -150,7 +152,8 @@ def edit(bench: Workbench, form: Form) -> str:
     name = _chosen(bench, form, treatable(bench))
     key = key_of(bench, name)
     rules, at = rules_of(bench, key), form.whole("at")
-    if key is None or not 0 <= at < len(rules):
+    shown = form.fields.get("was", (None,))[-1]  # others may have changed them
+    if key is None or not 0 <= at < len(rules) or shown not in (None, rules[at]):
         raise RefusedError(said("treat", "gone"))
     do = form.text("do")
     if do == "remove":
@@ -288,7 +291,7 @@ def _picture(before: Floats, after: Floats) -> dict[str, Any] | None:
 
 def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
     """Return the records of each category before and after."""
-    labels = bench.coded_column(name).labels.tolist()
+    labels = [*map(code_of, bench.coded_column(name).labels)]
     counts = []
     for values in (treated.before[name], treated.after[name]):
         codes = values[~np.isnan(values)].astype(np.int64)
@@ -301,8 +304,8 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
         "kind": "categories",
         "bars": [
             {
-                "code": str(labels[at]),
-                "label": texts.get(str(labels[at]), ""),
+                "code": labels[at],
+                "label": texts.get(labels[at], ""),
                 "counts": (int(counts[0][at]), int(counts[1][at])),
                 "wide": [round(100 * int(one[at]) / most, 2) for one in counts],
             }
