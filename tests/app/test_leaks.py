@@ -168,6 +168,10 @@ def test_columns_are_left_out_and_written_again(bench, survey):
     assert not any("INCOME" in one["text"] for one in page["open"])
     leaks.keep(bench, form(at(bench, "INCOME")))
     assert "drop" not in bench.table("output")
+    leaks.identifier(bench, form(at(bench, "INCOME")))
+    page = shown(bench)
+    assert page["dropped"] == [(at(bench, "INCOME"), "INCOME")]
+    assert page["identifiers"] == ("INCOME",)
 
 
 def test_new_ids(bench):

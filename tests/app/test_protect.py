@@ -210,6 +210,8 @@ def test_costs_of_keys(bench):
     assert bench.table("suppress")["cost"] == {"SEX": 2.5}
     protect.costs(bench, form(cost_1="", was_cost_1="2.5"))
     assert "cost" not in bench.table("suppress")
+    with pytest.raises(RefusedError, match=r"^SEX: 'many' is not a number"):
+        protect.costs(bench, form(cost_1="many", was_cost_1=""))
 
 
 def test_strata_and_subsets(bench, survey):

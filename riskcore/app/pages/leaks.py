@@ -42,7 +42,7 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         return {"lacking": bench.lacking}
     settings, job = bench.settings(), bench.leaks()
     examined = None if job.state in ("failed", "canceled") else bench.examination()
-    output, found = bench.table("output"), examined or Examination()
+    found = examined or Examination()
     items = [_item(bench, settings, leak) for leak in found.leaks]
     return {
         "lacking": "",
@@ -51,7 +51,8 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "open": [one for one in items if one["accepted"] is None],
         "accepted": [one for one in items if one["accepted"] is not None],
         "not_examined": [str(name) for name in found.not_examined],
-        "dropped": _at(bench, output.get("drop", ())),
+        "dropped": _at(bench, _dropped(bench, settings)),
+        "identifiers": settings.with_role("identifier"),
         "renumbered": _at(bench, _renumbered(bench, settings)),
         "switches": {name: bench.writes(name) for name in SWITCHES},
     }

@@ -460,12 +460,20 @@ def costs(bench: Workbench, form: Form) -> str:
         if text.lower() in (NEVER, said("protect", "never").lower()):
             found[str(name)] = NEVER
         elif text:
-            found[str(name)] = form.number(f"cost-{i}")
+            found[str(name)] = _number(form, f"cost-{i}", str(name))
     words = said("protect", "costs_set" if found else "costs_gone")
     if found != given:
         none = WAYS["cost"][1][0] if bench.source.variables else None
         bench.change(words, suppress={"cost": found or none})
     return words
+
+
+def _number(form: Form, field: str, name: str) -> float:
+    """Return a field as a number; an error has the name that the page gives it."""
+    try:
+        return form.number(field)
+    except ValueError as error:
+        raise RefusedError(str(error).replace(f"{field}:", f"{name}:", 1)) from None
 
 
 def _ticked(
