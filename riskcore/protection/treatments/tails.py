@@ -121,6 +121,8 @@ class _Tail(Treatment):
         become = {"limit": "the limit", "mean": "their mean"}.get(
             cast(str, self.becomes), "one code"
         )
+        if self.records == 1:
+            return f"{self.kind} coding: the {outermost} value becomes {become}"
         return f"{self.kind} coding: {which} become {become}"
 
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
