@@ -190,3 +190,19 @@ def test_an_old_page_takes_nothing_back(bench):
     bench.change("order", output={"shuffle": True})
     exported(bench, **{"file": "safe.csv", "was-shuffle": "no"})
     assert bench.table("output") == {"file": "safe.csv", "shuffle": True}
+
+
+def test_rules_that_were_exported_are_not_news(survey):
+    rules = survey.with_name("release.toml")
+    roles = "".join(f'{n} = "harmless"\n' for n in ROLES if n != "SEX")
+    rules.write_text(
+        'format = 1\n[data]\nfile = "survey.csv"\n[columns]\nkeys = ["SEX"]\n'
+        f'[safe]\nk = 2\n[accept]\n"*" = "a test"\n[roles]\n{roles}'
+    )
+    bench = open_workbench(rules)
+    exported(bench, file="safe.csv", overwrite="1")
+    bench.change("k", safe={"k": 3})
+    bench.close()
+    bench = open_workbench(rules)
+    assert bench.table("safe") == {"k": 3}
+    bench.close()

@@ -162,6 +162,7 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     if not said_already:
         with replacing_all(overwrite, list(source.paths)) as create:
             create(path, private=True).write(release.to_toml().encode())
+    bench.history.note_file(release.to_toml())
     replay = files.replay
     return Exported(
         version,

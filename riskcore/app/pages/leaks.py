@@ -185,7 +185,9 @@ def drop(bench: Workbench, form: Form) -> str:
     left = [*output.get("drop", ())]
     ids = [one for one in output.get("renumber", ()) if one != name]
     more = {"renumber": ids} if ids != [*output.get("renumber", ())] else {}
-    return _output(bench, "did_drop", name, drop=[*left, name], **more)
+    return _output(
+        bench, "did_drop", name, drop=[*dict.fromkeys([*left, name])], **more
+    )
 
 
 def keep(bench: Workbench, form: Form) -> str:
