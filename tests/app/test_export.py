@@ -206,3 +206,10 @@ def test_rules_that_were_exported_are_not_news(survey):
     bench = open_workbench(rules)
     assert bench.table("safe") == {"k": 3}
     bench.close()
+
+
+def test_what_has_no_effect_is_refused_as_by_run(bench):
+    for fields in ({"report_top": "3"}, {"report_title": "A survey"}):
+        with pytest.raises(RefusedError, match="without an effect; name this, too: "):
+            PAGE.actions["write"](bench, form(file="safe.csv", **fields))
+    assert bench.table("output") == {}

@@ -23,6 +23,7 @@ from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
     ReleaseFiles,
     check_release_files,
+    idle,
     write_release,
 )
 
@@ -115,7 +116,9 @@ def write(bench: Workbench, form: Form) -> str:
     if lacking := _lacking(bench):
         raise RefusedError(lacking)
     with bench.lock:
-        bench.change(said("export", "chosen"), output=_output(bench, form))
+        changes = _output(bench, form)
+        _refuse_idle({**bench.table("output"), **changes})
+        bench.change(said("export", "chosen"), output=changes)
         overwrite, version = form.has("overwrite"), bench.history.current.number
     bench.plan()  # jobs run one after the other
     bench.jobs.forget("export")
@@ -139,6 +142,15 @@ def _output(bench: Workbench, form: Form) -> dict[str, Any]:
     changes["report_top"] = form.whole("report_top") if form.has("report_top") else None
     changes["report_top"] = changes["report_top"] or None
     return changes
+
+
+def _refuse_idle(output: Mapping[str, Any]) -> None:
+    """Refuse what would have no effect, as `riskcore run` does with the rules."""
+    found = idle({name: one for name, one in output.items() if one is not None})
+    if found is not None:
+        what, *needed = (said("export", one) for one in (found[0], *found[1]))
+        words = said("export", "or").join(needed)
+        raise RefusedError(said("export", "idle", what=what, needed=words))
 
 
 def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exported:
