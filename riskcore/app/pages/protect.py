@@ -504,8 +504,11 @@ def household_keys(bench: Workbench, form: Form) -> str:
     words = said("protect", "household_keys_set", names=", ".join(names))
     if not names:
         words = said("protect", "household_keys_gone")
-    none = [] if bench.source.variables else None  # metadata may name some
-    bench.change(words, suppress={"household_keys": names or none})
+    # Metadata may name some: an empty list says that there are none.
+    if not names and not bench.source.variables:
+        bench.change(words, suppress={"household_keys": None})
+    else:
+        bench.change(words, suppress={"household_keys": names})
     return words
 
 

@@ -78,12 +78,12 @@ def _strata_in(rules: str | list[str]) -> Iterator[tuple[Place, str]]:
     >>> list(_strata_in(["round:10", "swap:5%:within=SEX+AGE"]))
     [((1,), 'SEX'), ((1,), 'AGE')]
     """
-    listed = not isinstance(rules, str)
-    for at, rule in enumerate(rules if listed else [rules]):
+    alone = isinstance(rules, str)
+    for at, rule in enumerate([rules] if isinstance(rules, str) else rules):
         for option in rule.split(":")[1:]:
             if option.startswith(_WITHIN):
                 names = option.removeprefix(_WITHIN).split("+")
-                yield from (((at,) if listed else (), name) for name in names)
+                yield from ((() if alone else (at,), name) for name in names)
 
 
 _OF_NAMES = (kinds.NAMES, kinds.KEY_SETS, kinds.SHARES)
