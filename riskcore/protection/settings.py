@@ -727,7 +727,7 @@ def _recoding_of(name: Any, rule: Any, variable: Variable | None) -> Recoding:
     except FileNotFoundError as error:
         hint = "" if is_rule(str(rule)) else f"; a rule would begin with {KINDS}"
         raise FileNotFoundError(
-            f"recodings of {name!r}: {error.filename}: no such file{hint}"
+            f"recodings of {name!r}: {error.filename}: {error.strerror}{hint}"
         ) from None
     except (TypeError, ValueError) as error:
         if isinstance(rule, str) and is_rule(rule):

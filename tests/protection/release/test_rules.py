@@ -247,7 +247,7 @@ def test_a_file_that_is_not_there_has_the_place_of_its_rule(rule, hint, tmp_path
     text = f"format = 1\n[columns]\nkeys = ['A']\n[recodings]\nA = '{rule}'"
     with pytest.raises(FileNotFoundError, match=r"r.toml:5:1: recodings.A") as error:
         Release.parse(text, "r.toml").protect(path)
-    assert f"no such file{hint}" in str(error.value)
+    assert f"No such file or directory{hint}" in str(error.value)
 
 
 # Tables as people write them: with headers, on one line, with points, in any order.
