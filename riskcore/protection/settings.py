@@ -726,9 +726,10 @@ def _recoding_of(name: Any, rule: Any, variable: Variable | None) -> Recoding:
         return recoding_of(rule, variable)
     except FileNotFoundError as error:
         hint = "" if is_rule(str(rule)) else f"; a rule would begin with {KINDS}"
-        raise FileNotFoundError(
-            f"recodings of {name!r}: {error.filename}: {error.strerror}{hint}"
-        ) from None
+        said = str(error)
+        if error.filename is not None:
+            said = f"{error.filename}: {error.strerror}"
+        raise FileNotFoundError(f"recodings of {name!r}: {said}{hint}") from None
     except (TypeError, ValueError) as error:
         if isinstance(rule, str) and is_rule(rule):
             raise type(error)(f"recodings of {name!r}: {rule!r}: {error}") from None
