@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.data.ranks import random_order, ranked
 from riskcore.protection.treatments.rank_swap_kernels import swap_partners
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -71,7 +72,8 @@ class RankSwap(ShareTreatment):
         for rows in strata(given.stratum, present, fewest, given.label):
             chosen = rows[present[rows]]
             # Equal values are ranked at random.
-            order = chosen[np.lexsort((ties[chosen], x[chosen]))]
+            labels, codes = ranked(x[chosen])
+            order = chosen[random_order(codes, len(labels), ties[chosen])]
             out[order] = x[order[self._partners(draws[order])]]
         return [out]
 
