@@ -235,15 +235,15 @@ class _Distribution:
         values, sums = self.values, self.weights
         total = float(sums.sum())
         if total > 0.0:
-            mean = float(sums @ values) / total
-            variance = float(sums @ (values - mean) ** 2) / total
+            mean = _product(sums, values) / total
+            variance = _product(sums, (values - mean) ** 2) / total
             up_to = np.cumsum(sums)
             at = min(np.searchsorted(up_to, up_to[-1] / 2), len(values) - 1)
             median = float(values[at])
             found = {"mean": mean, "sd": math.sqrt(variance), "median": median}
-        found["sum"] = float(sums @ values)
+        found["sum"] = _product(sums, values)
         if of_weight:  # Kish (1965): 1 plus the squared coefficient of variation
-            squares, n = float(self.counts @ values**2), float(self.counts.sum())
+            squares, n = _product(self.counts, values**2), float(self.counts.sum())
             found["design_effect"] = n * squares / found["sum"] ** 2
         return found | {"distinct": len(values)}
 
@@ -279,10 +279,15 @@ def _correlation(
     total = float(weight.sum())
     if not total > 0.0:
         return None
-    a, b = (one - float(weight @ one) / total for one in (first, second))
+    a, b = (one - _product(weight, one) / total for one in (first, second))
     of_a, of_b = weight * a, weight * b
-    product = float(of_a @ a) * float(of_b @ b)
-    return float(of_a @ b) / math.sqrt(product) if product > 0.0 else None
+    product = _product(of_a, a) * _product(of_b, b)
+    return _product(of_a, b) / math.sqrt(product) if product > 0.0 else None
+
+
+def _product(first: Floats, second: Floats) -> float:
+    """Return the sum of products; not by `@`, whose threads wait for one another."""
+    return float((first * second).sum())
 
 
 def _correlations(

@@ -159,7 +159,7 @@ class _Tail(Treatment):
         """Return the largest value that stays."""
         if self.limit is not None:
             return self.limit * self.sign
-        labels, codes = ranked(-x)
+        labels, codes = ranked(0.0 - x)  # not -x, which makes -0 of 0
         order = stable_order(codes, len(labels))
         if self.records is not None:
             if self.records >= x.size:
