@@ -44,10 +44,11 @@ def _by_decimals(values: Floats) -> tuple[Floats, Integers] | None:
             break
     else:
         return None
-    # Rounding keeps the order, so equal values in each class are proof enough.
-    scaled = np.rint(values * 10.0**decimals) if decimals else values
-    if not max(-scaled.min(), scaled.max()) < _EXACT:
+    unit = 10.0**decimals
+    if max(-float(values.min()), float(values.max())) * unit >= _EXACT:
         return None
+    # Rounding keeps the order, so equal values in each class are proof enough.
+    scaled = np.rint(values * unit) if decimals else values
     whole, codes = code_integers(scaled.astype(np.int64))
     labels = np.empty(len(whole))
     labels[codes] = values

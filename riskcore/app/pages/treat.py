@@ -27,6 +27,7 @@ from riskcore.app.pages.treat_words import (
 from riskcore.app.pages.values import label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.comparison.measures import sums_by
 from riskcore.protection.treatments.records import Treated, table_of
 from riskcore.protection.treatments.rules import Treatment
 
@@ -222,7 +223,7 @@ class _Distribution:
         if not present.all():
             codes, weight = codes[present], None if weight is None else weight[present]
         counts = np.bincount(codes, minlength=len(values)).astype(np.float64)
-        sums = counts if weight is None else np.bincount(codes, weight, len(values))
+        sums = counts if weight is None else sums_by(codes, weight, len(values))
         there = counts > 0.0
         return cls(values[there], counts[there], sums[there])
 

@@ -233,7 +233,9 @@ class _File:
             for name in names
             if any(rule.categorical for rule in each)
         )
-        coded = {name: codes_of(name) for names in rules for name in names}
+        coded: dict[Hashable, CodedColumn] = {
+            name: codes_of(name) for names in rules for name in names
+        }
         before = {
             name: _codes(one) if name in categorical else numbers_of(name)
             for name, one in coded.items()
