@@ -82,6 +82,10 @@ class RankSwap(ShareTreatment):
         n = draws.size
         partner = np.empty(n, np.int64)
         reach = math.floor(self.share * n * (1.0 + _ROUNDING))
-        counts = np.empty(n + 1, np.int64)
-        swap_partners(n, reach, np.ascontiguousarray(draws), counts, partner)
+        words = (n + 63) // 64
+        free = np.full(words, -1, np.int64).view(np.uint64)
+        free[-1] >>= np.uint64(64 * words - n)
+        counts = np.zeros(words + 1, np.int64)
+        draws = np.ascontiguousarray(draws)
+        swap_partners(n, reach, draws, words, free, counts, partner)
         return partner
