@@ -85,9 +85,11 @@ def random_order(
     >>> random_order(np.array([1, 0, 1]), 2, np.array([9, 5, 3], np.uint64))
     array([1, 2, 0])
     """
-    bits = np.uint64(levels.bit_length())
-    packed = numbers >> bits
-    packed |= codes.astype(np.uint64) << (np.uint64(64) - bits)
+    bits = np.uint64((levels - 1).bit_length())
+    packed = numbers
+    if bits:
+        packed = numbers >> bits
+        packed |= codes.astype(np.uint64) << (np.uint64(64) - bits)
     order = np.argsort(packed)
     packed = packed[order]
     alike = np.flatnonzero(packed[1:] == packed[:-1])

@@ -288,7 +288,7 @@ def _correlation(
 
 def _product(first: Floats, second: Floats) -> float:
     """Return the sum of products; not by `@`, whose threads wait for one another."""
-    return float((first * second).sum())
+    return float(np.einsum("i,i", first, second))
 
 
 def _correlations(

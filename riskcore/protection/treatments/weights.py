@@ -170,19 +170,20 @@ def round_weights(
             f"could become 0; the smallest weight is {weights.min():g}, take a base of "
             "at most that"
         )
-    wholes, rest = np.divmod(weights, base)
-    exact = _multiples(np.rint(weights / base), base) == weights
-    wholes[exact], rest[exact] = np.rint(weights[exact] / base), 0.0
+    values, value = ranked(weights)
+    wholes, rest = np.divmod(values, base)
+    exact = _multiples(np.rint(values / base), base) == values
+    wholes[exact], rest[exact] = np.rint(values[exact] / base), 0.0
     # In units of 2**-64 of the base, so that sums wrap around at each multiple.
     parts = (rest / base * 2.0**53).astype(np.uint64) << np.uint64(11)
     if strata is None:
         strata = np.zeros(len(weights), np.int64)
     labels, codes = code_integers(strata)
     order = random_order(codes, len(labels), numbers[:-1])
-    sums = np.cumsum(parts[order]) + numbers[-1]
+    own = parts[value[order]]
     up = np.empty(len(weights), bool)
-    up[order] = sums < parts[order]  # it wrapped
-    return _multiples(wholes + up, base)
+    up[order] = np.cumsum(own) + numbers[-1] < own  # it wrapped
+    return _multiples(wholes[value] + up, base)
 
 
 def _multiples(numbers: Floats, base: float) -> Floats:
