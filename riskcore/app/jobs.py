@@ -154,6 +154,13 @@ class Jobs:
             if found is not None:
                 found.cancel()
 
+    def make_way(self, *stay: str) -> None:
+        """Forget what waits or runs of other kinds; its page begins it anew."""
+        with self._lock:
+            for kind, job in [*self._jobs.items()]:
+                if job.active and kind not in stay:
+                    self._jobs.pop(kind).cancel()
+
     def retry(self) -> None:
         """Forget the jobs that failed or were canceled, so that they begin again."""
         with self._lock:

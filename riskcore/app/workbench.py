@@ -596,6 +596,7 @@ class Workbench:
         before = self.jobs.of("plan")
         if before is None or before.key != key:
             self.jobs.forget("compare")
+            self.jobs.make_way("describe", "export", "plan")
         return self.jobs.start("plan", key, work, compare)
 
     def comparison(self) -> Job:

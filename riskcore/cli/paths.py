@@ -30,7 +30,6 @@ READ = frozenset(
         "data",
         "of_record",
         "candidate",
-        "candidates",
     }
 )
 WRITTEN = frozenset(
@@ -76,9 +75,7 @@ def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Pa
     """
     found = [path for one in sources_of(options, source) for path in one.paths]
     found += [Path(tree) for _, tree in getattr(options, "hierarchy", None) or ()]
-    found += rule_files(options)
-    candidates = getattr(options, "candidates", None)
-    return [*found, *([] if candidates is None else [candidates])]
+    return found + rule_files(options)
 
 
 def rule_files(options: argparse.Namespace) -> list[Path]:

@@ -38,8 +38,9 @@ a file of rules, release.toml; paths are relative to it:
   [output]
   file = "survey-safe.csv"
   shuffle = true
-The other tables are roles, treat, suppress and check. The names are those of the
-arguments of riskcore.protect. riskcore protect ... --print-rules writes such a file.
+The other tables are roles, treat, suppress, check, and try with candidates for riskcore
+try. The names are those of the arguments of riskcore.protect. riskcore protect ...
+--print-rules writes such a file.
 
 examples:
   riskcore run release.toml

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riskcore.cli import protect
 from riskcore.cli.options import (
@@ -15,6 +15,7 @@ from riskcore.cli.options import (
     add_quiet,
     add_reading,
     add_weight,
+    reading,
     source_of,
 )
 from riskcore.cli.paths import inputs
@@ -28,15 +29,19 @@ from riskcore.common.shell_line import shell_line
 from riskcore.common.version import __version__
 from riskcore.protection.settings_table import ProtectSettings
 
+if TYPE_CHECKING:
+    from riskcore.data.files.reading import Reading
+    from riskcore.protection.release.rules import Release
+
 _TRY = """\
 Try several protections of a file: what risk each leaves, and what it costs.
 
-A candidate is a name with options of riskcore protect. Each candidate is carried out
-and compared with the unprotected file, but no safe file is written. The table shows the
-unsafe records, the expected re-identifications and the largest risk; the values
-suppressed, the share of the keys' information that is lost, distances between tables,
-and pMSE. Candidates that no other candidate beats in both risk and information are
-marked.
+A candidate is a name with options of riskcore protect, or a table of a file of rules.
+Each is carried out and compared with the unprotected file, but no safe file is written.
+The table shows the unsafe records, the expected re-identifications and the largest
+risk; the values suppressed, the share of the keys' information that is lost, distances
+between tables, and pMSE. Candidates that no other candidate beats in both risk and
+information are marked.
 """
 
 _TRY_EXAMPLES = """\
@@ -44,15 +49,21 @@ examples:
   riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
       --candidate "coarse=--threshold 1% --recode AGE=from:15,30,45,65" \\
       "fine=--threshold 1% --recode AGE=from:15,20,25,30,40,50,60,70"
-  riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
-      --candidates candidates.json --report tried.html --script coarse
+  riskcore try --rules release.toml --report tried.html
+
+candidates in a file of rules, beside its own rules; false takes one of these away:
+  [try.coarse.recodings]
+  AGE = "from:15,30,45,65"
+  [try.strict.safe]
+  k = 5
+  [try.raw.recodings]
+  AGE = false
+The tables are safe, roles, recodings, treat and suppress. --print-rules coarse prints
+the rules with those of the candidate.
 
 --costs tries each candidate with several costs of suppression: "fewest", "equal",
 "entropy", and "fewest" with --protect-shares. "Largest loss" is the category that lost
 the largest share of its records.
-
-candidates.json holds one object, with the options of each candidate by its name:
-  {"coarse": "--threshold 1% --recode AGE=from:15,30,45,65", "fine": "--threshold 1%"}
 
 --script prints how to make the safe file of one candidate, as a command and in Python.
 Keep the results to yourself: they hold figures of FILE.
@@ -68,16 +79,23 @@ def add(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "try",
-        usage="riskcore try FILE --keys COLUMN [COLUMN ...] (--candidate NAME=OPTIONS "
-        "... | --candidates JSON) [options]",
+        usage="riskcore try (FILE --keys COLUMN [COLUMN ...] --candidate NAME=OPTIONS "
+        "... | --rules TOML) [options]",
         help="try several protections: risk, suppressed values, utility",
         description=_TRY,
         epilog=_TRY_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    add_file(parser)
-    add_keys(parser, sets=True)
+    add_file(parser, needed=False)
+    parser.add_argument(
+        "--rules",
+        type=Path,
+        metavar="TOML",
+        help="file of rules of riskcore run with candidates, in place of --keys and "
+        "--candidate; by default FILE is its survey file",
+    )
+    add_keys(parser, sets=True, needed=False)
     add_weight(parser)
     parser.add_argument(
         "--candidate",
@@ -85,14 +103,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=_candidate,
         default=[],
         metavar="NAME=OPTIONS",
-        help="a name, and in quotes the options of riskcore protect, or a file of "
-        "rules such as coarse.toml",
-    )
-    parser.add_argument(
-        "--candidates",
-        type=Path,
-        metavar="JSON",
-        help="candidates in a file, see below",
+        help="a name, and in quotes the options of riskcore protect",
     )
     parser.add_argument(
         "--costs",
@@ -145,37 +156,31 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.report.utility_page import trials_page
     from riskcore.report.utility_pictures import risk_utility_figure
 
-    if options.output and not (options.script or options.print_rules):
-        raise ValueError("--output needs --script or --print-rules")
-    words = _words(options)
-    if options.costs:
-        words = _with_costs(words)
+    release = _release(options)
+    words = {} if release is not None else _words(options)
+    named = words if release is None else release.candidates()
     for option, name in (
         ("--script", options.script),
         ("--print-rules", options.print_rules),
     ):
-        if name is not None and name not in words:
+        if name is not None and name not in named:
             raise ValueError(
                 f"{option} {name}: no candidate has this name; candidates are "
-                f"{', '.join(words)}"
+                f"{', '.join(named)}"
             )
-    options.recode = []
+    if options.print_rules is not None:
+        return print_rules(_rules(options, release, words))
     progress = Progress(quiet=options.quiet)
-    source = source_of(options, progress)
+    source = source_of(options, progress, _reading(options, release))
     candidates = {
         name: _settings(options, name, one, source.names) for name, one in words.items()
     }
-    if options.print_rules is not None:
-        means = {"file": options.output or safe_name(source), "shuffle": True}
-        chosen = candidates[options.print_rules]
-        options.weight, options.household = (
-            chosen.pop("weight"),
-            chosen.pop("household"),
-        )
-        return print_rules(rules_of(options, chosen, means))
     check_files(options, source, {"--plot": options.plot})
-    keys = options.keys if len(options.keys) > 1 else options.keys[0]
-    tried = try_out(source, keys, candidates, progress=progress)
+    if release is not None:
+        tried = release.try_out(source, progress=progress)
+    else:
+        keys = options.keys if len(options.keys) > 1 else options.keys[0]
+        tried = try_out(source, keys, candidates, progress=progress)
     title = f"{options.file.name}: protections tried"
     files = {
         options.report: lambda: trials_page(tried, title=title),
@@ -209,26 +214,48 @@ def _candidate(text: str) -> tuple[str, str]:
     return name, words
 
 
+def _release(options: argparse.Namespace) -> Release | None:
+    """Return the file of rules, which names the survey file if no option does."""
+    if options.output and not (options.script or options.print_rules):
+        raise ValueError("--output needs --script or --print-rules")
+    options.recode = []
+    if options.rules is None:
+        if options.file is None or options.keys is None:
+            raise ValueError("give FILE and --keys, or --rules with a file of rules")
+        return None
+    from riskcore.protection.release.rules import Release
+
+    for name in ("keys", "weight", "candidate", "costs", "script", "output"):
+        if getattr(options, name):
+            raise ValueError(f"--rules states what to try: leave out --{name}")
+    release = Release.read(options.rules)
+    options.file = options.file or release.file("data")
+    for rules in release.candidates().values():  # files that are read
+        options.recode += rules.arguments().get("recodings", {}).items()
+    return release
+
+
+def _reading(options: argparse.Namespace, release: Release | None) -> Reading:
+    """Return how to read the file: as the options say, or the rules."""
+    from riskcore.data.files.reading import Reading
+
+    chosen = reading(options)
+    if release is not None and chosen == Reading(missing_codes={}):
+        return release._reading()
+    return chosen
+
+
 def _words(options: argparse.Namespace) -> dict[str, list[str]]:
     """Return the options of each candidate as lists of words."""
-    given: list[tuple[str, Any]] = [*options.candidate]
-    if options.candidates is not None:
-        given += _read(options.candidates).items()
-    if not given:
-        raise ValueError("give --candidate or --candidates")
-    found = gathered("--candidate", given)
+    if not options.candidate:
+        raise ValueError("give --candidate")
     words = {}
-    for name, one in found.items():
-        listed = isinstance(one, list) and all(isinstance(word, str) for word in one)
-        if not (isinstance(one, str) or listed):
-            raise ValueError(
-                f"candidate {name}: give its options as text or as a list of words"
-            )
+    for name, one in gathered("--candidate", options.candidate).items():
         try:
-            words[name] = shlex.split(one) if isinstance(one, str) else one
+            words[name] = shlex.split(one)
         except ValueError as error:
             raise ValueError(f"candidate {name}: {error}") from None
-    return words
+    return _with_costs(words) if options.costs else words
 
 
 # The costs of suppression that --costs tries, by name.
@@ -243,8 +270,6 @@ _COSTS = {
 def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return each candidate with several costs of suppression."""
     for name, own in words.items():
-        if _is_file(own):
-            raise ValueError(f"candidate {name} is a file of rules; leave out --costs")
         for word in own:
             if word.partition("=")[0] in ("--cost", "--protect-shares"):
                 raise ValueError(
@@ -255,19 +280,6 @@ def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
         for name, own in words.items()
         for cost, more in _COSTS.items()
     }
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a candidates file."""
-    from riskcore.common.private_record import plain_json
-
-    try:
-        plain = plain_json(path)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from None
-    if not isinstance(plain, dict):
-        raise ValueError(f"{path}: need an object of options by candidate name")
-    return plain
 
 
 class _Parser(argparse.ArgumentParser):
@@ -285,8 +297,6 @@ def _settings(
     options: argparse.Namespace, name: str, words: list[str], columns: Iterable[Any]
 ) -> dict[str, Any]:
     """Return the arguments of `riskcore.protect` for one candidate."""
-    if _is_file(words):
-        return _settings_of_file(options, name, Path(words[0]))
     parser = _Parser(add_help=False)
     command = protect.add(parser.add_subparsers(parser_class=_Parser))
     try:
@@ -310,32 +320,24 @@ def _settings(
     return {"weight": options.weight, "household": parsed.household, **asked}
 
 
-def _is_file(words: list[str]) -> bool:
-    """Return whether a candidate is a file of rules."""
-    return len(words) == 1 and words[0].endswith(".toml")
+def _rules(
+    options: argparse.Namespace, release: Release | None, words: dict[str, list[str]]
+) -> Release:
+    """Return the rules of the candidate to print."""
+    from riskcore.protection.trials import safe_name
 
-
-def _settings_of_file(
-    options: argparse.Namespace, name: str, path: Path
-) -> dict[str, Any]:
-    """Return the arguments of `riskcore.protect` that a file of rules gives."""
-    from riskcore.protection.release.rules import Release
-
-    given = Release.read(path).arguments()
-    keys = given.pop("keys")
-    if keys not in (options.keys, options.keys[0]) or given.pop("ties", None):
-        raise ValueError(
-            f"candidate {name}: {path} has keys other than --keys, or ties; the "
-            "candidates of riskcore try share the keys and decide ties by rule"
-        )
-    options.recode += given.get("recodings", {}).items()  # files that are read
-    return {"weight": options.weight, "household": None, **given}
+    name = options.print_rules
+    if release is not None:
+        return release.candidates()[name]
+    source = source_of(options, Progress(quiet=True))
+    means = {"file": options.output or safe_name(source), "shuffle": True}
+    chosen = _settings(options, name, words[name], source.names)
+    options.weight, options.household = chosen.pop("weight"), chosen.pop("household")
+    return rules_of(options, chosen, means)
 
 
 def _command(options: argparse.Namespace, words: list[str], output: str) -> list[str]:
     """Return the words of the command that makes the safe file of a candidate."""
-    if _is_file(words):
-        return ["riskcore", "run", *words, "--output", output]
     line = ["riskcore", "protect", str(options.file)]
     for one in options.keys:
         line += ["--keys", *one]

@@ -89,6 +89,10 @@ class Places:
                 at = self._pair(at, table)
             at = self._blank(at)
 
+    def __contains__(self, place: Place) -> bool:
+        """Return whether the text has a key or an element at the place."""
+        return place in self._at
+
     def of(self, place: Place) -> str:
         """Return ``line:column`` of a place, or of the nearest one around it."""
         while place and place not in self._at:

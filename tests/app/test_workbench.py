@@ -190,6 +190,21 @@ def test_a_newer_plan_cancels_the_older(chosen):
     assert (first.state, second.state) == ("canceled", "done")
 
 
+def test_a_plan_does_not_wait_for_work_on_older_rules(chosen):
+    begun = threading.Event()
+
+    def trials(say):
+        begun.set()
+        while True:
+            say("one more")
+
+    trial = chosen.jobs.start("trial record", "older", trials)
+    assert begun.wait(60)
+    assert chosen.plan().ended.wait(60)
+    assert (trial.state, chosen.plan().state) == ("canceled", "done")
+    assert chosen.jobs.of("trial record") is None
+
+
 def test_the_session_goes_on(survey, chosen):
     chosen.change("k", safe={"k": 5})
     rules, versions = chosen.tables, len(chosen.history.versions)
@@ -218,6 +233,21 @@ def test_a_file_of_rules_is_opened(survey, tmp_path):
     bench.change("k", safe={"k": 4})
     assert "# stricter" in bench.release.to_toml()
     assert bench.history.can_undo
+    bench.close()
+
+
+def test_candidates_for_trials_stay_in_the_rules(survey, tmp_path):
+    rules = tmp_path / "release.toml"
+    tried = "[try.raw.recodings]\nAGE = false  # the office asks for it\n"
+    rules.write_text(
+        f"format = 1\ndata.file = {str(survey)!r}\ncolumns.keys = ['AGE', 'SEX']\n"
+        f"safe.k = 3\nrecodings.AGE = 'top:60'\n{tried}"
+    )
+    bench = open_workbench(rules)
+    bench.change("other goal", safe={"k": 2})
+    bench.change("no recoding", recodings={"AGE": None})
+    assert tried in bench.release.to_toml()
+    assert bench.tables["safe"]["k"] == 2
     bench.close()
 
 

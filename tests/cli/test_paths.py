@@ -1,7 +1,6 @@
 """What commands read they never write over, nor let be read by more people."""
 
 import argparse
-import json
 import os
 import stat
 
@@ -66,7 +65,10 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "ills.csv").write_text("0;a;all\n1;a;all\n2;b;all\n")
     rules = [f"{low // 20}:{low}-{low + 19}\n" for low in range(0, 100, 20)]
     (tmp_path / "age.grc").write_text("".join(rules))
-    (tmp_path / "tried.json").write_text(json.dumps({"one": "--k 2"}))
+    (tmp_path / "tried.toml").write_text(
+        "format = 1\ndata.file = 'survey.csv'\ncolumns.keys = ['SEX', 'AGE']\n"
+        "safe.k = 2\ntry.by_rules.recodings.AGE = 'age.grc'\n"
+    )
     return tmp_path
 
 
@@ -86,7 +88,9 @@ CASES = [
     (f"{PROTECT} {BY_TREE} --output safe.csv", "ages.csv", "--record --record-public"),
     (f"{TRY} --candidate 'a=--k 2 {BY_RULES}'", "age.grc", "--report"),
     (f"{TRY} --candidate 'a=--k 2 {BY_TREE}'", "ages.csv", "--report"),
-    (f"{TRY} --candidates tried.json", "tried.json", "--report"),
+    ("try --rules tried.toml", "tried.toml", "--report"),
+    ("try --rules tried.toml", "age.grc", "--report"),
+    ("try --rules tried.toml", "survey.csv", "--report"),
     (f"{COMPARE} {BY_TREE}", "ages.csv", "--report"),
     (f"{COMPARE} {BY_RULES}", "age.grc", "--report"),
     (f"diversity {ILL}", "ills.csv", "--output --report"),

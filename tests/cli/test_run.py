@@ -195,12 +195,9 @@ def test_check_prints_its_rules(run):
     assert run("check --rules release.toml --json")[1] == run(f"{line} --json")[1]
 
 
-def test_try_takes_and_prints_rules(run):
-    Path("fine.toml").write_text(
-        "format = 1\n[columns]\nkeys = ['SEX', 'AGE']\n[safe]\nk = 2\n"
-    )
+def test_try_prints_the_rules_of_a_candidate(run):
     line = (
-        "try survey.csv --keys SEX AGE --weight WEIGHT --candidate fine=fine.toml "
+        "try survey.csv --keys SEX AGE --weight WEIGHT --candidate "
         "'coarse=--k 3 --household HOUSEHOLD --recode AGE=from:30,60'"
     )
     status, out, _ = run(f"{line} --print-rules coarse --output s.csv")
@@ -215,14 +212,82 @@ def test_try_takes_and_prints_rules(run):
         "recodings": {"AGE": "from:30,60"},
         "output": {"file": "s.csv", "shuffle": True},
     }  # fmt: skip
-    status, out, _ = run(f"{line} --json --script fine")
-    found = json.loads(out)
-    settings = {one["name"]: one["settings"] for one in found["candidates"]}
-    assert settings["fine"] == {"weight": "WEIGHT", "household": None, "k": 2}
-    assert found["script"]["command"].startswith("riskcore run fine.toml --output")
-    other = line.replace("--keys SEX AGE", "--keys SEX")
-    assert "keys other than --keys" in run(other)[2]
-    assert "leave out --costs" in run(f"{line} --costs")[2]
+
+
+TRIED = """
+[try.strict.safe]
+k = 5  # as in the contract
+[try.raw.safe]
+threshold = false
+k = 2
+[try.raw]
+recodings.AGE = false
+suppress = { cost = "entropy" }
+"""
+
+
+def test_try_takes_candidates_from_the_rules(run, figures):
+    printed(run, f"{LINE} --ties secret".replace("--shuffle 7", "--shuffle"))
+    given = Path("release.toml")
+    with given.open("a") as file:
+        file.write(TRIED)
+    found = figures("try --rules release.toml")
+    own, strict, raw = (one["settings"] for one in found["candidates"])
+    assert [one["name"] for one in found["candidates"]] == ["release", "strict", "raw"]
+    assert own["recodings"].keys() >= {"AGE"}
+    assert "k" not in own
+    assert strict == {**own, "k": 5}
+    changed = {"threshold": None, "k": 2, "cost": "entropy"}
+    del changed["threshold"], own["threshold"], own["recodings"]["AGE"]
+    assert raw == {**own, **changed}
+    # The rules of a candidate are those that were tried, and the rest is kept.
+    status, out, _ = run("try --rules release.toml --print-rules raw")
+    assert status == 0
+    rules = tomllib.loads(given.read_text())
+    del rules["try"], rules["safe"]["threshold"], rules["recodings"]["AGE"]
+    rules["safe"]["k"] = 2
+    rules["suppress"]["cost"] = "entropy"
+    assert tomllib.loads(out) == rules
+    # The other commands leave the candidates alone.
+    assert run("run release.toml")[0] == 0
+    assert run("check --rules release.toml")[0] == 0
+    assert f"{TRIED}" in given.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("try.a.safe.kk = 2", "", "5:12: try.a.safe.kk: there is no setting"),
+        ("try.a.safe.k = 0", "", "5:12: try.a.safe.k: need a whole number"),
+        ("try.a.safe.kk = false", "", "5:12: try.a.safe.kk: there is no setting"),
+        ("try.a.safe.k = true", "", "5:12: try.a.safe.k: need a whole number"),
+        ("try.a.recodings.AG = false", "", "5:17: try.a.recodings.AG: survey.csv: no"),
+        ("try.a.recodings.AGE = true", "", "5:17: try.a.recodings.AGE: need text"),
+        (
+            "try.a.recodings.AG = 'top:60'",
+            "",
+            "5:17: try.a.recodings.AG: survey.csv: no column 'AG'",
+        ),
+        ("try.a.accept.AGE = 'known'", "", "try.a.accept: a candidate changes only"),
+        ("try.a.k = 3", "", "try.a.k: a candidate changes only safe, roles"),
+        ("try.a.recodings = false", "", "5:7: try.a.recodings: need a table"),
+        ("try.a = 3", "", "try.a: need tables, such as [try.a.recodings]"),
+        ("try = 3", "", "try: need tables of candidates"),
+        ("", "", "r.toml: no candidates; write one as a table such as [try.coarse."),
+        ("try.r.safe.k = 3", "", "try.r: the name of the file"),
+        ("try.a.safe.k = 3", "--print-rules b", "candidates are r, a"),
+        ("try.a.safe.k = 3", "--keys AGE", "states what to try: leave out --keys"),
+        ("try.a.safe.k = 3", "--candidate b=", "leave out --candidate"),
+        ("try.a.safe.k = 3", "--costs", "leave out --costs"),
+        ("try.a.safe.k = 3", "--script a", "leave out --script"),
+    ],
+)
+def test_refusals_of_candidates_in_rules(refused, text, line, message):
+    Path("r.toml").write_text(
+        "format = 1\ndata.file = 'survey.csv'\ncolumns.keys = ['SEX', 'AGE']\n"
+        f"safe.k = 2\n{text}\n"
+    )
+    assert message in refused(f"try --rules r.toml {line}")
 
 
 def blocks(language):

@@ -33,11 +33,19 @@ from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.source import Source
 from riskcore.protection.protect import protect
-from riskcore.protection.release.rules_table import FORMAT, entries, fault_of
+from riskcore.protection.release.rules_table import (
+    FORMAT,
+    TRY,
+    changed,
+    entries,
+    fault_of,
+    merged,
+)
 from riskcore.protection.release.rules_values import argument_of, columns_in, rule_of
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.trials import Trials, try_out
 
 # In place of a set of keys without a goal: every file has k = 1.
 _NO_GOAL = 1
@@ -60,6 +68,8 @@ class Release:
         The file. Paths that the rules name are relative to its folder.
     text : str
         The text of the file with its comments; empty for rules that were not read.
+    candidate : str or None
+        The candidate in the table ``[try]`` of the file whose changes the rules have.
 
     Examples
     --------
@@ -86,6 +96,7 @@ class Release:
     tables: Mapping[str, Any]
     path: Path | None = None
     text: str = field(default="", compare=False)
+    candidate: str | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Release:
@@ -237,7 +248,8 @@ class Release:
         -------
         str
         """
-        return self.text or toml_of(self.tables)
+        changed = self.candidate is not None
+        return toml_of(self.tables) if changed else self.text or toml_of(self.tables)
 
     def write(
         self, path: str | os.PathLike[str], *, overwrite: bool = False
@@ -273,8 +285,8 @@ class Release:
                 "there"
             )
         with replacing_all(overwrite, []) as create:
-            create(path).write(self.text.encode())
-        return Release(self.tables, path, self.text)
+            create(path).write(self.to_toml().encode())
+        return Release(self.tables, path, self.to_toml())
 
     def with_rules(self, **tables: Mapping[str, Any]) -> Release:
         r"""Return the rules with changes; comments and the order of the text stay.
@@ -307,7 +319,7 @@ class Release:
         need("tomlkit", "changes of a file of rules")
         import tomlkit
 
-        text = tomlkit.parse(self.text)
+        text = tomlkit.parse(self.to_toml())
         for table, changes in tables.items():
             if table not in text:
                 text[table] = tomlkit.table()
@@ -405,6 +417,92 @@ class Release:
             return check(
                 source, record=recorded, progress=progress, **{**rules, **settings}
             )
+
+    def candidates(self) -> dict[str, Release]:
+        r"""Return these rules, and each candidate of the table ``[try]``, by name.
+
+        A candidate is these rules with its own in place of some; ``false`` takes one
+        away.
+
+        Returns
+        -------
+        dict of str to Release
+            First these rules, by the name of their file without its suffix.
+
+        Raises
+        ------
+        ValueError
+            If there are no candidates, or one has the name of the file.
+
+        Examples
+        --------
+        >>> rules = Release.parse(
+        ...     "format = 1\nsafe.k = 3\nrecodings.AGE = 'top:85'\n"
+        ...     "try.more.safe.k = 5\ntry.raw.recodings.AGE = false\n",
+        ...     "release.toml",
+        ... )
+        >>> for name, one in rules.candidates().items():
+        ...     print(name, one.tables["safe"], one.tables.get("recodings"))
+        release {'k': 3} {'AGE': 'top:85'}
+        more {'k': 5} {'AGE': 'top:85'}
+        raw {'k': 3} None
+        """
+        own = self.path.stem if self.path is not None else "rules"
+        named = self.tables.get(TRY, {})
+        if not named:
+            raise self._error(
+                (), f"no candidates; write one as a table such as [{TRY}.coarse.safe]"
+            )
+        if own in named:
+            raise self._error(
+                (TRY, own), "the name of the file, which stands for its own rules"
+            )
+        rules = {name: one for name, one in self.tables.items() if name != TRY}
+        return {own: Release(rules, self.path, self.text)} | {
+            name: Release(changed(self.tables, name), self.path, self.text, name)
+            for name in named
+        }
+
+    def try_out(self, data: Any = None, *, progress: Lines | None = None) -> Trials:
+        r"""Try these rules and their candidates, as `riskcore.try_out` does.
+
+        Ties are decided by rule.
+
+        Parameters
+        ----------
+        data : frame, mapping or path, optional
+            In place of the file of the rules.
+        progress : callable, optional
+            Called with a line of text at each step.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, OSError
+            As `candidates` and `riskcore.try_out`.
+
+        Examples
+        --------
+        >>> rules = Release.parse(
+        ...     "format = 1\ncolumns.keys = ['AGE']\nsafe.k = 2\ntry.more.safe.k = 3"
+        ... )
+        >>> rules.try_out({"AGE": [1, 1, 1, 2, 2]})
+        <Trials: rules safe, 0 values suppressed; more safe, 2 values suppressed>
+        """
+        candidates = self.candidates()
+        source = self._source(data)
+        asked: dict[str, dict[str, Any]] = {}
+        for name, rules in candidates.items():
+            tables = self.tables if not asked else merged(self.tables, name)
+            with_false = Release(tables, self.path, self.text, rules.candidate)
+            with_false._check_columns(source, gate=False)
+            asked[name] = rules.arguments()
+            asked[name].pop("ties", None)
+        keys = [one.pop("keys") for one in asked.values()]
+        return try_out(source, keys[0], asked, progress=progress)
 
     def file(self, table: str) -> Path:
         """Return the path of the survey file or of the safe file.
@@ -628,13 +726,17 @@ class Release:
         """Return an error with the file, the line and the column of a place."""
         where = str(self.path or "rules")
         if place and self.text:
-            where += f":{Places(self.text).of(place)}"
+            places = Places(self.text)
+            own = (TRY, str(self.candidate), *place)
+            place = own if own in places else place
+            where += f":{places.of(place)}"
         names = ".".join(str(one) for one in place if isinstance(one, str))
         named = f"{names}: " if names else ""
         return RulesError(f"{where}: {named}{message}")
 
     def __repr__(self) -> str:
-        tables = [one for one in self.tables.values() if isinstance(one, dict)]
+        left_out = ("format", TRY)
+        tables = [one for name, one in self.tables.items() if name not in left_out]
         rules = sum(map(len, tables))
         data = self.tables.get("data", {}).get("file", "any file")
         count = f"{counted(len(tables), 'table')} and {counted(rules, 'rule')}"

@@ -19,6 +19,7 @@ from riskcore.assessment.settings_table import (
 from riskcore.common import settings as kinds
 from riskcore.common.settings import PATH, Kind, Setting, settings_of
 from riskcore.common.toml_text import Place
+from riskcore.common.words import listed
 from riskcore.data.files.settings_table import ReadSettings
 from riskcore.protection.settings_table import (
     OUTPUT,
@@ -74,6 +75,9 @@ TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
     },
     "check": _without(CheckSettings, ProtectSettings),
 }
+# The table of candidates, each with changes of these tables.
+TRY = "try"
+_TRIED = ("safe", "roles", "recodings", "treat", "suppress")
 
 
 def entries() -> dict[tuple[str, ...], Setting]:
@@ -225,6 +229,15 @@ def schema() -> Shape:
             "properties": {one: _described(content[one]) for one in content},
             "additionalProperties": False,
         }
+    tables[TRY] = {
+        "type": "object",
+        "description": "protections to try, by name: what each changes",
+        "additionalProperties": {
+            "type": "object",
+            "properties": {name: _changing(name, tables[name]) for name in _TRIED},
+            "additionalProperties": False,
+        },
+    }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "The rules of a release, for riskcore",
@@ -233,6 +246,50 @@ def schema() -> Shape:
         "additionalProperties": False,
         "required": ["format"],
     }
+
+
+def _changing(table: str, shape: Shape) -> Shape:
+    """Return the shape of changes of a table, in which false takes a rule away."""
+    away: Shape = {"const": False, "title": "false"}
+    at = f"#/properties/{table}"
+    if "properties" not in shape:
+        one = _either({"$ref": f"{at}/additionalProperties"}, away)
+        return {"type": "object", "additionalProperties": one}
+    names = {
+        name: _either({"$ref": f"{at}/properties/{name}"}, away)
+        for name in shape["properties"]
+    }
+    return {"type": "object", "properties": names, "additionalProperties": False}
+
+
+# --- candidates ---
+
+
+def merged(rules: Mapping[str, Any], candidate: str) -> dict[str, Any]:
+    """Return the tables of a release with those of a candidate, false where it says."""
+    found = {name: content for name, content in rules.items() if name != TRY}
+    own = rules[TRY][candidate]
+    return found | {name: {**found.get(name, {}), **one} for name, one in own.items()}
+
+
+def changed(rules: Mapping[str, Any], candidate: str) -> dict[str, Any]:
+    """Return the tables of a release with the changes of a candidate."""
+    found = merged(rules, candidate)
+    for table in found.keys() & {*_TRIED}:
+        away = _taken_away(table, found[table])
+        content = found[table].items()
+        found[table] = {name: one for name, one in content if name not in away}
+    return {name: content for name, content in found.items() if content != {}}
+
+
+def _taken_away(table: str, content: Mapping[str, Any]) -> list[str]:
+    """Return the names whose value false takes a rule away, and is not a rule."""
+    known = TABLES[table]
+    given = [name for name, value in content.items() if value is False]
+    if isinstance(known, Setting):
+        return given
+    named = [name for name in given if name in known]
+    return [name for name in named if _fault(shape_of(known[name]), False, ())]
 
 
 # --- faults ---
@@ -247,6 +304,10 @@ def fault_of(rules: Mapping[str, Any]) -> tuple[Place, str] | None:
         return ("format",), f"{version!r}, but this version reads format = {FORMAT}"
     for table, content in rules.items():
         if table == "format":
+            continue
+        if table == TRY:
+            if (found := _fault_of_candidates(content)) is not None:
+                return found
             continue
         known = TABLES.get(table)
         if known is None:
@@ -274,12 +335,36 @@ def _fault_of_table(
     return None
 
 
+def _fault_of_candidates(candidates: Any) -> tuple[Place, str] | None:
+    """Return the first fault of the table of candidates."""
+    if not isinstance(candidates, dict):
+        return (TRY,), f"need tables of candidates, such as [{TRY}.coarse.recodings]"
+    for name, tables in candidates.items():
+        if not isinstance(tables, dict):
+            return (TRY, name), f"need tables, such as [{TRY}.{name}.recodings]"
+        for table, changes in tables.items():
+            found = _fault_of_changes(table, changes)
+            if found is not None:
+                return (TRY, name, *found[0]), found[1]
+    return None
+
+
+def _fault_of_changes(table: str, changes: Any) -> tuple[Place, str] | None:
+    """Return the first fault of the changes of a table."""
+    if table not in _TRIED:
+        return (table,), f"a candidate changes only {listed(_TRIED)}"
+    if isinstance(changes, dict):
+        away = _taken_away(table, changes)
+        changes = {name: one for name, one in changes.items() if name not in away}
+    return _fault_of_table(table, TABLES[table], changes)
+
+
 def _unknown(name: str, where: tuple[str, ...]) -> str:
     """Return what to do about a name that a table does not know."""
     places = [place for place in entries() if place[-1] == name]
     if places:
         return f"it belongs into [{places[0][0]}]"
-    known = TABLES[where[0]] if where else TABLES
+    known = TABLES[where[0]] if where else [*TABLES, TRY]
     assert not isinstance(known, Setting)
     close = get_close_matches(name, known, 1)
     kind = "setting" if where else "table"
