@@ -190,7 +190,9 @@ def _means(x: Floats, group: Integers, weights: Floats | None) -> Floats:
     """Return the mean of each record's group, of the values that are present."""
     out = x.copy()
     for j, column in enumerate(x.T):
-        present = ~np.isnan(column)
+        present: Any = ~np.isnan(column)
+        if present.all():  # the arrays themselves, not copies
+            present = slice(None)
         own, values = group[present], column[present]
         weight = np.ones(len(own)) if weights is None else weights[present]
         mean = _group_means(own, values, weight)

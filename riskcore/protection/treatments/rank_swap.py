@@ -71,9 +71,10 @@ class RankSwap(ShareTreatment):
         ties, draws = numbers[: x.size], numbers[x.size :]
         for rows in strata(given.stratum, present, fewest, given.label):
             chosen = rows[present[rows]]
-            # Equal values are ranked at random.
-            labels, codes = ranked(x[chosen])
-            order = chosen[random_order(codes, len(labels), ties[chosen])]
+            if given.stratum is None and len(chosen) == x.size:
+                order = _order(x, ties)
+            else:
+                order = chosen[_order(x[chosen], ties[chosen])]
             out[order] = x[order[self._partners(draws[order])]]
         return [out]
 
@@ -89,3 +90,9 @@ class RankSwap(ShareTreatment):
         draws = np.ascontiguousarray(draws)
         swap_partners(n, reach, draws, words, free, counts, partner)
         return partner
+
+
+def _order(values: Floats, ties: NDArray[np.uint64]) -> Integers:
+    """Return the positions of values by rank; equal ones are ranked at random."""
+    labels, codes = ranked(values)
+    return random_order(codes, len(labels), ties)
