@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History, Version
 from riskcore.app.jobs import Job, Jobs, words_of
@@ -29,7 +32,13 @@ from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.replace import identity
 from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.prepare import Prepared, prepare, prepare_households
+from riskcore.protection.prepare import (
+    Held,
+    Prepared,
+    numbers_of,
+    prepare,
+    prepare_households,
+)
 from riskcore.protection.protect import protected_by, with_settings
 from riskcore.protection.release.rules import Release
 from riskcore.protection.release.rules_values import RAKE
@@ -480,10 +489,23 @@ class Workbench:
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
-        with self._making("columns"):
-            kept = self._kept.setdefault("columns", OrderedDict())
+        return self._of_column(
+            "columns", name, lambda: code_column(Records.of(self.source.data), name)
+        )
+
+    def numbers(self, name: Hashable) -> NDArray[np.float64]:
+        """Return a column of the file as numbers, nan for missing."""
+        found: NDArray[np.float64] = self._of_column(
+            "doubles", name, lambda: numbers_of(self.source, self.source.data, name)
+        )
+        return found
+
+    def _of_column(self, kind: str, name: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made of a column of the file; it is made once."""
+        with self._making(kind):
+            kept = self._kept.setdefault(kind, OrderedDict())
             if name not in kept:
-                kept[name] = code_column(Records.of(self.source.data), name)
+                kept[name] = make()
             return kept[name]
 
     def prepared(self) -> Prepared:
@@ -539,7 +561,10 @@ class Workbench:
                 self.key_of(*OF_WRITING, *rules, "suppress", *goals, of=tables),
                 lambda: assess_key_sets(self.source.data, coded, settings),
             )
-            found = prepare(self.source, settings, silent, secret, coded, original)
+            held = Held(self.numbers, self.coded_column)
+            found = prepare(
+                self.source, settings, silent, secret, coded, original, held
+            )
             return found, secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 
 from riskcore.common.words import counted
+from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
     FEWEST,
@@ -160,7 +161,8 @@ class _Tail(Treatment):
         """Return the largest value that stays."""
         if self.limit is not None:
             return self.limit * self.sign
-        order = np.argsort(-x, kind="stable")
+        labels, codes = ranked(0.0 - x)  # not -x, which makes -0 of 0
+        order = stable_order(codes, len(labels))
         if self.records is not None:
             if self.records >= x.size:
                 raise ValueError(
