@@ -27,6 +27,16 @@ ROLES = dict.fromkeys(KEYS, "key") | {
     "WEIGHT": "weight", "HOUSEHOLD": "household", "PERSON": "harmless",
     "HHSIZE": "harmless", "INCOME": "sensitive",
 }  # fmt: skip
+TREATED = (
+    ("noise on a number", "INCOME", "noise:{}%"),
+    ("a number rounded", "INCOME", "round:{}0"),
+    ("a number top-coded", "INCOME", "top:{}%"),
+    ("ranks of a number swapped", "INCOME", "swap:{}%"),
+    ("a number microaggregated", "INCOME", "microaggregate:{}"),
+    ("the weight rounded at random", "WEIGHT", "round-weights:{}"),
+)
+PLANS = ("equal", "entropy", "shares", "argus", "record")
+OUT = ("INCOME", "HHSIZE", "PERSON", "CITIZENSHIP", "EDUCATION")
 LIMIT = 0.2  # seconds in which a change is to answer
 
 
@@ -84,6 +94,18 @@ def measure(work):
         work(i)
         found.append(time.perf_counter() - start)
     return found
+
+
+def measure_with_job(client, change):
+    """Return the seconds of each change, and those until the job it begins is done."""
+    changed, done = [], []
+    for i in range(ROUNDS):
+        start = time.perf_counter()
+        change(i)
+        changed.append(time.perf_counter() - start)
+        client.work(lambda: None)
+        done.append(time.perf_counter() - start)
+    return changed, done
 
 
 def simulate(records, folder):
@@ -149,6 +171,12 @@ def interactions(client, at):
     found["threshold, while the slider moves"] = measure(
         lambda i: client.get(f"{live}{-2 + i / 10}")
     )
+    return found
+
+
+def recodings(client, at, folder):
+    """Return the seconds of each way to recode, the last of them undone."""
+    found = {}
     recoding = [("column", at["AGE"]), ("way", "cut"), ("side", "from")]
 
     def breaks(i):
@@ -162,7 +190,46 @@ def interactions(client, at):
         lambda i: client.post("/recode/apply", back, *breaks(i))
     )
     found["undo"] = measure(lambda i: client.post("/undo", "risk"))
+    tree = Path(folder) / "ages.csv"
+    groups = [[age // (3 * 2**i) for i in range(ROUNDS)] for age in range(130)]
+    tree.write_text(
+        "".join(f"{age};{';'.join(map(str, of))}\n" for age, of in enumerate(groups))
+    )
+    level = [("column", at["AGE"]), ("way", "file"), ("path", tree)]
+    found["a level of a hierarchy, chosen"] = measure(
+        lambda i: client.post("/recode/apply", back, *level, ("level", i + 1))
+    )
     client.post("/recode/apply", back, *breaks(0))
+    merged = [("column", at["EDUCATION"]), ("way", "merge")]
+    back = f"recode?column={at['EDUCATION']}"
+    found["categories merged"] = measure(
+        lambda i: client.post("/recode/apply", back, *merged, ("map", f"{i}={i + 1}"))
+    )
+    client.post("/recode/clear", back, merged[0])
+    return found
+
+
+def treatments(client, at):
+    """Return the seconds of each number treated, and of what the page shows of it."""
+    found = {}
+    for label, column, rule in TREATED:
+        change, part = [], []
+        back = f"treat?column={at[column]}"
+        edit = [("column", at[column]), ("at", 0)]
+        first = [edit[0], ("kind", "round"), ("base", 1)]
+        client.post("/treat/add", back, *first)  # the page keeps the numbers themselves
+        client.get(f"/treat/effect?column={at[column]}")
+        for i in range(ROUNDS):
+            fields = [*edit, ("do", "save"), ("rule", rule.format(i + 5))]
+            start = time.perf_counter()
+            client.post("/treat/edit", back, *fields)
+            change.append(time.perf_counter() - start)
+            client.get(f"/treat/effect?column={at[column]}")
+            part.append(time.perf_counter() - start - change[-1])
+        found[label], found[f"{label}: its distribution (part)"] = change, part
+        client.post("/treat/edit", back, *edit, ("do", "remove"))
+    found["undo of a treatment"] = measure(lambda i: client.post("/undo", back))
+    client.post("/treat/edit", back, *edit, ("do", "remove"))
     return found
 
 
@@ -191,6 +258,12 @@ def jobs(client, at, path):
             client.get(f"/{page}")
             times.append(time.perf_counter() - start)
     found["leaks (job)"], found["before and after, compared already"] = leaks, compare
+    found["a cost changed"], _ = measure_with_job(
+        client, lambda i: client.post("/protect/costs", "protect", ("cost-1", i + 2))
+    )
+    found["a plan taken"], _ = measure_with_job(
+        client, lambda i: client.post("/protect/take", "protect", ("plan", PLANS[i]))
+    )
     columns = [name for name in ROLES if name not in ("WEIGHT", "HOUSEHOLD")]
     found["a leak accepted with a reason"] = measure(
         lambda i: client.post(
@@ -206,6 +279,11 @@ def jobs(client, at, path):
             raise FileNotFoundError(client.get("/export")[-3000:])
 
     found["export of the safe file and its record"] = measure(export)
+    client.work(lambda: client.get("/leaks"))
+    mended = measure_with_job(
+        client, lambda i: client.post("/leaks/drop", "leaks", ("column", at[OUT[i]]))
+    )
+    found["a leak mended by leaving a column out"], found["leaks then (job)"] = mended
     return found
 
 
@@ -219,7 +297,8 @@ def times_of(records, folder):
     app = App(path, Path(folder) / f"settings-{records}")
     client = Client(app)
     begin(client, at)
-    found |= interactions(client, at) | jobs(client, at, path)
+    found |= interactions(client, at) | recodings(client, at, folder)
+    found |= treatments(client, at) | jobs(client, at, path)
     if words := app.end():
         raise RuntimeError(words)
     return {name: statistics.median(times) for name, times in found.items()}

@@ -21,6 +21,8 @@ _LONGEST = 300
 _N = TypeVar("_N", int, float)
 # A number at an axis of a drawing of ours.
 _AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
+# What a drawing says of a part of it.
+_TITLE = re.compile("(?<=<title>)[^<]+")
 # A number in a text of ours, with commas between thousands.
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
@@ -168,5 +170,6 @@ def in_format(text: str, numbers: NumberFormat) -> str:
 
 
 def axes_in_format(drawing: str, numbers: NumberFormat) -> str:
-    """Return a drawing with the numbers of its axes as the reader writes them."""
-    return _AXIS.sub(lambda found: numbers.write(found[0]), drawing)
+    """Return a drawing with numbers of axes and titles as the reader writes them."""
+    drawing = _AXIS.sub(lambda found: numbers.write(found[0]), drawing)
+    return _TITLE.sub(lambda found: in_format(found[0], numbers), drawing)

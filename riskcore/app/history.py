@@ -23,6 +23,7 @@ from riskcore.protection.release.secret import key_folder
 __all__ = ["History", "SessionInUseError", "Version", "session_file"]
 
 _FORMAT = 1
+_FILE = "file of rules"  # beside the pages in what was chosen
 LONGEST_NAME = 80
 _read = json.JSONDecoder().decode
 
@@ -187,6 +188,19 @@ class History:
             if self.chosen.get(page) != choice:
                 self._do({"chosen": [page, choice]})
 
+    def note_file(self, text: str) -> None:
+        """Keep in mind what the file of rules says, by a digest."""
+        self.choose(_FILE, _digest(text))
+
+    def is_news(self, text: str) -> bool:
+        """Return whether a file of rules says what neither it nor we said last."""
+        if text == self.current.text:
+            return False
+        seen = self.chosen.get(_FILE)
+        if seen is None:
+            return all(text != one.text for one in self.versions)
+        return bool(seen != _digest(text))
+
     def _do(self, event: dict[str, Any]) -> None:
         """Write an event, then take it: what cannot be written does not happen."""
         line = json.dumps(event).encode("ascii")
@@ -273,6 +287,11 @@ class History:
         if type(number) is not int or not 0 <= number < len(self.versions):
             raise ValueError(f"version {number}: there is no such version")
         return number
+
+
+def _digest(text: str) -> str:
+    """Return the digest of a file of rules."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _parts(value: Any, n: int) -> list[Any]:

@@ -26,6 +26,13 @@ FAILURES = (
 )
 
 
+# What messages advise to programs, and how it is done here.
+_HOW = {
+    "decimal=','": "start riskcore app with --decimal ,",
+    "given by riskcore.Reading(delimiter=...)": "given to riskcore app by --delimiter",
+}
+
+
 class CanceledError(BaseException):
     """The work was canceled: nobody may take this for a failure."""
 
@@ -189,7 +196,10 @@ def words_of(error: BaseException) -> str:
         file = "" if error.filename is None else f"{error.filename}: "
         return f"{file}{error.strerror}"
     words = error.args[0] if isinstance(error, KeyError) and error.args else error
-    return str(words) or type(error).__name__
+    text = str(words) or type(error).__name__
+    for python, option in _HOW.items():
+        text = text.replace(python, option)
+    return text
 
 
 def where(error: BaseException) -> str:

@@ -31,9 +31,13 @@ def open_workbench(
     _ = release._source().names  # refuses what is not a survey file
     path = session_file(given)
     history = History() if path is None else History.open(path)
+    is_rules = given.suffix == ".toml"
     if history.versions:
-        _go_on(history, release, new=new, is_rules=given.suffix == ".toml")
-    return Workbench(release, history)
+        _go_on(history, release, new=new, is_rules=is_rules)
+    bench = Workbench(release, history)
+    if is_rules:
+        history.note_file(release.to_toml())
+    return bench
 
 
 def _go_on(history: History, release: Release, *, new: bool, is_rules: bool) -> None:
@@ -45,7 +49,7 @@ def _go_on(history: History, release: Release, *, new: bool, is_rules: bool) -> 
     now = Release.parse(history.current.text, release.path)
     data = release.tables["data"]
     others = now.tables.get("data") != data
-    if is_rules and (others or all(text != one.text for one in history.versions)):
+    if is_rules and (others or history.is_news(text)):
         history.add(text, said("history", "read"))
     elif others and len(data) > 1:  # the command says how the file is read
         gone = dict.fromkeys(now.tables.get("data", {}))

@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History, Version
 from riskcore.app.jobs import Job, Jobs, words_of
@@ -29,7 +32,13 @@ from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.replace import identity
 from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.prepare import Prepared, prepare, prepare_households
+from riskcore.protection.prepare import (
+    Held,
+    Prepared,
+    numbers_of,
+    prepare,
+    prepare_households,
+)
 from riskcore.protection.protect import protected_by, with_settings
 from riskcore.protection.release.rules import Release
 from riskcore.protection.release.rules_values import RAKE
@@ -201,6 +210,10 @@ class Workbench:
 
     # --- columns and roles ---
 
+    def writes(self, switch: str) -> bool:
+        """Return whether a switch of `[output]` is on; a seed of 0 shuffles, too."""
+        return self.table("output").get(switch, False) is not False
+
     @property
     def names(self) -> list[str]:
         """The names of the columns, in the order of the file."""
@@ -299,19 +312,30 @@ class Workbench:
         roles: Mapping[str, str | None],
     ) -> None:
         """Change the sets of keys with other roles; a set without keys is left out."""
+        goals = self._goals_left([bool(one) for one in sets])
         sets = [one for one in sets if one]
         keys = (sets[0] if len(sets) == 1 else sets) or None
         gone = [name for name in self.keys if not any(name in one for one in sets)]
         strata = self.table("safe").get("strata", [])
         left = [name for name in strata if name not in roles]
-        safe = {"safe": {"strata": left or None}} if left != strata else {}
+        safe = {**goals, **({"strata": left or None} if left != strata else {})}
         self.change(
             words,
             columns={**columns, "keys": keys},
             roles=roles,
-            **safe,
+            safe=safe,
             **self._without_keys(gone),
         )
+
+    def _goals_left(self, stays: Sequence[bool]) -> dict[str, Any]:
+        """Return the change of k of each set of keys if some of the sets go."""
+        given = self.table("safe").get("k")
+        if not isinstance(given, list) or any(stays[len(given) :]):
+            return {}
+        left = [k for k, one in zip(given, stays, strict=False) if one]
+        if left == given:
+            return {}
+        return {"k": left if len(left) > 1 else max(left or given)}
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
@@ -465,10 +489,23 @@ class Workbench:
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
-        with self._making("columns"):
-            kept = self._kept.setdefault("columns", OrderedDict())
+        return self._of_column(
+            "columns", name, lambda: code_column(Records.of(self.source.data), name)
+        )
+
+    def numbers(self, name: Hashable) -> NDArray[np.float64]:
+        """Return a column of the file as numbers, nan for missing."""
+        found: NDArray[np.float64] = self._of_column(
+            "doubles", name, lambda: numbers_of(self.source, self.source.data, name)
+        )
+        return found
+
+    def _of_column(self, kind: str, name: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made of a column of the file; it is made once."""
+        with self._making(kind):
+            kept = self._kept.setdefault(kind, OrderedDict())
             if name not in kept:
-                kept[name] = code_column(Records.of(self.source.data), name)
+                kept[name] = make()
             return kept[name]
 
     def prepared(self) -> Prepared:
@@ -524,7 +561,10 @@ class Workbench:
                 self.key_of(*OF_WRITING, *rules, "suppress", *goals, of=tables),
                 lambda: assess_key_sets(self.source.data, coded, settings),
             )
-            found = prepare(self.source, settings, silent, secret, coded, original)
+            held = Held(self.numbers, self.coded_column)
+            found = prepare(
+                self.source, settings, silent, secret, coded, original, held
+            )
             return found, secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)

@@ -61,7 +61,7 @@ class KeyGoals:
             raise ValueError(f"strata: a column appears twice in {list(within)}")
         for name in within:
             if any(name in keys for keys in sets):
-                raise ValueError(f"column {name!r} is both a key and a stratum")
+                raise ValueError(f"strata: column {name!r} is both a key and a stratum")
         asked = _k_of(sets, k)
         if subsets is not None:
             sets, asked = _all_subsets(sets, asked, subsets)

@@ -147,10 +147,11 @@ class Recorded:
         """Refuse goals of risks by a model of the population."""
         at_risk = [name for name in _GOALS if getattr(self, name) is not None]
         if at_risk and self.population not in BY_WEIGHTS:
+            what = "record" if self.sha256 is not None else "rules"
             raise ValueError(
                 f"{self.path}: its risks come from a model of the population "
                 f"({self.population!r}), which was fitted before suppression and "
-                "cannot be fitted to the safe file; check without the record, by k or "
+                f"cannot be fitted to the safe file; check without the {what}, by k or "
                 "by risks from the weights"
             )
 

@@ -86,6 +86,7 @@ _SENSITIVE = _words(
     "abortion violence vote party union sexual suicide gesundheit krankheit sante "
     "maladie"
 )
+_OF_ANOTHER_MARK = re.compile(r"\s*[+-]?[0-9]+[.,][0-9]+\s*")
 _BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\bID)(?=[a-z])|[\W\d_]+")
 
 
@@ -126,6 +127,9 @@ def own_values(column: ColumnProfile, group: str = "household") -> str:
 def propose(column: ColumnProfile) -> Proposal:
     """Return the role that a column seems to have, and why."""
     words = words_of(column)
+    if _looks_like_numbers(column):
+        reason = "text like numbers: was the right decimal mark given for the file?"
+        return Proposal(None, reason)
     named = words & _WEIGHT or any(one.endswith("wgt") for one in words)
     if named and column.is_number and column.distinct and _positive(column):
         return Proposal("weight", "its name")
@@ -146,6 +150,14 @@ def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     if words & _SENSITIVE:
         return Proposal("sensitive", "its name")
     return Proposal(None, own_values(column) if singles_out(column) else "")
+
+
+def _looks_like_numbers(column: ColumnProfile) -> bool:
+    """Return whether the first and the last text are numbers with another mark."""
+    extremes = column.smallest, column.largest
+    return column.type == "text" and all(
+        isinstance(one, str) and _OF_ANOTHER_MARK.fullmatch(one) for one in extremes
+    )
 
 
 def _positive(column: ColumnProfile) -> bool:

@@ -1,6 +1,6 @@
 """Measures of tables and columns: distances, association, moments.
 
-Sums are `math.fsum`, rounded once: the order of the records changes no bit.
+Sums are those of `math.fsum`, rounded once: the order of the records changes no bit.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.sums import rounded_sum
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 def fsum(values: Floats) -> float:
     """Return the sum of numbers, rounded once."""
-    return math.fsum(values.tolist())
+    return rounded_sum(values)
 
 
 def sums_by(codes: NDArray[Any], values: NDArray[Any], size: int) -> Floats:

@@ -573,7 +573,10 @@ class Recoding:
         codes = [plain_value(code) for code in codes]
         for code in codes:
             if not isinstance(code, str | int | float | Decimal):
-                raise TypeError(f"codes of type {type(code).__name__}")
+                raise TypeError(
+                    f"codes of type {type(code).__name__}: only text and numbers can "
+                    "be recoded; turn them into text first"
+                )
         texts = {isinstance(code, str) for code in codes}
         if len(texts) > 1:
             raise TypeError("some codes are text, others numbers")

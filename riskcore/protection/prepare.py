@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,13 @@ from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.data.blank import without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, exact_numbers, with_columns
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    exact_numbers,
+    with_columns,
+)
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.recode import Recoding, recoded_columns
 from riskcore.data.source import Source
@@ -28,33 +34,67 @@ from riskcore.protection.suppression.rounds import Aim
 from riskcore.protection.treatments.records import Treated, treat_records
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prepared:
     """Rows before suppression.
 
     Attributes
     ----------
-    data : frame or mapping
-        With the recoded and the treated columns.
+    recoded_data : frame or mapping
+        With the recoded columns, but before treatments.
     coded : CodedRecords
-        The same rows as codes.
+        The rows as codes, recoded and treated.
     columns : dict of column name to column
         The recoded columns.
     original, recoded : list of Assessment
-        By set of keys, before recoding, and after recodings and treatments.
+        By set of keys, before recoding, and after recodings and treatments. The data
+        that they hold are not treated yet, see `assessed`.
     treated : Treated or None
+    again : bool
+        Whether a key or the weight is treated, so that risks were computed again.
     """
 
-    data: Any
+    recoded_data: Any
     coded: CodedRecords
     columns: dict[Any, Any]
     original: list[Assessment]
     recoded: list[Assessment]
     treated: Treated | None = None
+    again: bool = False
+
+    @cached_property
+    def data(self) -> Any:
+        """The rows with the recoded and the treated columns."""
+        if self.treated is None:
+            return self.recoded_data
+        return without_notes(with_columns(self.recoded_data, self.treated.columns))
+
+    @cached_property
+    def assessed(self) -> list[Assessment]:
+        """The assessments ``recoded`` with the data that they are of."""
+        if not self.again:
+            return self.recoded
+        return [replace(one, data=self.data) for one in self.recoded]
 
     def aims(self, settings: Settings) -> list[Aim]:
         """Return what makes records safe, by set of keys."""
         return [Aim.of(assessment, settings) for assessment in self.recoded]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The columns of a source as somebody holds them already.
+
+    Attributes
+    ----------
+    numbers : callable
+        Returns a column as `numbers_of` does.
+    codes : callable
+        Returns a column as `code_column` does.
+    """
+
+    numbers: Callable[[Hashable], NDArray[np.float64]]
+    codes: Callable[[Hashable], CodedColumn]
 
 
 def prepare(
@@ -64,10 +104,12 @@ def prepare(
     secret: str | None,
     coded: CodedRecords | None = None,
     original: list[Assessment] | None = None,
+    held: Held | None = None,
 ) -> Prepared:
     """Recode and treat the records of a source.
 
-    ``coded`` and ``original`` if they are coded and assessed already.
+    ``coded`` and ``original`` if they are coded and assessed already; ``held`` are the
+    columns of the source.
     """
     if coded is None:
         coded = code_source(source, settings, say)
@@ -77,7 +119,7 @@ def prepare(
         return before
     with quiet():
         say("treating columns")
-        return _with_treatments(before, source, settings, secret)
+        return _with_treatments(before, source, settings, secret, held)
 
 
 def code_source(source: Source, settings: Settings, say: Lines) -> CodedRecords:
@@ -136,16 +178,20 @@ def quiet() -> Iterator[None]:
 
 
 def _with_treatments(
-    before: Prepared, source: Source, settings: Settings, secret: str | None
+    before: Prepared,
+    source: Source,
+    settings: Settings,
+    secret: str | None,
+    held: Held | None,
 ) -> Prepared:
     """Return rows with their treated columns, assessed again if the risk changes."""
     data, coded, recoded = before.data, before.coded, before.recoded
-    treated = treated_columns(source, data, coded, recoded, settings, secret)
-    data = without_notes(with_columns(data, treated.columns))
+    treated = treated_columns(source, data, coded, recoded, settings, secret, held)
     coded = treated.recoded(coded)
-    if not {*settings.variables, settings.weight}.isdisjoint(treated.after):
+    again = not {*settings.variables, settings.weight}.isdisjoint(treated.after)
+    if again:
         recoded = assess_key_sets(data, coded, settings, original=recoded)
-    return Prepared(data, coded, before.columns, before.original, recoded, treated)
+    return replace(before, coded=coded, recoded=recoded, treated=treated, again=again)
 
 
 def treated_columns(
@@ -155,6 +201,7 @@ def treated_columns(
     assessments: Sequence[Assessment],
     settings: Settings,
     secret: str | None,
+    held: Held | None = None,
 ) -> Treated:
     """Return the treated columns of recoded data; ``assessments`` are of them."""
     rules = [rule for each in settings.treat.values() for rule in each]
@@ -165,11 +212,27 @@ def treated_columns(
         data,
         coded,
         settings,
-        partial(numbers_of, source, data),
+        partial(numbers_of, source, data) if held is None else held.numbers,
+        partial(_codes_of, data, coded, settings, held),
         decimal=source.reading.decimal,
         risk=risk,
         secret=secret if settings.is_random else None,
     )
+
+
+def _codes_of(
+    data: Any,
+    coded: CodedRecords,
+    settings: Settings,
+    held: Held | None,
+    name: Hashable,
+) -> CodedColumn:
+    """Return a column of recoded data as codes."""
+    if name in settings.recodings and name in coded.columns:
+        return coded.columns[name]
+    if held is None or name in settings.recodings:
+        return code_column(Records.of(data), name)
+    return held.codes(name)
 
 
 def numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64]:

@@ -621,7 +621,7 @@ def _make_safe(
 
     ``sizes`` are the numbers of members of rows that are households.
     """
-    data, coded, recoded = before.data, before.coded, before.recoded
+    data, coded, recoded = before.data, before.coded, before.assessed
     with quiet():
         aims = before.aims(settings)
         costs = costs_of_sets(recoded, settings)

@@ -9,8 +9,10 @@ from typing import Any
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import BY_WEIGHTS
+from riskcore.common.settings import NEVER
 from riskcore.common.words import listed, printable
 from riskcore.data.recode import Recoding
+from riskcore.protection.release.record import cost_in_public
 from riskcore.protection.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]
@@ -81,10 +83,13 @@ def _with_arrows(rules: str) -> str:
     return "\n".join(line.replace(" -> ", " \u2192 ", 1) for line in rules.split("\n"))
 
 
-def suppression_facts(settings: Settings) -> list[tuple[str, str]]:
+def suppression_facts(
+    settings: Settings, *, public: bool = False
+) -> list[tuple[str, str]]:
     """Return the costs of suppression and how suppressed values are chosen."""
+    cost = cost_in_public(settings.cost) if public else settings.cost
     facts = [
-        ("costs", cost_text(settings.cost, settings.protect_shares)),
+        ("costs", cost_text(cost, settings.protect_shares)),
         ("suppression", SUPPRESSION_NAMES[settings.suppression]),
     ]
     return facts if settings.plan == "record" else [*facts, ("plan", _PLAN)]
@@ -100,7 +105,7 @@ def cost_text(cost: Any, protect_shares: Sequence[Any] = ()) -> str:
         }[cost]
     else:
         words = ", ".join(
-            f"{name} {'never' if one in ('never', math.inf) else f'{one:.8g}'}"
+            f"{name} {_one_cost(one)}"
             for key, given in cost.items()
             for name, one in _each_cost(key, given)
         )
@@ -108,6 +113,13 @@ def cost_text(cost: Any, protect_shares: Sequence[Any] = ()) -> str:
         named = listed(map(label, protect_shares))
         words += f"; times 1 + 100/n where n records have the category of {named}"
     return words
+
+
+def _one_cost(cost: float | str) -> str:
+    """Return a cost in words; one that is not a number stands for itself."""
+    if isinstance(cost, str):
+        return cost
+    return NEVER if cost == math.inf else f"{cost:.8g}"
 
 
 def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:

@@ -110,7 +110,7 @@ def public_facts(settings: Settings) -> list[tuple[str, str]]:
         )
         for names, rules in settings.treat.items()
     ]
-    facts += suppression_facts(settings)
+    facts += suppression_facts(settings, public=True)
     facts += [*level_facts(settings), *k_facts(settings)]
     for unit, goal in _goals(settings):
         facts.append((f"no {unit} may have a risk at or above", goal))

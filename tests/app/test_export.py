@@ -176,3 +176,40 @@ def test_rules_and_sessions_are_not_written_over(bench, survey, name, overwrite)
     assert "name another file" in job.error or "elsewhere" in job.error
     assert not (survey.parent / "safe.csv").exists()
     assert not (survey.parent / name).exists()
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_seed_of_the_rules_stays(bench, seed):
+    bench.change("seed", output={"shuffle": seed})
+    assert PAGE.view(bench, form())["switches"]["shuffle"]
+    exported(bench, **{"file": "safe.csv", "shuffle": "1", "was-shuffle": "yes"})
+    assert bench.table("output")["shuffle"] == seed
+
+
+def test_an_old_page_takes_nothing_back(bench):
+    bench.change("order", output={"shuffle": True})
+    exported(bench, **{"file": "safe.csv", "was-shuffle": "no"})
+    assert bench.table("output") == {"file": "safe.csv", "shuffle": True}
+
+
+def test_rules_that_were_exported_are_not_news(survey):
+    rules = survey.with_name("release.toml")
+    roles = "".join(f'{n} = "harmless"\n' for n in ROLES if n != "SEX")
+    rules.write_text(
+        'format = 1\n[data]\nfile = "survey.csv"\n[columns]\nkeys = ["SEX"]\n'
+        f'[safe]\nk = 2\n[accept]\n"*" = "a test"\n[roles]\n{roles}'
+    )
+    bench = open_workbench(rules)
+    exported(bench, file="safe.csv", overwrite="1")
+    bench.change("k", safe={"k": 3})
+    bench.close()
+    bench = open_workbench(rules)
+    assert bench.table("safe") == {"k": 3}
+    bench.close()
+
+
+def test_what_has_no_effect_is_refused_as_by_run(bench):
+    for fields in ({"report_top": "3"}, {"report_title": "A survey"}):
+        with pytest.raises(RefusedError, match="without an effect; name this, too: "):
+            PAGE.actions["write"](bench, form(file="safe.csv", **fields))
+    assert bench.table("output") == {}

@@ -311,3 +311,10 @@ def test_the_axes_of_a_drawing_have_the_numbers_of_the_reader():
     assert axes_in_format(drawing, FORMATS["de"]) == (
         '<text x="1.5">0,005</text><text>1.200</text><text>2,5 %</text>'
     )
+
+
+def test_the_titles_in_a_drawing_have_the_numbers_of_the_reader():
+    drawing = '<rect x="1.5"><title>0.5 to 1: 1,200 records, 2.5 %</title></rect>'
+    assert axes_in_format(drawing, FORMATS["de"]) == (
+        '<rect x="1.5"><title>0,5 to 1: 1.200 records, 2,5 %</title></rect>'
+    )

@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+import riskcore
 from riskcore.app.jobs import CanceledError, Job, Jobs, where, words_of
 
 PATIENCE = 30
@@ -175,6 +176,24 @@ def test_words_of_a_file_error_say_what_is_wrong():
     error = FileNotFoundError(2, "No such file or directory", "y.csv")
     assert "No such file" in words_of(error)
     assert words_of(ValueError()) == "ValueError"
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "weight", "advice"),
+    [
+        (";", "W", "(start riskcore app with --decimal ,)"),
+        (",", None, "to be given to riskcore app by --delimiter?"),
+    ],
+)
+def test_words_of_an_error_advise_what_the_command_takes(
+    tmp_path, delimiter, weight, advice
+):
+    path = tmp_path / "s.csv"
+    path.write_text("A;W\n" + "1;2,5\n" * 5)
+    reading = riskcore.Reading(delimiter=delimiter)
+    with pytest.raises((KeyError, ValueError)) as error:
+        riskcore.assess(path, ["A"], weight, reading=reading)
+    assert advice in words_of(error.value)
 
 
 def test_a_defect_tells_the_terminal_where_but_not_of_which_value(jobs, capsys):

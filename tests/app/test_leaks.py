@@ -168,6 +168,10 @@ def test_columns_are_left_out_and_written_again(bench, survey):
     assert not any("INCOME" in one["text"] for one in page["open"])
     leaks.keep(bench, form(at(bench, "INCOME")))
     assert "drop" not in bench.table("output")
+    leaks.identifier(bench, form(at(bench, "INCOME")))
+    page = shown(bench)
+    assert page["dropped"] == [(at(bench, "INCOME"), "INCOME")]
+    assert page["identifiers"] == ("INCOME",)
 
 
 def test_new_ids(bench):
@@ -205,6 +209,8 @@ def test_switches(bench):
     assert bench.table("output") == {}
     with pytest.raises(RefusedError):
         leaks.switch(bench, form(name="allow_unsafe", on=1))
+    bench.change("seed", output={"shuffle": 0})
+    assert shown(bench)["switches"]["shuffle"]
 
 
 def test_every_mend_that_is_offered_can_be_done(bench):

@@ -210,6 +210,8 @@ def test_costs_of_keys(bench):
     assert bench.table("suppress")["cost"] == {"SEX": 2.5}
     protect.costs(bench, form(cost_1="", was_cost_1="2.5"))
     assert "cost" not in bench.table("suppress")
+    with pytest.raises(RefusedError, match=r"^SEX: 'many' is not a number"):
+        protect.costs(bench, form(cost_1="many", was_cost_1=""))
 
 
 def test_strata_and_subsets(bench, survey):
@@ -311,3 +313,52 @@ def test_keys_of_whole_households_are_chosen(bench):
     assert [one["on"] for one in shown(bench)["household_keys"]][:2] == [True, False]
     protect.household_keys(bench, Form())
     assert "household_keys" not in bench.table("suppress")
+
+
+@pytest.fixture
+def argus(tmp_path):
+    """Return a workbench of a file of mu-Argus, whose metadata have costs of keys."""
+    (tmp_path / "s.asc").write_text("111\n121\n211\n221\n112\n" * 3)
+    (tmp_path / "s.rda").write_text(
+        "A 1 1\n<RECODABLE>\n<SUPPRESSWEIGHT> 30\n"
+        "B 2 1\n<RECODABLE>\n<SUPPRESSWEIGHT> 70\n"
+        "C 3 1\n<RECODABLE>\n<HOUSEHOLD>\n"
+    )  # fmt: skip
+    bench = open_workbench(tmp_path / "s.asc")
+    bench.set_roles({"A": "key", "B": "key", "C": "sensitive"}, "roles")
+    yield bench
+    bench.close()
+
+
+def way_of_costs(bench):
+    return next(one for one in protect.view(bench, form())["ways"]
+                if one["name"] == "cost")["value"]  # fmt: skip
+
+
+def test_costs_of_metadata_are_shown_and_changed(argus):
+    assert way_of_costs(argus) == "own"
+    protect.costs(argus, form(cost_0="5", was_cost_0="30"))
+    assert argus.settings().cost == {"A": 5.0, "B": 70.0}
+    argus.history.undo()
+    protect.ways(argus, form(cost="fewest", was_cost="own"))
+    assert (way_of_costs(argus), argus.settings().cost) == ("fewest", "fewest")
+    argus.history.undo()
+    fields = {"cost_0": "", "was_cost_0": "30", "cost_1": "", "was_cost_1": "70"}
+    protect.costs(argus, form(**fields))
+    assert argus.settings().cost == "fewest"
+
+
+def test_an_old_page_takes_nothing_back(bench):
+    protect.ways(bench, form(cost="equal", was_cost="fewest", plan="record"))
+    old = {"cost": "fewest", "was_cost": "fewest", "was_plan": "record"}
+    protect.ways(bench, form(plan="restore", **old))
+    assert bench.table("suppress") == {"cost": "equal", "plan": "restore"}
+    place = {name: str(bench.names.index(name)) for name in bench.names}
+    protect.strata(bench, form(stratum=[place["HHSIZE"]], was=""))
+    protect.strata(bench, form(stratum=[place["EDUCATION"]], was=""))
+    assert bench.table("safe")["strata"] == ["HHSIZE", "EDUCATION"]
+    protect.strata(bench, form(was=place["HHSIZE"]))
+    assert bench.table("safe")["strata"] == ["EDUCATION"]
+    for key in ("SEX", "AGE"):
+        protect.household_keys(bench, form(key=[place[key]], was=""))
+    assert bench.table("suppress")["household_keys"] == ["SEX", "AGE"]

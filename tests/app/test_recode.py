@@ -204,3 +204,21 @@ def test_numbers_too_far_apart_have_no_picture(tmp_path, code):
     assert shown["picture"] is None
     assert "cut" not in shown["ways"]
     bench.close()
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_categories_with_a_point_are_merged_by_the_names_of_rules(tmp_path, kind):
+    import pandas as pd
+
+    codes = pd.Series([1, 2, 2.5, None] * 3, dtype=kind)
+    path = tmp_path / "survey.parquet"
+    pd.DataFrame({"EDU": codes, "SEX": ["f", "m"] * 6}).to_parquet(path)
+    bench = open_workbench(path)
+    bench.set_roles({"EDU": "key", "SEX": "key"}, "roles")
+    seen = recode.preview(bench, form(bench, "EDU", way="merge", pick=["0"], new="2"))
+    assert (seen["before"], seen["after"], seen["doubts"]) == (3, 2, [])
+    recode.apply(bench, form(bench, "EDU", way="merge", pick=["0"], new="2"))
+    assert bench.table("recodings") == {"EDU": "map:1=2"}
+    rows = recode.view(bench, form(bench, "EDU"))["categories"]
+    assert [(one["code"], one["to"]) for one in rows][:2] == [("1", "2"), ("2", "2")]
+    bench.close()

@@ -407,3 +407,23 @@ def test_another_set_of_keys(bench):
     assert len(bench.prepared().original) == 2
     with pytest.raises(RefusedError, match="at least one column"):
         PAGE.actions["add_set"](bench, Form({}))
+
+
+def test_an_old_page_takes_nothing_back(several):
+    fields = {"at": "0", "sets": "1", "offered": at(several, *KEYS)}
+    old = {**fields, "was": " ".join(at(several, "REGION", "SEX", "AGE"))}
+    PAGE.actions["switch"](several, form(**old, key=at(several, "REGION", "SEX")))
+    PAGE.actions["switch"](several, form(**old, key=at(several, "REGION", "AGE")))
+    assert several.table("columns")["keys"][0] == ["REGION"]
+    switch(several, of=1)
+    with pytest.raises(RefusedError, match="load the page again"):
+        PAGE.actions["switch"](several, form(**old, key=at(several, "SEX")))
+
+
+def test_a_set_goes_with_its_k(several):
+    several.change("goals", safe={"k": [5, 2]})
+    switch(several, of=0)
+    assert (several.keys, several.table("safe")["k"]) == (["AGE", "MARSTAT"], 2)
+    several.history.undo()
+    several.set_roles(dict.fromkeys(several.keys), "none")
+    assert (several.keys, several.table("safe")["k"]) == ([], 5)

@@ -1,13 +1,18 @@
 """The page of treatments: rules from forms, and figures before and after."""
 
 import numpy as np
+import pandas
 import pytest
 
+from riskcore.app import workbench
 from riskcore.app.forms import FORMATS, Form
 from riskcore.app.pages import treat
 from riskcore.app.pages.treat_words import FIELDS, kinds_of
 from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
+from riskcore.protection.protect import protected_by
+from riskcore.protection.suppression import key_sets
+from riskcore.protection.treatments import records
 from riskcore.protection.treatments.rules import KINDS, Treatment
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
@@ -176,3 +181,104 @@ def test_bad_treatments_change_nothing(bench, column, fields, words):
         treat.add(bench, form(bench, column, **fields))
     assert bench.history.current is before
     assert treat.effect(bench, form(bench, "INCOME")) == {"kind": "none"}
+
+
+def test_names_that_a_rule_would_read_as_several_are_refused(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text("K,A,B,A+B,C:D\n" + "1,2,3,4,5\n2,5,4,3,2\n" * 4)
+    bench = open_workbench(path)
+    numbers = dict.fromkeys(["A", "B", "A+B"], "numeric")
+    bench.set_roles({"K": "key", "C:D": "harmless", **numbers}, "roles")
+    place = {name: str(at) for at, name in enumerate(bench.names)}
+    for column, fields in [
+        ("A+B", {"kind": "microaggregate", "k": "3", "with": place["A"]}),
+        ("A", {"kind": "swap", "share": "5%", "within": place["A+B"]}),
+        ("A", {"kind": "swap", "share": "5%", "within": place["C:D"]}),
+    ]:
+        with pytest.raises(RefusedError, match="rename the column"):
+            add(bench, column, **fields)
+    assert add(bench, "A+B", kind="round", base="2") == {"A+B": "round:2"}
+    bench.close()
+
+
+def test_an_old_page_changes_no_other_treatment(bench):
+    for base in ("10", "100"):
+        add(bench, "INCOME", kind="round", base=base)
+    fields = {"at": "0", "was": "round:10", "do": "remove"}
+    treat.edit(bench, form(bench, "INCOME", **fields))
+    with pytest.raises(RefusedError, match="load the page again"):
+        treat.edit(bench, form(bench, "INCOME", **fields))
+    assert bench.table("treat") == {"INCOME": "round:100"}
+
+
+def test_a_number_treated_touches_nothing_else(bench, monkeypatch):
+    before = bench.prepared().recoded
+    add(bench, "INCOME", kind="noise", share="10%")
+    treat.effect(bench, form(bench, "INCOME"))
+
+    def refuse(*args, **kwargs):
+        pytest.fail("what is known already was computed again")
+
+    for module, name in (
+        (workbench, "code_column"),
+        (workbench, "numbers_of"),
+        (records, "column_like"),
+        (key_sets, "assess_coded"),
+    ):
+        monkeypatch.setattr(module, name, refuse)
+    for rule in ("noise:20%", "round:100", "top:5%", "swap:5%"):
+        treat.edit(bench, form(bench, "INCOME", at="0", do="save", rule=rule))
+        assert treat.effect(bench, form(bench, "INCOME"))["altered"]
+        assert bench.prepared().recoded is before
+
+
+@pytest.mark.parametrize(
+    ("column", "rule"),
+    [
+        ("INCOME", "noise:20%"),
+        ("INCOME", "swap:5%:within=AGE"),
+        ("WEIGHT", "round-weights:5"),
+        ("SEX", "pram:0.8:within=AGE"),
+        ("REGION", "round:2digits"),
+    ],
+)
+def test_the_treated_file_is_that_of_the_rules(bench, column, rule):
+    bench.change("recoding", recodings={"AGE": "from:30,60"}, safe={"k": 3})
+    bench.change("treatment", treat={column: rule})
+    _ = bench.tried()
+    settings, tables = bench._now()
+    found = bench.protect(settings, tables, lambda words: None)
+    alone = protected_by(
+        bench.release._source(), settings, lambda words: None, found.secret
+    )
+    assert found.data.equals(alone.data)
+    assert found.treated.told == alone.treated.told
+    pairs = zip(found.sets, alone.sets, strict=True)
+    for one, other in pairs:
+        assert one.comparison() == other.comparison()
+        assert one.recoded.data.equals(other.recoded.data)
+
+
+def test_missing_values_are_left_out_of_the_figures(tmp_path):
+    draw = np.random.default_rng(4)
+    x = np.round(draw.lognormal(3, 1, 200), 1)
+    x[::7] = np.nan
+    path = tmp_path / "gaps.csv"
+    pandas.DataFrame({"SEX": draw.integers(0, 2, 200), "X": x}).to_csv(
+        path, index=False
+    )
+    bench = open_workbench(path)
+    bench.set_roles({"SEX": "key", "X": "numeric"}, "roles")
+    add(bench, "X", kind="round", base="5")
+    seen = treat.effect(bench, form(bench, "X"))
+    rows = {name: pair for name, *pair in seen["rows"]}
+    for at, one in enumerate((x, np.round(x / 5) * 5)):
+        one = one[~np.isnan(one)]
+        assert rows["distinct"][at] == len(np.unique(one))
+        assert rows["sum"][at] == pytest.approx(one.sum(), rel=1e-12)
+        assert rows["sd"][at] == pytest.approx(one.std(), rel=1e-12)
+        assert rows["median"][at] == np.sort(one)[(len(one) - 1) // 2]
+    assert seen["present"] == np.count_nonzero(~np.isnan(x))
+    expected = np.corrcoef(x[~np.isnan(x)], one)[0, 1]
+    assert seen["correlation"] == pytest.approx(expected, rel=1e-9)
+    bench.close()

@@ -236,6 +236,23 @@ def test_a_file_of_rules_is_opened(survey, tmp_path):
     bench.close()
 
 
+def test_rules_changed_back_with_an_editor_are_the_newest(survey):
+    first = 'format = 1\n[data]\nfile = "survey.csv"\n[safe]\nk = 3\n'
+    rules = survey.with_name("release.toml")
+    for k in (3, 4, 3, 3):
+        rules.write_text(first.replace("3", str(k)))
+        bench = open_workbench(rules)
+        assert bench.table("safe") == {"k": k}
+        bench.close()
+    bench = open_workbench(rules)
+    bench.change("k", safe={"k": 7})
+    bench.close()
+    bench = open_workbench(rules)  # nobody has changed the file
+    assert bench.table("safe") == {"k": 7}
+    assert len(bench.history.versions) == 4
+    bench.close()
+
+
 def test_candidates_for_trials_stay_in_the_rules(survey, tmp_path):
     rules = tmp_path / "release.toml"
     tried = "[try.raw.recodings]\nAGE = false  # the office asks for it\n"

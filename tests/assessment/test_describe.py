@@ -224,6 +224,9 @@ def test_marks_of_decimals_in_a_file(tmp_path):
     (tmp_path / "s.csv").write_text("a;b\n1,5;x\n2,5;y\n")
     (first, _) = describe(tmp_path / "s.csv", reading=Reading(decimal=",")).columns
     assert (first.profile.type, first.profile.largest) == ("number", 2.5)
+    (first, _) = describe(tmp_path / "s.csv").columns
+    assert first.proposed.role is None  # not an identifier, which would be left out
+    assert "the right decimal mark" in first.proposed.reason
 
 
 def test_labels(tmp_path):

@@ -23,12 +23,12 @@ from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
     ReleaseFiles,
     check_release_files,
+    idle,
     write_release,
 )
 
 _FILES = ("file", "record", "public_record", "report", "report_public")
 _SWITCHES = ("shuffle", "guard_formulas", "allow_unsafe")
-_WITH_SAFE_FILE = ("record", "public_record", "guard_formulas", "allow_unsafe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "given": {name: output.get(name, "") for name in _FILES},
         "usual": usual,
         "output": output,
+        "switches": {name: bench.writes(name) for name in _SWITCHES},
         "rules": bench.path.name,
         "lacking": _lacking(bench),
         "running": job is not None and job.active,
@@ -115,7 +116,9 @@ def write(bench: Workbench, form: Form) -> str:
     if lacking := _lacking(bench):
         raise RefusedError(lacking)
     with bench.lock:
-        bench.change(said("export", "chosen"), output=_output(bench, form))
+        changes = _output(bench, form)
+        _refuse_idle({**bench.table("output"), **changes})
+        bench.change(said("export", "chosen"), output=changes)
         overwrite, version = form.has("overwrite"), bench.history.current.number
     bench.plan()  # jobs run one after the other
     bench.jobs.forget("export")
@@ -127,17 +130,27 @@ def write(bench: Workbench, form: Form) -> str:
 
 def _output(bench: Workbench, form: Form) -> dict[str, Any]:
     """Return the changes of the table of outputs that a form asks for."""
-    before = bench.table("output")
     changes: dict[str, Any] = {name: form.text(name) or None for name in _FILES}
     if changes["file"] is None:
         raise RefusedError(said("export", "unnamed"))
     for name in _SWITCHES:
-        # A seed for the order, from a file of rules, stays.
-        changes[name] = (before.get(name) or True) if form.has(name) else None
+        # What others switched meanwhile stays, and so does a seed from a file of rules.
+        shown = form.text(f"was-{name}", "yes" if bench.writes(name) else "no")
+        if form.has(name) != (shown == "yes"):
+            changes[name] = form.has(name) or None
     changes["report_title"] = form.text("report_title") or None
     changes["report_top"] = form.whole("report_top") if form.has("report_top") else None
     changes["report_top"] = changes["report_top"] or None
     return changes
+
+
+def _refuse_idle(output: Mapping[str, Any]) -> None:
+    """Refuse what would have no effect, as `riskcore run` does with the rules."""
+    found = idle({name: one for name, one in output.items() if one is not None})
+    if found is not None:
+        what, *needed = (said("export", one) for one in (found[0], *found[1]))
+        words = said("export", "or").join(needed)
+        raise RefusedError(said("export", "idle", what=what, needed=words))
 
 
 def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exported:
@@ -161,6 +174,7 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     if not said_already:
         with replacing_all(overwrite, list(source.paths)) as create:
             create(path, private=True).write(release.to_toml().encode())
+    bench.history.note_file(release.to_toml())
     replay = files.replay
     return Exported(
         version,

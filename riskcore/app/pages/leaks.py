@@ -42,7 +42,7 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         return {"lacking": bench.lacking}
     settings, job = bench.settings(), bench.leaks()
     examined = None if job.state in ("failed", "canceled") else bench.examination()
-    output, found = bench.table("output"), examined or Examination()
+    found = examined or Examination()
     items = [_item(bench, settings, leak) for leak in found.leaks]
     return {
         "lacking": "",
@@ -51,9 +51,10 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "open": [one for one in items if one["accepted"] is None],
         "accepted": [one for one in items if one["accepted"] is not None],
         "not_examined": [str(name) for name in found.not_examined],
-        "dropped": _at(bench, output.get("drop", ())),
+        "dropped": _at(bench, _dropped(bench, settings)),
+        "identifiers": settings.with_role("identifier"),
         "renumbered": _at(bench, _renumbered(bench, settings)),
-        "switches": {name: bool(output.get(name)) for name in SWITCHES},
+        "switches": {name: bench.writes(name) for name in SWITCHES},
     }
 
 
@@ -107,7 +108,7 @@ def _fits(
     is_key = name in settings.variables
     if mend == "shuffle":
         left_out = name is None or name in _dropped(bench, settings)
-        return left_out and not bench.table("output").get("shuffle")
+        return left_out and not bench.writes("shuffle")
     if mend == "household_key":
         return (
             name in (None, settings.household)
@@ -184,7 +185,9 @@ def drop(bench: Workbench, form: Form) -> str:
     left = [*output.get("drop", ())]
     ids = [one for one in output.get("renumber", ()) if one != name]
     more = {"renumber": ids} if ids != [*output.get("renumber", ())] else {}
-    return _output(bench, "did_drop", name, drop=[*left, name], **more)
+    return _output(
+        bench, "did_drop", name, drop=[*dict.fromkeys([*left, name])], **more
+    )
 
 
 def keep(bench: Workbench, form: Form) -> str:
@@ -229,7 +232,7 @@ def related(bench: Workbench, form: Form) -> str:
 def household_key(bench: Workbench, form: Form) -> str:
     """Blank a key for all members of a household or for none."""
     key = bench.column(form.text("key"))
-    keys = [*bench.table("suppress").get("household_keys", ())]
+    keys = [*map(str, bench.settings().household_keys)]
     words = said("leaks", "did_household_key", key=key)
     bench.change(words, suppress={"household_keys": [*keys, key]})
     return words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -132,12 +132,18 @@ def _text(value: Any, form: Form) -> str:
 def _way(bench: Workbench, name: str) -> dict[str, Any]:
     """Return the choices of a way, and the one that holds."""
     table, words = WAYS[name]
-    value = bench.table(table).get(name, words[0])
+    value = bench.table(table).get(name, _usual(bench, name))
     return {
         "name": name,
-        "words": words if isinstance(value, str) else (*words, OWN),
-        "value": value if isinstance(value, str) else OWN,
+        "words": words if value in words else (*words, OWN),
+        "value": value if value in words else OWN,
     }
+
+
+def _usual(bench: Workbench, name: str) -> str:
+    """Return the way without a rule; metadata of the file may have costs of keys."""
+    declared = name == "cost" and bench.source.variables
+    return OWN if declared else WAYS[name][1][0]
 
 
 def _cost(settings: Settings, name: str, form: Form) -> dict[str, Any]:
@@ -409,10 +415,11 @@ def ways(bench: Workbench, form: Form) -> str:
     tables: dict[str, dict[str, Any]] = {"suppress": {}, "safe": {}}
     words = []
     for name, (table, choices) in WAYS.items():
-        given = form.text(name)
-        if given not in choices or given == _way(bench, name)["value"]:
+        given, now = form.text(name), _way(bench, name)["value"]
+        # An old page takes nothing back that others chose meanwhile.
+        if given not in choices or given in (now, form.text(f"was-{name}")):
             continue
-        tables[table][name] = None if given == choices[0] else given
+        tables[table][name] = None if given == _usual(bench, name) else given
         words.append(said("protect", f"{name}_{given}"))
     if form.has("shares-were"):
         wanted, had = form.has("shares"), form.text("shares-were") == "yes"
@@ -442,7 +449,8 @@ def within(bench: Workbench, form: Form) -> str:
 def costs(bench: Workbench, form: Form) -> str:
     """Give keys costs of their own, or take them all away."""
     settings = bench.settings()
-    given = {} if isinstance(settings.cost, str) else bench.table("suppress")["cost"]
+    own = bench.table("suppress").get("cost", settings.cost)
+    given = {} if isinstance(own, str) else own
     found: dict[str, Any] = dict(given)
     for i, name in enumerate(settings.variables):
         text = form.text(f"cost-{i}")
@@ -452,16 +460,36 @@ def costs(bench: Workbench, form: Form) -> str:
         if text.lower() in (NEVER, said("protect", "never").lower()):
             found[str(name)] = NEVER
         elif text:
-            found[str(name)] = form.number(f"cost-{i}")
+            found[str(name)] = _number(form, f"cost-{i}", str(name))
     words = said("protect", "costs_set" if found else "costs_gone")
     if found != given:
-        bench.change(words, suppress={"cost": found or None})
+        none = WAYS["cost"][1][0] if bench.source.variables else None
+        bench.change(words, suppress={"cost": found or none})
     return words
+
+
+def _number(form: Form, field: str, name: str) -> float:
+    """Return a field as a number; an error has the name that the page gives it."""
+    try:
+        return form.number(field)
+    except ValueError as error:
+        raise RefusedError(str(error).replace(f"{field}:", f"{name}:", 1)) from None
+
+
+def _ticked(
+    bench: Workbench, form: Form, field: str, now: Iterable[Hashable]
+) -> list[str]:
+    """Return the columns that are ticked, and those that others ticked meanwhile."""
+    ticked = {bench.column(position) for position in form.all(field)}
+    if "was" in form.fields:
+        was = {bench.column(position) for position in form.text("was").split()}
+        ticked = ({*map(str, now)} - (was - ticked)) | (ticked - was)
+    return [name for name in bench.names if name in ticked]
 
 
 def strata(bench: Workbench, form: Form) -> str:
     """Choose the strata."""
-    names = [bench.column(position) for position in form.all("stratum")]
+    names = _ticked(bench, form, "stratum", bench.table("safe").get("strata", ()))
     words = said("protect", "strata_set", names=", ".join(names))
     if not names:
         words = said("protect", "strata_gone")
@@ -472,11 +500,15 @@ def strata(bench: Workbench, form: Form) -> str:
 
 def household_keys(bench: Workbench, form: Form) -> str:
     """Choose the keys that are blanked for all members of a household or for none."""
-    names = [bench.column(position) for position in form.all("key")]
+    names = _ticked(bench, form, "key", bench.settings().household_keys)
     words = said("protect", "household_keys_set", names=", ".join(names))
     if not names:
         words = said("protect", "household_keys_gone")
-    bench.change(words, suppress={"household_keys": names or None})
+    # Metadata may name some: an empty list says that there are none.
+    if not names and not bench.source.variables:
+        bench.change(words, suppress={"household_keys": None})
+    else:
+        bench.change(words, suppress={"household_keys": names})
     return words
 
 

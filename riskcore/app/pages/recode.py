@@ -21,7 +21,7 @@ from riskcore.app.pages.recode_words import (
     rule_of,
     way_of,
 )
-from riskcore.app.pages.values import counts_of, label_of, numbers_of
+from riskcore.app.pages.values import code_of, counts_of, label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, State, Workbench
 from riskcore.data.columns import CodedColumn
@@ -189,7 +189,7 @@ def _categories(
     texts = {} if labels is None else labels.values.get(str(column.name), {})
     found = []
     for at in [*order][:_MOST]:
-        code = code_text(column.labels[at])
+        code = code_of(column.labels[at])
         found.append(
             {
                 "position": int(at),
@@ -249,7 +249,7 @@ def _categories_of(
     """Return the records of the categories by code in a state, and doubts in words."""
     recoding = state.settings.recodings.get(column.name)
     if recoding is None:
-        return {code_text(code): n for code, n in _ordered(bench, column)}, []
+        return {code_of(code): n for code, n in _ordered(bench, column)}, []
     return _after(bench, column, recoding)
 
 

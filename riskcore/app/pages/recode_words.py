@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from riskcore.app.forms import Form, NumberFormat
+from riskcore.app.pages.values import code_of
 from riskcore.app.workbench import RefusedError
 from riskcore.data.recoding_words import is_rule
 
@@ -176,4 +177,4 @@ _RULES = {
 
 def codes_by_position(labels: Iterable[Any]) -> dict[str, str]:
     """Return codes by their position as text."""
-    return {str(at): str(code) for at, code in enumerate(labels)}
+    return {str(at): code_of(code) for at, code in enumerate(labels)}

@@ -446,13 +446,17 @@ def switch(bench: Workbench, form: Form) -> str:
     """Switch keys of a set on and off."""
     sets = bench.key_sets_of(bench.release) or [[]]
     places = [*map(str, range(len(sets)))]
-    if form.text("at") not in places:
+    if form.text("at") not in places or form.text("sets", places[-1]) != places[-1]:
         raise RefusedError(said("risk", "no_set"))
     at = places.index(form.text("at"))
     offered = {bench.column(one) for one in form.all("offered")}
     chosen = {bench.column(one) for one in form.all("key")}
     now = {*sets[at]}
-    keys = (now - offered) | chosen
+    # An old page takes nothing back that others chose meanwhile.
+    was = now
+    if "was" in form.fields:
+        was = {bench.column(one) for one in form.text("was").split()}
+    keys = (now - (offered & was - chosen)) | (chosen - was)
     words = [
         said("risk", "on", column=name) for name in bench.names if name in keys - now
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,21 @@ from riskcore.app.pages.treat_words import (
     FLAGS,
     key_of,
     kinds_of,
+    refuse_joined,
     rule_of,
     rules_of,
     value_of,
 )
-from riskcore.app.pages.values import label_of, numbers_of
+from riskcore.app.pages.values import code_of, label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.protection.treatments.records import Treated
+from riskcore.comparison.measures import sums_by
+from riskcore.protection.treatments.records import Treated, table_of
 from riskcore.protection.treatments.rules import Treatment
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 _LEFT = ("household", "cluster", "person", "wave", "identifier")
 _MOST = 50  # categories that are listed
@@ -138,6 +143,7 @@ def add(bench: Workbench, form: Form) -> str:
     partners = [bench.column(one) for one in form.all("with")]
     if partners:
         joint = {name, *partners}
+        refuse_joined(joint, "+")
         if key is not None and {*key.split("+")} != joint:
             raise RefusedError(said("treat", "alone", column=name))
         key = key or "+".join(one for one in bench.names if one in joint)
@@ -150,7 +156,8 @@ def edit(bench: Workbench, form: Form) -> str:
     name = _chosen(bench, form, treatable(bench))
     key = key_of(bench, name)
     rules, at = rules_of(bench, key), form.whole("at")
-    if key is None or not 0 <= at < len(rules):
+    shown = form.fields.get("was", (None,))[-1]  # others may have changed them
+    if key is None or not 0 <= at < len(rules) or shown not in (None, rules[at]):
         raise RefusedError(said("treat", "gone"))
     do = form.text("do")
     if do == "remove":
@@ -192,7 +199,7 @@ def effect(bench: Workbench, form: Form) -> Mapping[str, Any]:
     found |= {"altered": changed, "present": present}
     if name in treated.categorical:
         return found | _categories(bench, treated, name)
-    return found | _numbers(treated, name)
+    return found | _numbers(bench, treated, name)
 
 
 def _unsafe_both(bench: Workbench, key: str) -> list[tuple[list[str], int, int]]:
@@ -202,54 +209,89 @@ def _unsafe_both(bench: Workbench, key: str) -> list[tuple[list[str], int, int]]
     return list(zip(sets, without.unsafe, now.unsafe, strict=True))
 
 
-def _numbers(treated: Treated, name: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Distribution:
+    """Numbers, counted by value."""
+
+    values: Floats  # those that occur, sorted
+    counts: Floats
+    weights: Floats  # their sums
+
+    @classmethod
+    def of(
+        cls, table: tuple[Floats, Integers], present: Mask, weight: Floats | None
+    ) -> _Distribution:
+        """Return the distribution of the present values of a table of codes."""
+        values, codes = table
+        if not present.all():
+            codes, weight = codes[present], None if weight is None else weight[present]
+        counts = np.bincount(codes, minlength=len(values)).astype(np.float64)
+        sums = counts if weight is None else sums_by(codes, weight, len(values))
+        there = counts > 0.0
+        return cls(values[there], counts[there], sums[there])
+
+    def figures(self, of_weight: bool) -> dict[str, Any]:
+        """Return figures to the few digits that a page shows.
+
+        The report has the correctly rounded ones, which take longer.
+        """
+        found: dict[str, Any] = {}
+        values, sums = self.values, self.weights
+        total = float(sums.sum())
+        if total > 0.0:
+            mean = _product(sums, values) / total
+            variance = _product(sums, (values - mean) ** 2) / total
+            up_to = np.cumsum(sums)
+            at = min(np.searchsorted(up_to, up_to[-1] / 2), len(values) - 1)
+            median = float(values[at])
+            found = {"mean": mean, "sd": math.sqrt(variance), "median": median}
+        found["sum"] = _product(sums, values)
+        if of_weight:  # Kish (1965): 1 plus the squared coefficient of variation
+            squares, n = _product(self.counts, values**2), float(self.counts.sum())
+            found["design_effect"] = n * squares / found["sum"] ** 2
+        return found | {"distinct": len(values)}
+
+
+def _numbers(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
     """Return the figures and the picture of numbers before and after."""
     old, new = treated.before[name], treated.after[name]
     of_weight = name == treated.weight
     weights = None if of_weight else treated.weights
     present = ~(np.isnan(old) | np.isnan(new))
-    weight = np.ones(old.size) if weights is None else weights
-    old, new, weight = old[present], new[present], weight[present]
-    pairs = [_figures(one, weight, of_weight) for one in (old, new)]
+    first = bench.keep("before", name, lambda: table_of(old))
+    both = [
+        _Distribution.of(table, present, weights)
+        for table in (first, treated.table(name))
+    ]
+    pairs = [one.figures(of_weight) for one in both]
     return {
         "rows": [(row, pairs[0][row], pairs[1][row]) for row in pairs[0]],
         "weighted": weights is not None,
-        "correlation": _correlation(old, new, weight),
+        "correlation": _correlation(old, new, present, weights),
         "correlations": _correlations(treated, name),
-        "picture": _picture(old, new),
+        "picture": _picture(*both),
     }
 
 
-def _figures(values: Floats, weight: Floats, of_weight: bool) -> dict[str, Any]:
-    """Return figures of a distribution, to the few digits that a page shows.
-
-    The report has the correctly rounded ones, which take longer.
-    """
-    found: dict[str, Any] = {}
-    distinct, codes = np.unique(values, return_inverse=True)
-    sums = np.bincount(codes, weight, len(distinct))
-    total = float(sums.sum())
-    if total > 0.0:
-        mean = float(sums @ distinct) / total
-        variance = float(sums @ (distinct - mean) ** 2) / total
-        up_to = np.cumsum(sums)
-        median = distinct[min(np.searchsorted(up_to, up_to[-1] / 2), len(distinct) - 1)]
-        found = {"mean": mean, "sd": math.sqrt(variance), "median": float(median)}
-    found["sum"] = float(sums @ distinct)
-    if of_weight:  # Kish (1965): 1 plus the squared coefficient of variation
-        squares = float(values @ values)
-        found["design_effect"] = len(values) * squares / float(values.sum()) ** 2
-    return found | {"distinct": len(distinct)}
-
-
-def _correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
-    """Return a weighted correlation; None if a column is constant."""
+def _correlation(
+    first: Floats, second: Floats, present: Mask, weights: Floats | None
+) -> float | None:
+    """Return a correlation of present values; None if a column is constant."""
+    weight = np.ones(len(first)) if weights is None else weights
+    if not present.all():
+        first, second, weight = first[present], second[present], weight[present]
     total = float(weight.sum())
     if not total > 0.0:
         return None
-    a, b = (one - float(weight @ one) / total for one in (first, second))
-    product = float(weight @ a**2) * float(weight @ b**2)
-    return float(weight @ (a * b)) / math.sqrt(product) if product > 0.0 else None
+    a, b = (one - _product(weight, one) / total for one in (first, second))
+    of_a, of_b = weight * a, weight * b
+    product = _product(of_a, a) * _product(of_b, b)
+    return _product(of_a, b) / math.sqrt(product) if product > 0.0 else None
+
+
+def _product(first: Floats, second: Floats) -> float:
+    """Return the sum of products; not by `@`, whose threads wait for one another."""
+    return float(np.einsum("i,i", first, second))
 
 
 def _correlations(
@@ -262,21 +304,19 @@ def _correlations(
             continue
         pair = []
         for values in (treated.before, treated.after):
-            ok = ~(np.isnan(values[name]) | np.isnan(values[other]))
-            weights = treated.weights
-            weight = np.ones(ok.size) if weights is None else weights
-            pair.append(_correlation(values[name][ok], values[other][ok], weight[ok]))
+            own, others = values[name], values[other]
+            ok = ~(np.isnan(own) | np.isnan(others))
+            pair.append(_correlation(own, others, ok, treated.weights))
         found.append((str(other), pair[0], pair[1]))
     return found
 
 
-def _picture(before: Floats, after: Floats) -> dict[str, Any] | None:
+def _picture(before: _Distribution, after: _Distribution) -> dict[str, Any] | None:
     """Return the histogram of numbers before, and after over it."""
-    if not len(before):
+    if not len(before.values):
         return None
-    old, new = (np.unique(one, return_counts=True) for one in (before, after))
-    axis = Axis.of(old[0], old[1].astype(float))
-    bars = [axis.counts(one, n.astype(float)) for one, n in (old, new)]
+    axis = Axis.of(before.values, before.counts)
+    bars = [axis.counts(one.values, one.counts) for one in (before, after)]
     most = float(max(one.max() for one in bars))
     return {
         "axis": axis,
@@ -288,7 +328,7 @@ def _picture(before: Floats, after: Floats) -> dict[str, Any] | None:
 
 def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
     """Return the records of each category before and after."""
-    labels = bench.coded_column(name).labels.tolist()
+    labels = [*map(code_of, bench.coded_column(name).labels)]
     counts = []
     for values in (treated.before[name], treated.after[name]):
         codes = values[~np.isnan(values)].astype(np.int64)
@@ -301,8 +341,8 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
         "kind": "categories",
         "bars": [
             {
-                "code": str(labels[at]),
-                "label": texts.get(str(labels[at]), ""),
+                "code": labels[at],
+                "label": texts.get(labels[at], ""),
                 "counts": (int(counts[0][at]), int(counts[1][at])),
                 "wide": [round(100 * int(one[at]) / most, 2) for one in counts],
             }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from riskcore.app.forms import Form
+from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 
 OF_NUMBERS: Final = (
@@ -64,8 +65,16 @@ def rule_of(bench: Workbench, form: Form) -> str:
     if kind == "noise" and form.has("with"):
         flags.append("correlated")
     within = [bench.column(one) for one in form.all("within") if one]
+    refuse_joined(within, "+:")
     strata = [f"within={'+'.join(within)}"] if within else []
     return ":".join([kind, argument, *flags, *strata])
+
+
+def refuse_joined(names: Iterable[str], marks: str) -> None:
+    """Refuse names with marks by which a rule would be read as one of other columns."""
+    for name in names:
+        if any(mark in name for mark in marks):
+            raise RefusedError(said("treat", "joined", column=name))
 
 
 def _tail(form: Form) -> str:

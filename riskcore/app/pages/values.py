@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.app.workbench import Workbench
-from riskcore.data.columns import CodedColumn
+from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
 
@@ -15,6 +17,11 @@ def label_of(bench: Workbench, name: str) -> str:
     """Return the label of a column; empty if it has none."""
     labels = bench.source.labels
     return "" if labels is None else labels.variables.get(name) or ""
+
+
+def code_of(label: Any) -> str:
+    """Return a category as rules of recoding name it: 1.0 is "1"."""
+    return code_text(plain_value(label))
 
 
 def counts_of(column: CodedColumn) -> NDArray[np.int64]:

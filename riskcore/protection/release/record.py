@@ -137,6 +137,7 @@ def public(
         "sets": [one["keys"] for one in figures["sets"]],
         **thresholds(settings),
         **{name: given[name] for name in _METHODS},
+        "cost": cost_in_public(given["cost"]),
         "weighted": settings.weight is not None,
         "households": settings.household is not None and settings.person is None,
         "panel": settings.person is not None,
@@ -154,6 +155,20 @@ def public(
         "shuffled": output["shuffled"],
         "renumbered": list(output["renumbered"]),
         "formulas_guarded": output["formulas_guarded"],
+    }
+
+
+def cost_in_public(cost: Any) -> Any:
+    """Return costs without the codes of categories: one may be blanked everywhere.
+
+    >>> cost_in_public({"SEX": 3.0, "JOB": {"pope": 1.0}})
+    {'SEX': 3.0, 'JOB': 'by category'}
+    """
+    if not isinstance(cost, Mapping):
+        return cost
+    return {
+        key: "by category" if isinstance(one, Mapping) else one
+        for key, one in cost.items()
     }
 
 

@@ -291,6 +291,8 @@ class Release:
     def with_rules(self, **tables: Mapping[str, Any]) -> Release:
         r"""Return the rules with changes; comments and the order of the text stay.
 
+        A table whose parts stand in several places becomes one, without its comments.
+
         Parameters
         ----------
         **tables
@@ -318,17 +320,26 @@ class Release:
         """
         need("tomlkit", "changes of a file of rules")
         import tomlkit
+        from tomlkit.container import OutOfOrderTableProxy
 
         text = tomlkit.parse(self.to_toml())
         for table, changes in tables.items():
+            if isinstance(text.get(table), OutOfOrderTableProxy):
+                # A table in several places, which cannot be changed, becomes one.
+                changes = {**self.tables[table], **changes}
+                del text[table]
             if table not in text:
                 text[table] = tomlkit.table()
             content: Any = text[table]
             for name, value in changes.items():
-                if value is not None:
-                    content[name] = value
-                else:
+                if value is None or isinstance(value, Mapping):
                     content.pop(name, None)
+                # On one line, as the header of a table would take in what follows.
+                if isinstance(value, Mapping):
+                    content[name] = tomlkit.inline_table()
+                    content[name].update(value)
+                elif value is not None:
+                    content[name] = value
         return Release.parse(tomlkit.dumps(text), self.path)
 
     # --- use ---
@@ -706,6 +717,11 @@ class Release:
             ) from None
         except (TypeError, ValueError) as error:
             raise self._error(place or self._place_in(str(error)), str(error)) from None
+        except FileNotFoundError as error:
+            if error.filename is not None:  # the file says where it is
+                raise
+            found = self._error(self._place_in(str(error)), str(error))
+            raise FileNotFoundError(str(found)) from None
 
     def _place_in(self, message: str) -> Place:
         """Return the place of the first setting of the rules that a message names."""
@@ -717,10 +733,14 @@ class Release:
         place: Place = named[found]
         value = self.tables[str(place[0])]
         value = value if len(place) == 1 else value[place[1]]
-        inside = (
-            [one for one in value if one in message] if isinstance(value, dict) else []
-        )
-        return (*place, max(inside, key=len)) if inside else place
+        inside = value if isinstance(value, dict) else {}
+        quoted = {
+            message.find(repr(one)): one for one in inside if repr(one) in message
+        }
+        if quoted:
+            return (*place, quoted[min(quoted)])
+        named_in = [one for one in inside if one in message]
+        return (*place, max(named_in, key=len)) if named_in else place
 
     def _error(self, place: Place, message: str) -> RulesError:
         """Return an error with the file, the line and the column of a place."""

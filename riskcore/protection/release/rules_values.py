@@ -19,6 +19,7 @@ from riskcore.protection.settings_table import ANY, ORDER
 from riskcore.protection.treatments.rules import Treatment
 
 RAKE = "rake:"
+_WITHIN = "within="
 
 
 def argument_of(setting: Setting, value: Any, folder: Path) -> Any:
@@ -67,6 +68,22 @@ def columns_in(kind: Kind, value: Any, known: set[str]) -> Iterator[tuple[Place,
                 yield (name,), name
             if kind is kinds.RELATED:
                 yield from (((name, j), other) for j, other in enumerate(one))
+            if kind is kinds.TREATMENTS:
+                yield from (((name, *at), each) for at, each in _strata_in(one))
+
+
+def _strata_in(rules: str | list[str]) -> Iterator[tuple[Place, str]]:
+    """Yield the columns within whose groups treatments work, with their places.
+
+    >>> list(_strata_in(["round:10", "swap:5%:within=SEX+AGE"]))
+    [((1,), 'SEX'), ((1,), 'AGE')]
+    """
+    alone = isinstance(rules, str)
+    for at, rule in enumerate([rules] if isinstance(rules, str) else rules):
+        for option in rule.split(":")[1:]:
+            if option.startswith(_WITHIN):
+                names = option.removeprefix(_WITHIN).split("+")
+                yield from ((() if alone else (at,), name) for name in names)
 
 
 _OF_NAMES = (kinds.NAMES, kinds.KEY_SETS, kinds.SHARES)

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.sums import rounded_sum
 from riskcore.data.kd_tree import build_trees, nodes_of
+from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.microaggregation_kernels import (
     join_groups,
     mdav_steps,
@@ -128,18 +130,19 @@ def _standard(column: Floats) -> tuple[float, float]:
     """Return the mean and the standard deviation of a column, 1 if it is constant."""
     mean = mean_of(column, None)
     squares = (column - mean) ** 2
-    return mean, math.sqrt(math.fsum(squares.tolist()) / column.size) or 1.0
+    return mean, math.sqrt(rounded_sum(squares) / column.size) or 1.0
 
 
 def univariate_groups(x: Floats, k: int) -> Integers:
     """Return the groups of at least k values with the least sum of squares within."""
-    order = np.argsort(x, kind="stable")
+    labels, codes = ranked(x)
+    order = stable_order(codes, len(labels))
     n = len(x)
-    ranked = np.empty(n, np.int64)
+    group_of = np.empty(n, np.int64)
     cost, cut = np.empty(n + 1), np.empty(n + 1, np.int64)
-    optimal_groups(x[order], n, k, cost, cut, ranked)
+    optimal_groups(x[order], n, k, cost, cut, group_of)
     group = np.empty(n, np.int64)
-    group[order] = ranked
+    group[order] = group_of
     return group
 
 
@@ -160,7 +163,7 @@ def mdav(points: Floats, k: int) -> Integers:
     where[order] = np.arange(n)
     total = np.zeros(2 * p)
     for j in range(p):
-        total[2 * j] = math.fsum(points[:, j].tolist())
+        total[2 * j] = rounded_sum(points[:, j])
     stack = np.empty(2 * (levels + 2), np.int64)
     work, found = np.empty(p + k + stack.size), np.empty(k, np.int64)
     state = np.array([n, p, k, levels, n, 0], np.int64)
@@ -187,7 +190,9 @@ def _means(x: Floats, group: Integers, weights: Floats | None) -> Floats:
     """Return the mean of each record's group, of the values that are present."""
     out = x.copy()
     for j, column in enumerate(x.T):
-        present = ~np.isnan(column)
+        present: Any = ~np.isnan(column)
+        if present.all():  # the arrays themselves, not copies
+            present = slice(None)
         own, values = group[present], column[present]
         weight = np.ones(len(own)) if weights is None else weights[present]
         mean = _group_means(own, values, weight)

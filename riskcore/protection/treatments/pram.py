@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.data.integers import code_integers
+from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -79,11 +81,13 @@ class PostRandomization(Treatment):
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
         """Return the categories that were drawn."""
         (x,) = values
-        labels, codes = np.unique(x, return_inverse=True)
-        labels = labels[~np.isnan(labels)]
+        present = ~np.isnan(x)
+        labels, found = ranked(x[present])
+        codes = np.full(x.size, len(labels), np.int64)
+        codes[present] = found
         stratum = given.stratum
         if stratum is not None:
-            stratum = np.unique(stratum, return_inverse=True)[1]
+            stratum = code_integers(stratum)[1]
         new, effects = post_randomize(
             codes,
             len(labels),
@@ -128,7 +132,7 @@ def post_randomize(
     matrices = [transition_matrix(row, keep, invariant=invariant) for row in counts]
     new = codes.copy()
     cells = strata[present].astype(np.int64) * levels + codes[present]
-    order = present[np.argsort(cells, kind="stable")]
+    order = present[stable_order(cells, counts.size)]
     ends = np.cumsum(counts).tolist()
     for cell, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
         if start < end:

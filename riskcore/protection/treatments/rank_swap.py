@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.data.ranks import random_order, ranked
 from riskcore.protection.treatments.rank_swap_kernels import swap_partners
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -70,8 +71,10 @@ class RankSwap(ShareTreatment):
         ties, draws = numbers[: x.size], numbers[x.size :]
         for rows in strata(given.stratum, present, fewest, given.label):
             chosen = rows[present[rows]]
-            # Equal values are ranked at random.
-            order = chosen[np.lexsort((ties[chosen], x[chosen]))]
+            if given.stratum is None and len(chosen) == x.size:
+                order = _order(x, ties)
+            else:
+                order = chosen[_order(x[chosen], ties[chosen])]
             out[order] = x[order[self._partners(draws[order])]]
         return [out]
 
@@ -80,6 +83,16 @@ class RankSwap(ShareTreatment):
         n = draws.size
         partner = np.empty(n, np.int64)
         reach = math.floor(self.share * n * (1.0 + _ROUNDING))
-        counts = np.empty(n + 1, np.int64)
-        swap_partners(n, reach, np.ascontiguousarray(draws), counts, partner)
+        words = (n + 63) // 64
+        free = np.full(words, -1, np.int64).view(np.uint64)
+        free[-1] >>= np.uint64(64 * words - n)
+        counts = np.zeros(words + 1, np.int64)
+        draws = np.ascontiguousarray(draws)
+        swap_partners(n, reach, draws, words, free, counts, partner)
         return partner
+
+
+def _order(values: Floats, ties: NDArray[np.uint64]) -> Integers:
+    """Return the positions of values by rank; equal ones are ranked at random."""
+    labels, codes = ranked(values)
+    return random_order(codes, len(labels), ties)

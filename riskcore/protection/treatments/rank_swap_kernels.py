@@ -7,64 +7,80 @@ from typing import Any
 import numpy as np
 
 from riskcore.core.compiled.jit import kernel, native
+from riskcore.data.unsigned import count_bits
 
 _SHIFT = np.uint64(32)
+_ONE = np.uint64(1)
 
 
 @kernel
-def _before(counts: Any, end: int) -> int:
-    """Return how many of the first ``end`` ranks are free (Fenwick 1994)."""
-    total = 0
-    while end > 0:
-        total += counts[end]
-        end &= end - 1
-    return total
-
-
-@kernel
-def _take(counts: Any, n: int, rank: int) -> None:
-    """Mark a rank as taken."""
-    at = rank + 1
-    while at <= n:
+def _take(counts: Any, free: Any, words: int, rank: int) -> None:
+    """Mark a rank as taken: its bit, and the counts of words of bits (Fenwick 1994)."""
+    word = rank >> 6
+    free[word] &= ~(_ONE << np.uint64(rank & 63))
+    at = word + 1
+    while at <= words:
         counts[at] -= 1
         at += at & -at
 
 
 @kernel
-def _free(counts: Any, n: int, number: Any) -> int:
+def _free(counts: Any, free: Any, words: int, number: Any) -> int:
     """Return the free rank that has ``number`` free ones before it."""
     step = 1
-    while 2 * step <= n:
+    while 2 * step <= words:
         step *= 2
     at = 0
     while step > 0:
-        if at + step <= n and counts[at + step] <= number:
+        if at + step <= words and counts[at + step] <= number:
             at += step
             number -= counts[at]
         step >>= 1
-    return at
+    left: Any = free[at]
+    width = 32
+    rank = at << 6
+    while width > 0:
+        inside: Any = np.int64(count_bits(left & ((_ONE << np.uint64(width)) - _ONE)))
+        if inside <= number:
+            number -= inside
+            left >>= np.uint64(width)
+            rank += width
+        width >>= 1
+    return rank
 
 
-@native("int64, int64, uint64*, int64*, int64*")
-def swap_partners(n: int, reach: int, draws: Any, counts: Any, partner: Any) -> None:
-    """Draw for each rank a free one of the next ``reach``, or leave it alone."""
-    for at in range(1, n + 1):
-        counts[at] = at & -at
+@native("int64, int64, uint64*, int64, uint64*, int64*, int64*")
+def swap_partners(
+    n: int, reach: int, draws: Any, words: int, free: Any, counts: Any, partner: Any
+) -> None:
+    """Draw for each rank a free one of the next ``reach``, or leave it alone.
+
+    ``free`` has a bit for each rank, all set, ``counts`` is 0 for each of its words.
+    """
+    for word in range(words):
+        counts[word + 1] += np.int64(count_bits(free[word]))
+        above = (word + 1) + ((word + 1) & -(word + 1))
+        if above <= words:
+            counts[above] += counts[word + 1]
     for rank in range(n):
         partner[rank] = -1
+    # All ranks before the next one are taken: the free ones up to its reach.
+    choice = min(reach, n)
     for rank in range(n):
+        if rank + reach < n:
+            choice += 1
         if partner[rank] >= 0:
             continue
-        _take(counts, n, rank)
+        _take(counts, free, words, rank)
+        choice -= 1
         partner[rank] = rank
-        # All ranks before this one are taken.
-        choice = _before(counts, min(rank + reach, n - 1) + 1)
         if choice > 0:
             # The upper 32 bits times the number of choices: no remainder is taken.
             drawn: Any = np.int64(
                 ((draws[rank] >> _SHIFT) * np.uint64(choice)) >> _SHIFT
             )
-            other = _free(counts, n, drawn)
-            _take(counts, n, other)
-            partner[rank] = other
+            other = _free(counts, free, words, drawn)
+            _take(counts, free, words, other)
+            choice -= 1
             partner[other] = rank
+            partner[rank] = other

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,31 @@ from numpy.typing import NDArray
 
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
+from riskcore.data.text import is_text_column
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
-from riskcore.protection.treatments.rules import Floats, Names, Treatment
+from riskcore.protection.treatments.rules import (
+    Floats,
+    Integers,
+    Names,
+    Treatment,
+)
 
 Rules = Mapping[Names, Sequence[Treatment]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Treated:
     """Columns before and after treatment.
 
     Attributes
     ----------
-    columns : dict of column name to column
-        The treated columns, of the type of the original ones.
+    file : _File
+        The columns to treat.
     before, after : dict of column name to float64 ndarray, shape (n,)
         The columns as numbers, nan for missing; categories as codes.
     categorical : set of column names
@@ -42,13 +50,68 @@ class Treated:
         Their column.
     """
 
-    columns: dict[Any, Any]
+    file: _File
     before: dict[Any, Floats]
     after: dict[Any, Floats]
     categorical: frozenset[Hashable]
     told: dict[str, dict[str, Any]]
     weights: Floats | None
     weight: Hashable | None
+
+    @cached_property
+    def columns(self) -> dict[Any, Any]:
+        """The treated columns, of the type of the original ones."""
+        return {name: self._column(name) for name in self.after}
+
+    def _column(self, name: Hashable) -> Any:
+        """Return a treated column, of the type of the original one."""
+        if name not in self._columns:
+            values, codes = self._values(name)
+            self._columns[name] = self.file.like(name, values, codes)
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[Hashable, Any]:
+        """The columns made so far: text of many numbers takes long."""
+        return {}
+
+    def table(self, name: Hashable) -> tuple[Floats, Integers]:
+        """Return the distinct treated numbers, and the code of each.
+
+        Missing values have the code after the last one.
+        """
+        if name not in self._tables:
+            self._tables[name] = table_of(self.after[name])
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[Hashable, tuple[Floats, Integers]]:
+        """The tables made so far."""
+        return {}
+
+    def _values(self, name: Hashable) -> tuple[list[Any], Codes]:
+        """Return the distinct values of a treated column, and the code of each."""
+        numbers, codes = self.table(name)
+        values = self.file.values(name, numbers.tolist())
+        if int(codes.max()) == len(values):  # without it, integers stay integers
+            values.append(None)
+        return values, codes.view(np.uint64)
+
+    def check(self) -> None:
+        """Refuse values that a column cannot hold; text holds all."""
+        for name in self.after:
+            if not self.file.is_text(name):
+                self._column(name)
+
+    def _coded(self, name: Hashable) -> CodedColumn:
+        """Return a treated column as codes."""
+        if not self.file.is_text(name):
+            return code_column(Records.of({name: self._column(name)}), name)
+        values, codes = self._values(name)
+        small = code_column(Records.of({name: values}), name)
+        new = small.codes[codes]
+        missing = np.count_nonzero(new == len(small.labels)) if small.missing else 0
+        return replace(small, codes=new, missing=int(missing))
 
     def altered(self, name: Hashable) -> NDArray[np.bool_]:
         """Return the mask of the values of a column that are others now, shape (n,)."""
@@ -72,9 +135,8 @@ class Treated:
 
     def recoded(self, coded: CodedRecords) -> CodedRecords:
         """Return coded records with the treated keys and weights."""
-        records = Records.of(self.columns)
-        keys = [name for name in self.columns if name in coded.columns]
-        coded = coded.with_columns({name: code_column(records, name) for name in keys})
+        keys = [name for name in self.after if name in coded.columns]
+        coded = coded.with_columns({name: self._coded(name) for name in keys})
         if self.weight in self.after:
             weights = self.after[self.weight]
             bad = int(np.count_nonzero(~(weights > 0)))
@@ -92,6 +154,7 @@ def treat_records(
     coded: CodedRecords,
     settings: Settings,
     numbers_of: Callable[[Hashable], Floats],
+    codes_of: Callable[[Hashable], CodedColumn],
     *,
     decimal: str,
     risk: Floats | None,
@@ -99,13 +162,13 @@ def treat_records(
 ) -> Treated:
     """Return the treated columns of data.
 
-    ``numbers_of`` returns a column of the data as numbers, ``decimal`` is the decimal
-    mark of numbers in text. In a pass over households, rules that alter values apply
-    once for each household where its members agree; other rules give equal values for
-    equal values anyway.
+    ``numbers_of`` and ``codes_of`` return a column of the data as numbers and as codes,
+    ``decimal`` is the decimal mark of numbers in text. In a pass over households, rules
+    that alter values apply once for each household where its members agree; other rules
+    give equal values for equal values anyway.
     """
     weights, household = coded.weights, coded.households
-    file = _File.of(Records.of(data), settings.treat, numbers_of, decimal)
+    file = _File.of(data, settings.treat, numbers_of, codes_of, decimal)
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
         settings.treat, household if settings.level == "household" else None
@@ -135,25 +198,20 @@ def treat_records(
             column=lambda name, now: file.as_now(name, {**after, **now}),
         )
     after = {name: after[name] for name in file.before}
-    columns = {}
-    for name, numbers in after.items():
-        values, codes = _table(numbers)
-        table = file.values(name, values)
-        if np.isnan(numbers).any():  # without it, integers stay integers
-            table.append(None)
-        own = data[name] if isinstance(data, Mapping) else None
-        new = replace(file.coded[name], codes=codes)
-        columns[name] = column_like(file.records, name, table, new, own)
-    return Treated(
-        columns, file.before, after, file.categorical, told, weights, settings.weight
+    found = Treated(
+        file, file.before, after, file.categorical, told, weights, settings.weight
     )
+    found.check()
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _File:
     """The columns to treat, as codes and as numbers."""
 
+    data: Any
     records: Records
+    codes_of: Callable[[Hashable], CodedColumn]
     coded: dict[Hashable, CodedColumn]
     before: dict[Any, Floats]
     categorical: frozenset[Hashable]
@@ -162,9 +220,10 @@ class _File:
     @classmethod
     def of(
         cls,
-        records: Records,
+        data: Any,
         rules: Rules,
         numbers_of: Callable[[Hashable], Floats],
+        codes_of: Callable[[Hashable], CodedColumn],
         decimal: str,
     ) -> _File:
         """Return the columns that some rules treat."""
@@ -175,13 +234,14 @@ class _File:
             if any(rule.categorical for rule in each)
         )
         coded: dict[Hashable, CodedColumn] = {
-            name: code_column(records, name) for names in rules for name in names
+            name: codes_of(name) for names in rules for name in names
         }
         before = {
             name: _codes(one) if name in categorical else numbers_of(name)
             for name, one in coded.items()
         }
-        return cls(records, coded, before, categorical, decimal)
+        records = Records.of(data)
+        return cls(data, records, codes_of, coded, before, categorical, decimal)
 
     def by_unit(
         self, rules: Rules, household: NDArray[np.int64] | None
@@ -212,7 +272,7 @@ class _File:
     def strata_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Any]:
         """Return the codes of the strata of some rules, or some rows of them."""
         return {
-            name: code_column(self.records, name).codes[rows]
+            name: self.codes_of(name).codes[rows]
             for each in rules.values()
             for rule in each
             for name in rule.strata
@@ -221,10 +281,10 @@ class _File:
     def as_now(self, name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:
         """Return the codes and labels of a column after the treatments so far."""
         if name not in now:
-            found = code_column(self.records, name)
+            found = self.codes_of(name)
             return found.codes, found.labels
-        values, codes = _table(now[name])
-        return codes, np.array(self.values(name, values), object)
+        values, codes = table_of(now[name])
+        return codes, np.array(self.values(name, values.tolist()), object)
 
     def values(self, name: Hashable, numbers: list[float]) -> list[Any]:
         """Return numbers, or codes of categories, as the values of a column."""
@@ -232,6 +292,16 @@ class _File:
             labels = self.coded[name].labels[np.array(numbers, np.int64)]
             return list(labels.tolist())
         return _numbers(numbers, self.coded[name], self.decimal)
+
+    def like(self, name: Hashable, values: list[Any], codes: Codes) -> Any:
+        """Return values by their codes as a column like the original one."""
+        own = self.data[name] if isinstance(self.data, Mapping) else None
+        new = replace(self.coded[name], codes=codes)
+        return column_like(self.records, name, values, new, own)
+
+    def is_text(self, name: Hashable) -> bool:
+        """Return whether a column is text."""
+        return is_text_column(self.records.column(name))
 
 
 def _codes(column: CodedColumn) -> Floats:
@@ -241,13 +311,15 @@ def _codes(column: CodedColumn) -> Floats:
     return codes
 
 
-def _table(numbers: Floats) -> tuple[list[float], Codes]:
+def table_of(numbers: Floats) -> tuple[Floats, Integers]:
     """Return the distinct numbers, and the code of each; missing comes after them."""
     missing = np.isnan(numbers)
-    values, inverse = np.unique(numbers[~missing], return_inverse=True)
-    codes = np.full(len(numbers), len(values), np.uint64)
+    if not missing.any():
+        return ranked(numbers)
+    values, inverse = ranked(numbers[~missing])
+    codes = np.full(len(numbers), len(values), np.int64)
     codes[~missing] = inverse
-    return values.tolist(), codes
+    return values, codes
 
 
 def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any]:

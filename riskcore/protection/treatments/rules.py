@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.sums import rounded_sum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -458,11 +459,11 @@ def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
 def mean_of(values: Floats, weights: Floats | None) -> float:
     """Return the mean, weighted if there are weights: sums are rounded once."""
     if weights is None:
-        return math.fsum(values.tolist()) / values.size
-    total = math.fsum(weights.tolist())
+        return rounded_sum(values) / values.size
+    total = rounded_sum(weights)
     if total <= 0.0:
         return mean_of(values, None)
-    return math.fsum((values * weights).tolist()) / total
+    return rounded_sum(values * weights) / total
 
 
 def uniform(numbers: NDArray[np.uint64]) -> Floats:

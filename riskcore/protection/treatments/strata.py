@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
+from riskcore.data.integers import code_integers
+from riskcore.data.ranks import stable_order
 from riskcore.protection.treatments.rules import Integers
 
 
@@ -32,7 +34,7 @@ def strata(
     if stratum is None:
         yield np.arange(counts.size)
         return
-    _, code = np.unique(stratum, return_inverse=True)
+    _, code = code_integers(stratum)
     size = np.bincount(code[counts], minlength=int(code.max()) + 1)
     small = size < fewest
     # Strata without any value need no treatment, and get none.
@@ -44,7 +46,7 @@ def strata(
             others = np.where(small, size.sum() + 1, size)
             small[np.argmin(others)] = True
         code = np.where(small[code], len(size), code)
-    order = np.argsort(code, kind="stable")
+    order = stable_order(code, len(size) + 1)
     ends = np.flatnonzero(np.diff(code[order])) + 1
     yield from np.split(order, ends)
 
@@ -53,10 +55,17 @@ def combined(columns: Sequence[NDArray[Any]], n: int) -> Integers:
     """Return one code for each combination of the values of columns of n records."""
     found = np.zeros(n, np.int64)
     for column in columns:
-        _, code = np.unique(column, return_inverse=True)
+        code = _codes(column)
         pair = found * (int(code.max(initial=0)) + 1) + code
-        found = np.unique(pair, return_inverse=True)[1]
+        found = _codes(pair).astype(np.int64)
     return found
+
+
+def _codes(column: NDArray[Any]) -> NDArray[Any]:
+    """Return the rank of each value among those that occur."""
+    if column.dtype.kind in "iu":
+        return code_integers(column)[1]
+    return np.unique(column, return_inverse=True)[1]
 
 
 def _message(label: str, number: int, fewest: int) -> str:

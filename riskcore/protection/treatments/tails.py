@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 
 from riskcore.common.words import counted
+from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
     FEWEST,
@@ -121,6 +122,8 @@ class _Tail(Treatment):
         become = {"limit": "the limit", "mean": "their mean"}.get(
             cast(str, self.becomes), "one code"
         )
+        if self.records == 1:
+            return f"{self.kind} coding: the {outermost} value becomes {become}"
         return f"{self.kind} coding: {which} become {become}"
 
     def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
@@ -158,7 +161,8 @@ class _Tail(Treatment):
         """Return the largest value that stays."""
         if self.limit is not None:
             return self.limit * self.sign
-        order = np.argsort(-x, kind="stable")
+        labels, codes = ranked(0.0 - x)  # not -x, which makes -0 of 0
+        order = stable_order(codes, len(labels))
         if self.records is not None:
             if self.records >= x.size:
                 raise ValueError(

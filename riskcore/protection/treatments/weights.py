@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.words import counted
+from riskcore.data.integers import code_integers
+from riskcore.data.ranks import random_order, ranked, stable_order
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -133,7 +135,8 @@ def _refuse_missing(weights: Floats, label: str) -> None:
 def _classes_within(weights: Floats, classes: int, strata: Integers) -> Integers:
     """Return the classes of the weights of each stratum, from 0 on."""
     found, start = np.empty(len(weights), np.int64), 0
-    order = np.argsort(strata, kind="stable")
+    labels, codes = code_integers(strata)
+    order = stable_order(codes, len(labels))
     for rows in np.split(order, np.flatnonzero(np.diff(strata[order])) + 1):
         found[rows] = start + weight_classes(weights[rows], classes)
         start = int(found[rows].max()) + 1
@@ -167,17 +170,20 @@ def round_weights(
             f"could become 0; the smallest weight is {weights.min():g}, take a base of "
             "at most that"
         )
-    wholes, rest = np.divmod(weights, base)
-    exact = _multiples(np.rint(weights / base), base) == weights
-    wholes[exact], rest[exact] = np.rint(weights[exact] / base), 0.0
+    values, value = ranked(weights)
+    wholes, rest = np.divmod(values, base)
+    exact = _multiples(np.rint(values / base), base) == values
+    wholes[exact], rest[exact] = np.rint(values[exact] / base), 0.0
     # In units of 2**-64 of the base, so that sums wrap around at each multiple.
     parts = (rest / base * 2.0**53).astype(np.uint64) << np.uint64(11)
-    keys = (numbers[:-1],) if strata is None else (numbers[:-1], strata)
-    order = np.lexsort(keys)
-    sums = np.cumsum(parts[order]) + numbers[-1]
+    if strata is None:
+        strata = np.zeros(len(weights), np.int64)
+    labels, codes = code_integers(strata)
+    order = random_order(codes, len(labels), numbers[:-1])
+    own = parts[value[order]]
     up = np.empty(len(weights), bool)
-    up[order] = sums < parts[order]  # it wrapped
-    return _multiples(wholes + up, base)
+    up[order] = np.cumsum(own) + numbers[-1] < own  # it wrapped
+    return _multiples(wholes[value] + up, base)
 
 
 def _multiples(numbers: Floats, base: float) -> Floats:
@@ -206,7 +212,8 @@ def weight_classes(weights: Floats, classes: int) -> Integers:
     >>> weight_classes(np.array([5.0, 9.0, 7.0, 8.0]), 2)
     array([0, 1, 0, 1])
     """
-    _, inverse, count = np.unique(weights, return_inverse=True, return_counts=True)
+    _, codes = ranked(weights)
+    count = np.bincount(codes)
     middle = np.cumsum(count) - count / 2
     found = (middle * classes / len(weights)).astype(np.int64)
-    return np.unique(found[inverse], return_inverse=True)[1]
+    return np.unique(found, return_inverse=True)[1][codes]

@@ -86,3 +86,17 @@ def test_hostile_names_pass_through_actions(start, hostile, open_page):
     driver.act(page, lambda: page.click("#undo"))
     driver.act(page, lambda: page.click("#redo"))
     assert page.input_value("#role-8") == "weight"
+
+
+def test_the_mends_of_a_long_name_fit_into_a_narrow_window(start, tmp_path, open_page):
+    path = tmp_path / "survey.csv"
+    rows = "".join(f"{i % 2},{100 + i * i}\n" for i in range(60))
+    path.write_text(f"sex,{'n' * 300}\n{rows}")
+    app, page = start(path), open_page()
+    driver.enter(page, app)
+    for at, role in enumerate(("key", "numeric")):
+        driver.act(page, partial(page.select_option, f"#role-{at}", role))
+    page.set_viewport_size({"width": 390, "height": 900})
+    driver.visit(page, app, "leaks")
+    page.wait_for_selector(".mends .button, .mends button")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390

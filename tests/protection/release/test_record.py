@@ -237,6 +237,23 @@ def test_the_public_record_has_what_satre_asks_of_a_released_output():
     assert public["format"] == 1
 
 
+def test_published_texts_do_not_name_categories_with_a_cost():
+    # A category that is cheap to blank is blanked everywhere: nobody may read of it.
+    data = survey()
+    data["job"][7] = "astronaut"
+    result = protect(
+        formats.write("s.csv", data), [*KEYS, "job"], "w", k=3,
+        cost={"job": {"astronaut": 1}, "age": 9, "sex": float("inf")}, accept=ANY_LEAK,
+    )  # fmt: skip
+    result.write("safe.csv", public_record="p.json")
+    public = json.loads(Path("p.json").read_text())
+    assert public["cost"] == {"job": "by category", "age": 9.0, "sex": "never"}
+    page = public_protection_page(result)
+    assert "job by category, age 9, sex never" in page
+    texts = [Path("p.json").read_text(), page, Path("safe.csv").read_text()]
+    assert not any("astronaut" in text for text in texts)
+
+
 def test_published_texts_do_not_name_columns_left_out():
     data = {"zjob" if name == "job" else name: one for name, one in survey().items()}
     debts = [i * 10 % 77 for i in range(120)]

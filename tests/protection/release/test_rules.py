@@ -224,12 +224,67 @@ def test_arguments_become_rules():
          r"r.toml:\d:1: "),
         ("format = 1\n[data]\nencoding = 'klingon'\n[columns]\nkeys = ['A']\n"
          "[safe]\nk=2", r"r.toml:3:1: data.encoding"),
+        ("format = 1\n[columns]\nkeys = ['A']\n[treat]\nX = ['round:5', "
+         "'swap:5%:within=A+b']", r"r.toml:5:17: treat.X: .*: no column 'b'"),
+        ("format = 1\n[columns]\nkeys = ['A']\n[safe]\nk = 2\nstrata = ['A']",
+         "r.toml:6:1: safe.strata: .*both a key and a stratum"),
+        ("format = 1\n[columns]\nkeys = ['A']\n[safe]\nk = 2\n[suppress]\n"
+         "cost = {A = 1, X = 2}", "r.toml:7:16: suppress.cost.X: .*not a key"),
     ],
 )  # fmt: skip
 def test_errors_have_the_place_of_their_rule(text, message, tmp_path):
     path = formats.write(tmp_path / "s.csv", {"A": [1, 1, 2], "X": [1, 2, 3]})
     with pytest.raises(RulesError, match=message):
         Release.parse(text, "r.toml" if text else None).protect(path)
+
+
+@pytest.mark.parametrize(
+    ("rule", "hint"),
+    [("frm:1,2", "; a rule would begin with upto:, from:"), ("hierarchy:x.csv:1", "")],
+)
+def test_a_file_that_is_not_there_has_the_place_of_its_rule(rule, hint, tmp_path):
+    path = formats.write(tmp_path / "s.csv", {"A": [1, 1, 2]})
+    text = f"format = 1\n[columns]\nkeys = ['A']\n[recodings]\nA = '{rule}'"
+    with pytest.raises(FileNotFoundError, match=r"r.toml:5:1: recodings.A") as error:
+        Release.parse(text, "r.toml").protect(path)
+    assert f"No such file or directory{hint}" in str(error.value)
+
+
+# Tables as people write them: with headers, on one line, with points, in any order.
+WRITTEN = {
+    "headers": "[suppress]\nplan = 'restore'\n[suppress.cost]\nA = 3\n[safe]\nk = 3\n",
+    "without": "[suppress.cost.A]\n1 = 3\n[suppress.related]\nA = ['B']\n[safe]\nk=3\n",
+    "apart": "[suppress.cost]\nA = 3\n[safe]\nk = 3\n[suppress.related]\nA = ['B']\n"
+    "[suppress]\nplan = 'restore'\n",
+    "one line": "suppress = {cost = {A = 3}, plan = 'restore'}\nsafe = {k = 3}\n",
+    "points": "suppress.cost.A = 3\nsafe.k = 3\nsuppress.cost.B = 4\n"
+    "roles.X = 'sensitive'\noutput.drop = ['Y']\n",
+    "points inside": "[suppress]\ncost.A = 3\nrelated.A = ['B']\n[safe]\nk = 3\n",
+}
+CHANGES = [
+    ("suppress", {"cost": {"A": 4, "B": "never"}}),
+    ("suppress", {"cost": {"A": {"1": 2.5, "a 'b\"": "never"}}}),
+    ("suppress", {"cost": None, "plan": "record"}),
+    ("suppress", {"related": {"B": ["X"]}}),
+    ("safe", {"k": None, "threshold": 0.1}),
+    ("data", {"missing_codes": {"A": ["9"]}}),
+    ("roles", {"X": "harmless", "n.m": "numeric"}),
+    ("output", {"drop": ["Y", "Z"]}),
+]
+
+
+@pytest.mark.parametrize("style", WRITTEN)
+@given(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=5))
+def test_changes_change_nothing_else(style, changes):
+    rules = Release.parse(f"# by law\nformat = 1\n{WRITTEN[style]}")
+    for table, change in changes:
+        expected = {name: dict(one) for name, one in rules.tables.items()
+                    if name != "format"}  # fmt: skip
+        of_table = {**expected.get(table, {}), **change}
+        kept = {name: one for name, one in of_table.items() if one is not None}
+        rules = rules.with_rules(**{table: change})
+        assert {**rules.tables, "format": 1} == {**expected, table: kept, "format": 1}
+        assert "# by law" in rules.text
 
 
 @given(st.lists(st.tuples(st.integers(0, len(TEXT)), st.text(max_size=2)), max_size=3))
@@ -246,7 +301,7 @@ def test_panels_and_lost_weights_cannot_be_checked():
     with pytest.raises(RulesError, match=r"r.toml:4:1: columns.person: check cannot"):
         Release.parse(panel, "r.toml").check({"A": [1]})
     model = Release.of(None, ["A"], "w", threshold=0.1, population="log-linear")
-    with pytest.raises(ValueError, match="model of the population"):
+    with pytest.raises(ValueError, match=r"the population .* check without the rules"):
         model.check({"A": [1, 1], "w": [2.0, 2.0]})
     no_risk = Release.of(None, ["A"], "w", k=2, output={"drop": ["w"]})
     assert no_risk.check({"A": [1, 1]}).passed

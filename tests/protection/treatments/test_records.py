@@ -1,9 +1,14 @@
 """Treated columns of a file, also with one row for each household."""
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 
 import riskcore
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records, code_column
 
 
 def survey(n=60, seed=5):
@@ -61,3 +66,55 @@ def test_strata_that_differ_within_households_are_of_persons():
     for sex in (0, 1):
         mine = frame["SEX"] == sex
         assert sorted(safe["INCOME"][mine]) == sorted(frame["INCOME"][mine])
+
+
+KINDS = {
+    "arrays": dict,
+    "lists": lambda data: {name: one.tolist() for name, one in data.items()},
+    "pandas": pandas.DataFrame,
+    "categories": lambda data: pandas.DataFrame(data).astype({"AGE": "category"}),
+    "polars": polars.DataFrame,
+    "arrow": pyarrow.table,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("column", "rule"),
+    [("AGE", "pram:0.5"), ("YEARS", "noise:40%"), ("YEARS", "round:10")],
+)
+def test_codes_of_treated_keys_are_those_of_their_columns(kind, column, rule):
+    draw = np.random.default_rng(2)
+    years = draw.integers(0, 99, 300)
+    age = np.array([f"{one:03}" if one % 7 else None for one in years], object)
+    frame = KINDS[kind]({"AGE": age, "YEARS": years, "SEX": draw.integers(0, 2, 300)})
+    keys = [column, "SEX"]
+    result = riskcore.protect(
+        frame, keys, k=2, treat={column: rule}, accept={"*": "test"}
+    )
+    found = result.treated.recoded(CodedRecords.of(frame, keys)).columns[column]
+    made = code_column(Records.of({column: result.treated.columns[column]}), column)
+    assert found.codes.tolist() == made.codes.tolist()
+    assert found.codes.dtype == made.codes.dtype
+    assert found.labels.tolist() == made.labels.tolist()
+    assert found.missing == made.missing
+    # The risks are those of the treated file, and so are the data beside them.
+    assessed = riskcore.assess(result.sets[0].recoded.data, keys)
+    assert assessed.individual_risk.tolist() == (
+        result.sets[0].recoded.individual_risk.tolist()
+    )
+
+
+def test_text_is_treated_as_text(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text("AGE;SEX\n" + "".join(f"{i % 40},5;{i % 2}\n" for i in range(400)))
+    result = riskcore.protect(
+        path,
+        ["AGE", "SEX"],
+        k=2,
+        treat={"AGE": "bands:10,20.7,30"},
+        reading=riskcore.Reading(decimal=","),
+        accept={"*": "test"},
+    )
+    for data in (result.data, result.sets[0].recoded.data):
+        assert {*data["AGE"].to_pylist()} == {"10", "15,3", "25,3", "30"}

@@ -261,6 +261,11 @@ def test_uniform_numbers_never_reach_their_ends():
             "bottom coding: the 5 smallest values become their mean",
         ),
         (
+            "top:1n",
+            "top coding: the largest value becomes the limit",
+            "top coding: the largest value becomes the limit",
+        ),
+        (
             "bottom:5=-1",
             "bottom coding: values below 5 become one code",
             "bottom coding: values below a limit become one code",
