@@ -21,7 +21,7 @@ _EXACT = 2.0**53
 def ranked(values: Floats) -> tuple[Floats, Integers]:
     """Return the distinct values, sorted, and the code of each, as `np.unique` does.
 
-    There is no nan.
+    The values are without nan.
 
     >>> ranked(np.array([2.5, 1.0, 2.5]))
     (array([1. , 2.5]), array([1, 0, 1]))
