@@ -186,7 +186,8 @@ def run(browser, given, settings, seed, more, every=250):
             while monkey.done.total() < every and more(begun + monkey.done.total()):
                 monkey.step()
             done += monkey.done
-            page.goto("about:blank")
+            with page.watch.refusals():  # the answer to the last step may come now
+                page.goto("about:blank")
         finally:
             app.kill()
             app.end()
