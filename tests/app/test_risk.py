@@ -208,7 +208,7 @@ def test_rules_about_a_key_go_with_it(bench):
 @pytest.mark.parametrize("of", [-1, 1, "x"])
 def test_a_set_that_does_not_exist(bench, of):
     before = bench.history.current
-    with pytest.raises(RefusedError, match="no such set of keys"):
+    with pytest.raises(RefusedError, match="this set of keys is gone"):
         switch(bench, "SEX", of=of)
     assert bench.history.current is before
 

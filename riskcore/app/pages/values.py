@@ -31,9 +31,9 @@ def counts_of(column: CodedColumn) -> NDArray[np.int64]:
 
 
 def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | None:
-    """Return the categories as numbers; None if one is not a number.
+    """Return the categories as numbers.
 
-    They are not either if they are too far apart for a scale.
+    None if one is not a number, or if they are too far apart for a scale.
     """
 
     def make() -> NDArray[np.float64] | None:
