@@ -23,10 +23,10 @@ from bench import _audit_peers as peers
 from bench._cell_kinds import KINDS, missing
 from bench._common import HERE, origin, reached, replace, table
 from bench._generators import COPIED, NEEDED, OWN, PACKAGES
-from riskcore.auditing.attributes import attribute_guesses
-from riskcore.auditing.audit import audit
-from riskcore.auditing.copies import copies
-from riskcore.auditing.shared_columns import SharedColumn
+from riskcore.disclosure.attributes import attribute_guesses
+from riskcore.disclosure.audit import audit
+from riskcore.disclosure.copies import copies
+from riskcore.disclosure.shared_columns import SharedColumn
 
 PAGE = HERE.parent / "notes" / "audit_truth.md"
 RAW = HERE / "audit_truth.csv"

@@ -21,8 +21,8 @@ from scipy.stats import binomtest
 from bench import _audit_peers as peers
 from bench._cell_kinds import FILES, FOLDER
 from bench._common import HERE, origin, replace, table, timed
-from riskcore.auditing import measures
-from riskcore.auditing.shared_columns import SharedColumn
+from riskcore.disclosure import measures
+from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.simulate import microdata
 
 PAGE = HERE.parent / "notes" / "audit_measures.md"

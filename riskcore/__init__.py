@@ -44,10 +44,10 @@ if TYPE_CHECKING:
         estimate_simulated as estimate_simulated,
         estimate_uniques as estimate_uniques,
     )
-    from riskcore.auditing.audit import (  # isort: skip
+    from riskcore.disclosure.audit import (  # isort: skip
         audit as audit,
     )
-    from riskcore.auditing.result import (  # isort: skip
+    from riskcore.disclosure.result import (  # isort: skip
         Audit as Audit,
     )
     from riskcore.comparison.compare import (  # isort: skip
@@ -118,7 +118,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Assessment": "riskcore.assessment.result",
-    "Audit": "riskcore.auditing.result",
+    "Audit": "riskcore.disclosure.result",
     "Cells": "riskcore.data.cells",
     "Checked": "riskcore.assessment.check",
     "Comparison": "riskcore.comparison.compare",
@@ -132,7 +132,7 @@ _HOMES = {
     "Trials": "riskcore.protection.trials",
     "WaveAssessment": "riskcore.assessment.waves",
     "assess": "riskcore.assessment.assess",
-    "audit": "riskcore.auditing.audit",
+    "audit": "riskcore.disclosure.audit",
     "check": "riskcore.assessment.check",
     "describe": "riskcore.assessment.describe",
     "diversity": "riskcore.assessment.diversity",

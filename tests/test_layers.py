@@ -20,7 +20,7 @@ FLOORS = [
     {"models"},
     {"accuracy", "reproduce"},  # for researchers, as intruder and simulate are
     {"assessment"},
-    {"comparison", "auditing"},
+    {"comparison", "disclosure"},
     {"protection"},
     {"report"},
     {"app"},

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.auditing.settings_table import AuditSettings
+from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -124,9 +124,9 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.auditing.audit import audit
-    from riskcore.auditing.files import read_like
-    from riskcore.auditing.result import RECORD_COLUMNS
+    from riskcore.disclosure.audit import audit
+    from riskcore.disclosure.files import read_like
+    from riskcore.disclosure.result import RECORD_COLUMNS
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats
     from riskcore.data.source import Source

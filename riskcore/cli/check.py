@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
-from riskcore.auditing.settings_table import AuditSettings
+from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -293,8 +293,8 @@ def _with_audit(
     found: Any, source: Any, options: argparse.Namespace, progress: Progress
 ) -> Any:
     """Return the rules with those of the audit, for each set of keys."""
-    from riskcore.auditing.audit import audit
-    from riskcore.auditing.files import read_like
+    from riskcore.disclosure.audit import audit
+    from riskcore.disclosure.files import read_like
     from riskcore.data.source import Source
 
     how = reading(options)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from riskcore.auditing.attributes import AttributeGuesses
-from riskcore.auditing.claims import IdentityClaims
-from riskcore.auditing.result import Audit
+from riskcore.disclosure.attributes import AttributeGuesses
+from riskcore.disclosure.claims import IdentityClaims
+from riskcore.disclosure.result import Audit
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, listed, on_one_line, printable
 from riskcore.report.provenance import Provenance

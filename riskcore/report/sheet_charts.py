@@ -9,7 +9,7 @@ import numpy as np
 
 from riskcore.assessment.diversity import Diversity, SensitiveVariable
 from riskcore.assessment.suda import SpecialUniques
-from riskcore.auditing.result import Audit
+from riskcore.disclosure.result import Audit
 from riskcore.common.words import shortened
 from riskcore.report.page_charts import column_plot, share_rows
 

@@ -45,7 +45,7 @@ def no_work(monkeypatch):
         "riskcore.assessment.diversity.diversity",
         "riskcore.assessment.suda.suda",
         "riskcore.assessment.uniques.estimate_uniques",
-        "riskcore.auditing.audit.audit",
+        "riskcore.disclosure.audit.audit",
         "riskcore.protection.protect.protect",
     ):
         monkeypatch.setattr(function, work)

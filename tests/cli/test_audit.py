@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from riskcore import audit
-from riskcore.auditing.result import RECORD_COLUMNS
+from riskcore.disclosure.result import RECORD_COLUMNS
 from tests import needs
 
 KEYS = "--keys REGION SEX AGE"
@@ -272,7 +272,7 @@ def test_output_names_are_refused_before_any_work(refused, monkeypatch):
     def work(*_, **__):
         pytest.fail("it was computed")
 
-    monkeypatch.setattr("riskcore.auditing.audit.audit", work)
+    monkeypatch.setattr("riskcore.disclosure.audit.audit", work)
     Path("old.html").write_text("old")
     for option in ("--report old.html", "--output o.html", "--report survey.csv",
                    "--report-top 1", "--report-public x.pdf"):  # fmt: skip

@@ -1,0 +1,324 @@
+"""Look at all pairs of a few queries and all references, in blocks of references.
+
+The codes of the queries are 0, 1, ..., those that no query has are one code: so they
+fit into 16 bits, and a block of differences into the processor's vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.disclosure.common_cells import Columns, Ints
+from riskcore.disclosure.mixed_records import Floats
+from riskcore.common.scatter import scattered
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.data.unsigned import Codes
+
+PAIRS = 1 << 31  # one or two seconds
+MOST = 65_000  # queries: their codes have 16 bits
+_BLOCK = 2048  # references
+_PARTS = 8
+
+
+def selected(n: int, references: int, columns: int = 0, pairs: int = PAIRS) -> Ints:
+    """Return rows of so many of n queries that there are at most so many pairs.
+
+    With more than ten columns there are fewer pairs, which take as long. The choice is
+    the same in every run, and depends on nothing but the numbers.
+    """
+    pairs = 10 * pairs // max(columns, 10)
+    most = min(max(pairs // max(references, 1), 1), MOST)
+    if n <= most:
+        return np.arange(n)
+    order = np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
+    return np.sort(order[:most])
+
+
+class Nearest(NamedTuple):
+    """The two smallest distances of each query, and the references at the smallest."""
+
+    first: Floats  # shape (n,)
+    second: Floats  # infinite where there is no second record
+    records: Ints  # how many references are at the first distance
+    right: Ints  # how many of these have the target of the query
+
+
+def nearest_of_all(
+    query: Columns,
+    reference: Columns,
+    levels: Sequence[int],
+    numbers: tuple[Floats, Floats] | None = None,
+    scale: Floats | None = None,
+    target: tuple[Codes, Codes] | None = None,
+) -> Nearest:
+    """Return the closest references by categories that differ and gaps of numbers.
+
+    ``numbers`` are those of queries and references, ``scale`` is what a gap of each is
+    multiplied by, up to 1. Without a target all references are right.
+    """
+    n, m, d = len(query[0]), len(reference[0]), len(levels)
+    first, second = np.full((2, n), np.inf)
+    records, right = np.zeros((2, n), np.int64)
+    x, y = numbers or (np.zeros((n, 0)), np.zeros((m, 0)))
+    asked, answers = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    wide = np.zeros(x.shape[1]) if scale is None else scale
+    wanted, has = target or (np.zeros(n, np.uint32), np.zeros(m, np.uint32))
+    wanted, has = wanted.astype(np.uint32), has.astype(np.uint32)
+    own, known = _in_few_bits(query, reference, levels)
+
+    def look(start: int, stop: int) -> None:
+        find_nearest(
+            start, stop, n, m, d, x.shape[1], own, known, asked, answers, wide, wanted,
+            has, np.empty(_BLOCK, np.uint16), first, second, records, right,
+        )  # fmt: skip
+
+    in_parts(usual_threads(), look, parts_of(n, _PARTS))
+    return Nearest(first, second, records, right)
+
+
+class Linked(NamedTuple):
+    """For each query the references closest by either half of the keys."""
+
+    first: Ints  # how many are closest by the first half, shape (n,)
+    second: Ints
+    both: Ints
+
+
+def link(
+    query: Columns, reference: Columns, levels: Sequence[int], half: int
+) -> Linked:
+    """Return how many references are closest by the first keys and by the rest."""
+    n, m = len(query[0]), len(reference[0])
+    found = Linked(*np.zeros((3, n), np.int64))
+    own, known = _in_few_bits(query, reference, levels)
+
+    def look(start: int, stop: int) -> None:
+        near = np.full((2, stop - start), len(levels) + 1)
+        count_links(
+            start, stop, n, m, half, len(levels), own, known, near,
+            np.empty((2, _BLOCK), np.uint16), *found,
+        )  # fmt: skip
+
+    in_parts(usual_threads(), look, parts_of(n, _PARTS))
+    return found
+
+
+def count_as_extreme(
+    query: Columns,
+    reference: Columns,
+    levels: Sequence[int],
+    numbers: tuple[Floats, Floats],
+    middle: Floats,
+    most: int,
+) -> Ints:
+    """Return how many references have the categories of a query and its extremes.
+
+    A number above the middle asks for numbers at least as large, another one for
+    numbers at most as large. Counting ends at ``most``.
+    """
+    asked, answers = (np.ascontiguousarray(one.T) for one in numbers)
+    upwards = np.ascontiguousarray((numbers[0] > middle).T).astype(np.uint8)
+    (d, n), m = asked.shape, answers.shape[1]
+    found = np.zeros(n, np.int64)
+    own, known = _in_few_bits(query, reference, levels)
+
+    def look(start: int, stop: int) -> None:
+        count_extreme(
+            start, stop, n, m, len(levels), d, most, own, known, asked, answers,
+            upwards, np.empty(_BLOCK, np.uint16), found,
+        )  # fmt: skip
+
+    in_parts(usual_threads(), look, parts_of(n, _PARTS))
+    return np.minimum(found, most)
+
+
+def _in_few_bits(
+    query: Columns, reference: Columns, levels: Sequence[int]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return the codes in 16 bits, one row for each key; equal ones stay equal."""
+    n, m = (len(one[0]) if levels else 0 for one in (query, reference))
+    own = np.empty((len(levels), n), np.uint16)
+    known = np.empty((len(levels), m), np.uint16)
+    for j, (asked, column, k) in enumerate(zip(query, reference, levels, strict=True)):
+        values = np.unique(asked)
+        table = np.full(k, MOST, np.uint16)
+        table[values] = np.arange(len(values))
+        own[j], known[j] = table[asked], table[column]
+    return own, known
+
+
+@kernel
+def count_apart(
+    first: int, last: int, q: int, n: int, own: Any, low: int, high: int, m: int,
+    known: Any, apart: Any, at: int,
+) -> None:  # fmt: skip
+    """Write in how many of some keys each reference of a block differs from a query."""
+    for i in range(high - low):
+        apart[at + i] = 0
+    for j in range(first, last):
+        code = own[j * n + q]
+        row = j * m + low
+        for i in range(high - low):
+            apart[at + i] += known[row + i] != code
+
+
+@kernel
+def smallest(apart: Any, at: int, n: int) -> Any:
+    """Return the smallest of n numbers."""
+    least = apart[at]
+    for i in range(1, n):
+        least = min(least, apart[at + i])
+    return least
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64, uint16*, uint16*, float64*, float64*, "
+    "float64*, uint32*, uint32*, uint16*, float64*, float64*, int64*, int64*"
+)
+def find_nearest(
+    start: int,
+    stop: int,
+    n: int,
+    m: int,
+    keys: int,
+    d: int,
+    own: Any,
+    known: Any,
+    query: Any,
+    reference: Any,
+    scale: Any,
+    wanted: Any,
+    has: Any,
+    apart: Any,
+    first: Any,
+    second: Any,
+    records: Any,
+    right: Any,
+) -> None:
+    """Find the two smallest distances of queries, block by block of references."""
+    for low in range(0, m, _BLOCK):
+        high = min(low + _BLOCK, m)
+        for q in range(start, stop):
+            count_apart(0, keys, q, n, own, low, high, m, known, apart, 0)
+            least, next_least = first[q], second[q]
+            number, hits, value = records[q], right[q], wanted[q]
+            limit = min(int(min(next_least, 1e9)), keys)
+            if smallest(apart, 0, high - low) > limit:
+                continue
+            for i in range(high - low):
+                if apart[i] > limit:
+                    continue
+                x = float(apart[i])
+                for j in range(d):
+                    gap = abs(reference[(low + i) * d + j] - query[q * d + j])
+                    if gap > 0.0:
+                        x += min(gap * scale[j], 1.0)
+                if x < least:
+                    next_least = least
+                    least = x
+                    number = 1
+                    hits = int(has[low + i] == value)
+                elif x == least:
+                    next_least = x
+                    number += 1
+                    hits += has[low + i] == value
+                elif x < next_least:
+                    next_least = x
+                limit = min(int(min(next_least, 1e9)), keys)
+            first[q], second[q] = least, next_least
+            records[q], right[q] = number, hits
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64, uint16*, uint16*, int64*, uint16*, "
+    "int64*, int64*, int64*"
+)
+def count_links(
+    start: int,
+    stop: int,
+    n: int,
+    m: int,
+    half: int,
+    keys: int,
+    own: Any,
+    known: Any,
+    near: Any,
+    apart: Any,
+    first: Any,
+    second: Any,
+    both: Any,
+) -> None:
+    """Count the references closest by each half, and by both, in blocks.
+
+    A reference closest by both halves so far is no more one if a later one is closer.
+    """
+    for low in range(0, m, _BLOCK):
+        size = min(low + _BLOCK, m) - low
+        for q in range(start, stop):
+            count_apart(0, half, q, n, own, low, low + size, m, known, apart, 0)
+            count_apart(half, keys, q, n, own, low, low + size, m, known, apart, _BLOCK)
+            i, j = q - start, q - start + stop - start
+            least, other = smallest(apart, 0, size), smallest(apart, _BLOCK, size)
+            if least < near[i]:
+                near[i] = least
+                first[q] = 0
+                both[q] = 0
+            if other < near[j]:
+                near[j] = other
+                second[q] = 0
+                both[q] = 0
+            here, there, common = 0, 0, 0
+            for k in range(size):
+                a, b = apart[k] == near[i], apart[_BLOCK + k] == near[j]
+                here += a
+                there += b
+                common += a & b
+            first[q] += here
+            second[q] += there
+            both[q] += common
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64, int64, uint16*, uint16*, float64*, "
+    "float64*, uint8*, uint16*, int64*"
+)
+def count_extreme(
+    start: int,
+    stop: int,
+    n: int,
+    m: int,
+    keys: int,
+    d: int,
+    most: int,
+    own: Any,
+    known: Any,
+    query: Any,
+    reference: Any,
+    upwards: Any,
+    apart: Any,
+    found: Any,
+) -> None:
+    """Count the references in the cell of each query that are as extreme."""
+    for q in range(start, stop):
+        number = 0
+        for low in range(0, m, _BLOCK):
+            high = min(low + _BLOCK, m)
+            count_apart(0, keys, q, n, own, low, high, m, known, apart, 0)
+            for j in range(d):
+                x, row = query[j * n + q], j * m + low
+                if upwards[j * n + q]:
+                    for i in range(high - low):
+                        apart[i] += reference[row + i] < x
+                else:
+                    for i in range(high - low):
+                        apart[i] += reference[row + i] > x
+            for i in range(high - low):
+                number += apart[i] == 0
+            if number >= most:
+                break
+        found[q] = number

@@ -1,0 +1,284 @@
+"""Audit a released file of any origin: what it tells of the people of its original."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+from riskcore.assessment.assess import assess_coded, check_population, check_roles
+from riskcore.assessment.settings_table import BOTH
+from riskcore.disclosure.attributes import AttributeGuesses, attribute_guesses
+from riskcore.disclosure.claims import IdentityClaims, identity_claims
+from riskcore.disclosure.copies import copies
+from riskcore.disclosure.files import (
+    HOLDOUT,
+    ORIGINAL,
+    RELEASED,
+    AuditFiles,
+    Floats,
+    Integers,
+    read_like,
+)
+from riskcore.disclosure.linkage import link
+from riskcore.disclosure.measures import Measures, known_measures
+from riskcore.disclosure.membership import membership
+from riskcore.disclosure.result import Audit
+from riskcore.disclosure.settings_table import AuditSettings
+from riskcore.disclosure.shared_columns import SharedColumn
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import complete, takes
+from riskcore.data.cells import cells_of, check_missing, refuse_missing
+from riskcore.data.columns import key_names
+from riskcore.data.files.reading import Reading
+from riskcore.data.source import Source
+from riskcore.data.wildcard import WILDCARDS
+from riskcore.models.cell_model import CellModel
+from riskcore.models.known_population import KnownPopulation
+
+__all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
+
+
+@takes(AuditSettings)
+def audit(
+    original: Any,
+    released: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    *,
+    holdout: Any = None,
+    reading: Reading | None = None,
+    released_reading: Reading | None = None,
+    progress: Lines | None = None,
+    **settings: Unpack[AuditSettings],
+) -> Audit:
+    """Audit a released file of any origin: synthetic, perturbed, swapped or sampled.
+
+    Parameters
+    ----------
+    original : frame, mapping, path or data on an engine
+        The records of the people who are to be protected, as for `assess`.
+    released : frame, mapping, path or data on an engine
+        The file that leaves, with the same keys in the same categories.
+    keys : iterable of column names
+        What an intruder knows of a person, in all files.
+    weight : column name, optional
+        Sampling weights of the original, as for `assess`.
+    target : iterable of column names
+        Columns that the intruder wants to learn, in all files.
+    numeric : iterable of column names
+        Columns of numbers that the intruder knows as well, in all files.
+    record_by : column name, optional
+        Ids of the records in both files, if each released record stands for one of the
+        original: then only its own original makes a claim right. Leave it out for
+        synthetic data, in which no record stands for another.
+    population : {"auto", "weights", ...}, CellModel or frame
+        As for `assess`, by default "auto"; "both" is refused.
+    sampling_fraction : float, optional
+        As for `assess`.
+    missing : {"wildcard", "argus", "category", "refuse"}
+        As for `assess`, for the keys of all files.
+    measures : bool
+        Whether to compute the measures that others report, too.
+    holdout : frame, mapping, path or data on an engine, optional
+        People of the same population who were not in the original, with the same
+        columns: what is right about them, too, is not a leak of the original's people.
+    reading, released_reading : Reading, optional
+        How to read the files, if they are paths; a holdout is read as the original. By
+        default the released file is, too.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, OSError
+        As `assess`; also if a column is text in one file and numbers in another, has
+        two roles, or ids are missing or not distinct; a TypeError, if an engine holds a
+        file and single records are needed, as for targets, numbers and ids.
+
+    Notes
+    -----
+    A claim says of a released record with unique keys that it is the person with these
+    keys. It is right with the probability E[1/F | f] if f > 0 records of the original
+    have the keys, of whom F people of the population cannot be told apart, and wrong if
+    f = 0. The interval is for the sum of 1/F over the claims. Beside it stand the
+    claims that would be right about as many other people: those of the holdout, or
+    those whom a model of the keys draws.
+
+    A guess about a person is the commonest target among the released records with the
+    person's keys; a tie of m counts 1/m. Of numbers with fewer than five records a
+    value, a band is guessed, of ten with equally many people. Without a holdout the
+    comparison is with people of equal keys whose target is drawn from a latent-class
+    model of keys and target: what a model teaches about everybody is not a leak.
+
+    With numbers, each released record is linked to the person of the original, or of
+    the holdout, that fits best by keys and numbers together. With a holdout, the
+    distance to the closest released record tells whether somebody was in the original.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+    >>> made = {"sex": ["f", "m", "m"], "age": [47, 47, 31]}
+    >>> found = riskcore.audit(data, made, ["sex", "age"], "w")
+    >>> round(found.expected_right_claims, 4), found.claims
+    (0.1577, 3)
+    """
+    say = progress or silent
+    asked = complete(AuditSettings, settings)
+    names = key_names(keys)
+    single = {one: arguments.names(one, asked[one]) for one in ("target", "numeric")}
+    missing, population = asked["missing"], asked["population"]
+    check_missing(missing, 1.0)
+    if asked["record_by"] is not None:
+        arguments.column_name("record_by", asked["record_by"])
+    sources = {
+        ORIGINAL: Source.of(original, reading),
+        RELEASED: Source.of(released, released_reading or read_like(reading)),
+    }
+    if holdout is not None:
+        sources[HOLDOUT] = Source.of(holdout, read_like(reading))
+    _refuse_same(sources)
+    weight = sources[ORIGINAL].weight if weight is None else weight
+    _check(names, weight, single, asked)
+    files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
+    coded = files.coded
+    own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
+    for one in coded.values() if missing == "refuse" else ():
+        refuse_missing(names, [key.missing for key in one.keys(names)], one.n)
+    sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
+    everybody = None
+    held = coded[ORIGINAL].counted
+    if missing in WILDCARDS and held is not None:
+        files.refuse_blank(missing)
+    elif missing in WILDCARDS:
+        everybody = cells_of(sampled, names, missing, 1.0)
+        sampled = sampled.complete(names)
+    found = assess_coded(
+        files.data[ORIGINAL],
+        sampled,
+        names,
+        population,
+        "exact",
+        missing,
+        1.0,
+        progress=say,
+    )
+    say("counting claims")
+    cells = {
+        what: cells_of(coded[what], names, missing, 1.0)
+        for what in (RELEASED, HOLDOUT)
+        if what in coded
+    }
+    claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT), everybody)
+    notes = files.unknown_categories()
+    notes += files.blank_keys() if missing in WILDCARDS else []
+    more: dict[str, Any] = {}
+    if not files.on_engine:
+        targets = {}
+        for name in single["target"]:
+            targets[name], note = files.target(name)
+            notes += [] if note is None else [note]
+        numbers = {name: files.numbers(name) for name in single["numeric"]}
+        notes += files.repeated_numbers(numbers)
+        more = _of_records(files, targets, numbers, own, say)
+        more["data"] = files.data[RELEASED]
+        if asked["measures"]:
+            say("computing the measures of others")
+            more["measures"] = _measures(files, targets, numbers, found.model)
+    return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
+
+
+def _refuse_same(sources: Mapping[str, Source]) -> None:
+    """Refuse a holdout that is one of the other files: it would hide every leak."""
+    if HOLDOUT in sources:
+        held = _identity(sources[HOLDOUT])
+        for what in (ORIGINAL, RELEASED):
+            if _identity(sources[what]) == held:
+                raise ValueError(
+                    f"holdout: the {what} file itself; give people who were not in "
+                    "the original, and from whom nothing was made"
+                )
+
+
+def _identity(source: Source) -> tuple[Any, ...]:
+    """Return what tells a source from others."""
+    if source.path is None:
+        return (id(source.given),)
+    return source.path.resolve(), source.reading.sheet
+
+
+def _of_records(
+    files: AuditFiles,
+    targets: Mapping[Hashable, SharedColumn],
+    numbers: Mapping[Hashable, tuple[Floats, ...]],
+    own: Integers | None,
+    say: Lines,
+) -> dict[str, Any]:
+    """Return what needs single records: guesses, links, closest records and copies."""
+    keys, found = files.shared_keys(), dict[str, Any]()
+    guesses = []
+    for name, column in targets.items():
+        say(f"guessing {name}")
+        guesses.append(attribute_guesses(name, keys, column))
+    found["attributes"] = tuple(guesses)
+    values = [*numbers.values()]
+    if values:
+        say("linking records by keys and numbers")
+        found["linkage"] = link(keys, values, [*files.keys, *numbers], own)
+    if HOLDOUT in files.coded:
+        say("looking for the closest records")
+        found["membership"] = membership(keys, values)
+    say("looking for copies")
+    found["copies"] = copies([*keys, *targets.values()])
+    return found
+
+
+def _measures(
+    files: AuditFiles,
+    targets: Mapping[Hashable, SharedColumn],
+    numbers: Mapping[Hashable, tuple[Floats, ...]],
+    model: CellModel | None,
+) -> Measures:
+    """Return the measures of others, with the people of a population if it is known."""
+    known = model.sample if isinstance(model, KnownPopulation) else None
+    people = None if known is None else known.records
+    keys = files.shared_keys(known)
+    return known_measures(keys, targets, [*numbers.values()], people)
+
+
+def _check(
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    single: dict[str, Any],
+    asked: AuditSettings,
+) -> None:
+    """Refuse columns with two roles, and a population that gives no one answer."""
+    population = asked["population"]
+    if isinstance(population, str) and population == BOTH:
+        raise ValueError(
+            "population='both': an audit gives one answer; give 'auto' to let it "
+            "choose between the weights and the model, or one of the two"
+        )
+    check_population(population, "exact")
+    check_roles(keys, weight, None)
+    taken = dict.fromkeys(keys, "a key")
+    if weight is not None:
+        taken[weight] = "the weight"
+    if asked["record_by"] is not None:
+        taken.setdefault(asked["record_by"], "the record id")
+        if taken[asked["record_by"]] != "the record id":
+            raise ValueError(
+                f"record_by: {asked['record_by']!r} is {taken[asked['record_by']]}, too"
+            )
+    for role, names in single.items():
+        for name in names:
+            if name in taken:
+                raise ValueError(
+                    f"{role}: {name!r} is {taken[name]}, too; give it one role"
+                )
+            taken[name] = f"in {role}"

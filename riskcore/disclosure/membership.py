@@ -1,0 +1,186 @@
+"""Membership: whether people near to a released record were in the original.
+
+The intruder has the values of a person and asks whether the person was in the original:
+yes, the nearer the closest released record is. A holdout of people who were not in it
+tells how often that is right: the area under the curve is the probability that somebody
+of the original is nearer to the release than somebody of the holdout.
+
+Both must be drawn from one population in the same way. If the holdout is from another
+region or year, its people are farther away even from a release that knows the margins
+alone, and the area tells of the region or year and not of membership.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from riskcore.disclosure.best_links import Distances
+from riskcore.disclosure.compared_records import (
+    Codes,
+    Compared,
+    Floats,
+    Side,
+    selected,
+    table,
+)
+from riskcore.disclosure.shared_columns import SharedColumn
+from riskcore.common import arguments
+from riskcore.common.sheet import Part
+
+PAIRS = 2 * 10**9  # of a person and a released record that are compared
+_CAPPED = 1.0  # the largest distance in a number
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """How well distances to the release tell the original from a holdout.
+
+    Attributes
+    ----------
+    people : tuple of int
+        People of the original and of the holdout whose distance is known.
+    area : float
+        P(d < h) + P(d = h)/2 for the distances d of the original and h of the holdout:
+        1/2 if the release tells nothing.
+    error : float
+        Its standard deviation.
+    files : tuple of int
+        People of the original and of the holdout; if there are more than in ``people``,
+        those are a selection that is the same in every run.
+    """
+
+    people: tuple[int, int]
+    area: float
+    error: float
+    files: tuple[int, int]
+
+    @classmethod
+    def of(cls, original: Floats, holdout: Floats) -> Membership:
+        """Compare distances to the closest released record."""
+        nearer = _nearer(original, holdout)  # than so large a share of the holdout
+        farther = 1.0 - _nearer(holdout, original)
+        spread = sum(
+            float(np.var(each, ddof=1)) / len(each) if len(each) > 1 else math.nan
+            for each in (nearer, farther)
+        )
+        people = len(original), len(holdout)
+        area = math.fsum(nearer.tolist()) / len(nearer)
+        return cls(people, area, math.sqrt(spread), people)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval for the area (DeLong, DeLong and Clarke-Pearson 1988)."""
+        level = arguments.number_in("level", level, "(0, 1)")
+        reach = NormalDist().inv_cdf((1.0 + level) / 2.0) * self.error
+        return max(self.area - reach, 0.0), min(self.area + reach, 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON; no single record is in them."""
+        low, high = self.interval()
+        return {
+            "people": list(self.people),
+            "files": list(self.files),
+            "area": self.area,
+            "area_interval": None if math.isnan(self.error) else [low, high],
+        }
+
+    def _parts(self) -> list[Part]:
+        """Return the figures as facts."""
+        low, high = self.interval()
+        interval = "" if math.isnan(self.error) else f" ({low:.3f} to {high:.3f})"
+        facts = [
+            (name, f"{asked:,} of {everybody:,} people")
+            for name, asked, everybody in zip(
+                ("original", "holdout"), self.people, self.files, strict=True
+            )
+        ]
+        facts.append(("nearer than the holdout", f"{self.area:.3f}{interval}"))
+        said = "0.5: whether somebody was in the original does not show."
+        return [Part("Membership by the closest record", facts, sentences=(said,))]
+
+
+def membership(
+    keys: Sequence[SharedColumn],
+    numbers: Sequence[tuple[Floats, ...]],
+    *,
+    pairs: int = PAIRS,
+) -> Membership:
+    """Return how well the closest released record tells the original from a holdout.
+
+    The files of each column are the original, the release and the holdout. A distance
+    is that of Gower (1971): 1 for each key that differs, and the
+    gap of each number over the range of all files. Missing is a value of its own, at
+    distance 1 from any other. At most about ``pairs`` are compared, for as many people
+    of either file.
+    """
+    if not keys and not numbers:
+        raise ValueError(
+            "membership without keys and numbers: give at least one column"
+        )
+    if len(keys[0].codes if keys else numbers[0]) != 3:
+        raise ValueError(
+            "membership needs a holdout: people who were not in the original"
+        )
+    original, released, holdout = _sides(keys, numbers)
+    for what, one in zip(
+        ("original", "release", "holdout"), (original, released, holdout), strict=True
+    ):
+        if not one.n:
+            raise ValueError(f"the {what} has no records: there is no distance")
+    most = max(pairs // (2 * released.n), 1)
+    asked = [one.at(selected(one.n, most)) for one in (original, holdout)]
+    scale = np.array([_scale(files) for files in numbers])
+    found = Membership.of(*(_closest(one, released, scale) for one in asked))
+    return replace(found, files=(original.n, holdout.n))
+
+
+def _sides(
+    keys: Sequence[SharedColumn], numbers: Sequence[tuple[Floats, ...]]
+) -> list[Side]:
+    """Return the codes and numbers of each file; whether one is missing is a code."""
+    codes: list[tuple[Codes, ...]] = [
+        tuple(one.astype(np.int32) for one in column.codes) for column in keys
+    ]
+    values = []
+    for files in numbers:
+        lacking = [np.isnan(one) for one in files]
+        if any(one.any() for one in lacking):
+            codes.append(tuple(one.astype(np.int32) for one in lacking))
+        values.append(files)
+    sizes = [len(one) for one in (keys[0].codes if keys else numbers[0])]
+    return [
+        Side(table(codes, file, n, np.int32), table(values, file, n, np.float64))
+        for file, n in enumerate(sizes)
+    ]
+
+
+def _scale(files: Sequence[Floats]) -> float:
+    """Return 1 over the range of a number in all files, 0 if it does not vary."""
+    there = [one[~np.isnan(one)] for one in files]
+    high = max(float(one.max(initial=-math.inf)) for one in there)
+    low = min(float(one.min(initial=math.inf)) for one in there)
+    return 1.0 / (high - low) if high > low else 0.0
+
+
+def _closest(people: Side, released: Side, scale: Floats) -> Floats:
+    """Return the distance of people to the closest released record."""
+    rows, nobody = np.arange(people.n), np.full(people.n, -1)
+    gaps, end = np.zeros(len(people.codes), np.int32), np.array([0, released.n])
+    compared = Compared(released, rows, people, gaps, released.n, end)
+    way = Distances(len(people.codes), scale, _CAPPED, 0.0)
+    distance: Floats = -way.best(compared, rows, nobody, nobody).score
+    return distance
+
+
+def _nearer(distances: Floats, others: Floats) -> Floats:
+    """Return than which share of others each distance is smaller; a tie is a half."""
+    rising = np.sort(others)
+    below = np.searchsorted(rising, distances, side="left")
+    upto = np.searchsorted(rising, distances, side="right")
+    share: Floats = 1.0 - (below + upto) / (2.0 * len(others))
+    return share

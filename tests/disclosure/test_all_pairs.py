@@ -1,0 +1,145 @@
+"""The closest of all references, against all pairs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from riskcore.disclosure import all_pairs
+from riskcore.disclosure.all_pairs import (
+    count_as_extreme,
+    link,
+    nearest_of_all,
+    selected,
+)
+from tests.thin import examples
+
+LEVELS = [3, 300, 4]
+# Codes above 255, so that a byte would not hold them.
+CODES = [[0, 1, 2], [0, 1, 257], [0, 3]]
+keys = [st.sampled_from(one) for one in CODES]
+value = st.one_of(st.integers(0, 3).map(float), st.floats(-2, 2))
+rows = st.lists(st.tuples(*keys, value, value), min_size=1, max_size=20)
+
+
+def columns(file):
+    """Return the codes and the numbers of records given as tuples."""
+    *codes, x, y = zip(*file, strict=True)
+    return [np.array(one, np.uint32) for one in codes], np.array([x, y]).T
+
+
+@examples(100)
+@given(rows, rows, st.booleans(), st.randoms(use_true_random=False))
+def test_the_nearest_are_those_of_all_pairs(query, reference, with_numbers, random):
+    ranges = [0.0, 3.0] if with_numbers else []
+    own, their = (
+        np.array([random.randrange(2) for _ in one], np.uint8)
+        for one in (query, reference)
+    )
+    (codes, x), (known, y) = columns(query), columns(reference)
+    scale = np.array([math.inf, 1 / 3.0]) if with_numbers else None
+    numbers = (x, y) if with_numbers else None
+    found = nearest_of_all(codes, known, LEVELS, numbers, scale, (own, their))
+    for i, one in enumerate(query):
+        apart = []
+        for other in reference:
+            total = float(sum(a != b for a, b in zip(one[:3], other, strict=False)))
+            for j, width in enumerate(ranges):
+                gap = abs(one[3 + j] - other[3 + j])
+                total += min(gap * scale[j], 1.0) if gap else 0.0
+                assert width or gap == 0 or gap * scale[j] > 1
+            apart.append(total)
+        least = [j for j, total in enumerate(apart) if total == min(apart)]
+        assert found.first[i] == min(apart)
+        assert found.second[i] == sorted([*apart, math.inf])[1]
+        assert found.records[i] == len(least)
+        assert found.right[i] == sum(their[j] == own[i] for j in least)
+
+
+@examples(60)
+@given(rows, rows)
+def test_the_closest_by_both_halves_are_counted(query, reference):
+    (codes, _), (known, _) = columns(query), columns(reference)
+    found = link(codes, known, LEVELS, 1)
+    for i, one in enumerate(query):
+        closest = []
+        for keys in ((0,), (1, 2)):
+            apart = [sum(one[k] != r[k] for k in keys) for r in reference]
+            closest.append({j for j, x in enumerate(apart) if x == min(apart)})
+        numbers = [*map(len, closest), len(set.intersection(*closest))]
+        assert [part[i] for part in found] == numbers
+
+
+@examples(60)
+@given(rows, rows, st.sampled_from([2, 50]), st.booleans())
+def test_extremes_are_counted(query, reference, most, with_keys):
+    (codes, x), (known, y) = columns(query), columns(reference)
+    middle = np.array([0.5, 1.0])
+    few = (codes, known, LEVELS) if with_keys else ([], [], [])
+    found = count_as_extreme(*few, (x, y), middle, most)
+    for i, one in enumerate(query):
+        wanted = sum(
+            (one[:3] == r[:3] or not with_keys)
+            and all(
+                b >= a if a > m else b <= a
+                for a, b, m in zip(one[3:], r[3:], middle, strict=True)
+            )
+            for r in reference
+        )
+        assert found[i] == min(wanted, most)
+
+
+def test_references_in_several_blocks(monkeypatch):
+    rng = np.random.default_rng(3)
+    files = [
+        ([rng.integers(0, k, n).astype(np.uint8) for k in (3, 4)],
+         rng.normal(size=(n, 1)))
+        for n in (200, 5000)
+    ]  # fmt: skip
+    (own, x), (known, y) = files
+    assert len(y) > 2 * all_pairs._BLOCK
+    apart = sum((a[:, None] != b[None, :]).astype(float)
+                for a, b in zip(own, known, strict=True))  # fmt: skip
+    gaps = np.minimum(np.abs(x - y.T) * 0.25, 1.0)
+    found = nearest_of_all(own, known, [3, 4], (x, y), np.array([0.25]))
+    two = np.sort(apart + gaps, axis=1)
+    assert np.array_equal(found.first, two[:, 0])
+    assert np.array_equal(found.second, two[:, 1])
+    least = apart.min(axis=1)
+    found = nearest_of_all(own, known, [3, 4])
+    assert np.array_equal(found.records, (apart == least[:, None]).sum(axis=1))
+    assert np.array_equal(found.right, found.records)
+    extreme = np.where(x > 0, x <= y.T, x >= y.T) & (apart == 0)
+    counted = count_as_extreme(own, known, [3, 4], (x, y), np.zeros(1), 10**6)
+    assert np.array_equal(counted, extreme.sum(axis=1))
+    linked = link(own, known, [3, 4], 1)
+    for part, column in zip(linked, (0, 1), strict=False):
+        same = own[column][:, None] == known[column][None, :]
+        assert np.array_equal(part, same.sum(axis=1))
+    assert np.array_equal(linked.both, (apart == 0).sum(axis=1))
+
+
+def test_a_later_block_has_closer_references():
+    far = [np.zeros(2500, np.uint8), np.zeros(2500, np.uint8)]
+    far[0][-1] = far[1][-2] = 1
+    query = [np.ones(1, np.uint8), np.ones(1, np.uint8)]
+    assert [x.tolist() for x in link(query, far, [2, 2], 1)] == [[1], [1], [0]]
+    far[1][-1] = 1
+    assert [x.tolist() for x in link(query, far, [2, 2], 1)] == [[1], [2], [1]]
+
+
+def test_a_selection_is_the_same_in_every_run():
+    assert selected(10, 100, pairs=1000).tolist() == list(range(10))
+    some = selected(1000, 100, 7, 1000)
+    assert len(set(some.tolist())) == 10
+    assert some.tolist() == sorted(some.tolist())
+    assert np.array_equal(some, selected(1000, 100, 10, 1000))
+    # With five times the columns a fifth of the records.
+    assert len(selected(1000, 100, 50, 1000)) == 2
+    assert len(selected(5, 10**12)) == 1
+    many = selected(400_000, 2)
+    assert len(many) == all_pairs.MOST
+    # From everywhere in the file.
+    assert np.histogram(many, 10)[0] == pytest.approx(6500, rel=0.05)
