@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -146,15 +146,6 @@ class Checked(OnASheet):
         >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
         1
         """
-        rules = [
-            {
-                **asdict(one),
-                "keys": [str(name) for name in one.keys],
-                "found": None if math.isnan(one.found) else one.found,
-                "sensitive": None if one.sensitive is None else str(one.sensitive),
-            }
-            for one in self.rules
-        ]
         return {
             "passed": self.passed,
             "records": self.records,
@@ -162,7 +153,7 @@ class Checked(OnASheet):
             "same_file": self.same_file,
             "recorded_safe": self.recorded_safe,
             "notes": list(self.notes),
-            "rules": rules,
+            "rules": [one.to_dict() for one in self.rules],
         }
 
     def text(self) -> str:

@@ -8,7 +8,14 @@ from typing import Any, Literal, TypeAlias
 
 Rule: TypeAlias = Literal["equal", "between", "code", "finer", "order"]
 Kind: TypeAlias = Literal[
-    "identifier", "unique", "weight", "ids", "composition", "numbers", "reveals"
+    "identifier",
+    "unique",
+    "weight",
+    "ids",
+    "composition",
+    "numbers",
+    "reveals",
+    "harmless",
 ]
 
 # Records that stand within this many places of each other are neighbors.
@@ -94,7 +101,8 @@ class Leak:
         only one record or household has; weights of that kind; household ids that were
         kept, or that show households which are alone with the keys of their members;
         numbers by which records are linked to the original; "reveals": it reveals
-        suppressed or recoded values.
+        suppressed or recoded values; "harmless": columns that were given this role all
+        at once, without being examined.
     text, advice : str
         What leaks, and what can be done.
     accepted : str or None

@@ -146,7 +146,9 @@ class ColumnSettings(TypedDict, total=False):
             metavar="COLUMN=ROLE",
             help="roles of columns that are not keys. numeric: known to an intruder as "
             "a number, to some precision. sensitive: not known to an intruder. "
-            "identifier: left out of the safe file. harmless: of no use to an intruder",
+            "identifier: left out of the safe file. harmless: of no use to an "
+            "intruder. *=harmless:REASON calls all other columns harmless without "
+            "examining them; the verdict says so",
         ),
     ]
     accept: Annotated[
@@ -160,6 +162,10 @@ class ColumnSettings(TypedDict, total=False):
             "in the private record and the internal report",
         ),
     ]
+
+
+# The settings of writing that decide what leaks.
+LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 
 
 class ProtectSettings(SafetySettings, ColumnSettings, total=False):

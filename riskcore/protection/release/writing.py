@@ -52,7 +52,6 @@ from riskcore.protection.suppression.key_sets import (
     assess_key_sets,
     coded_records,
 )
-from riskcore.protection.verdict import verdict_of
 
 
 class OrderCanBeFound(UserWarning):
@@ -112,16 +111,16 @@ def write(
     shown = [one.shown for one in examined.leaks if one.shown is not None]
     warn_of_what_shows(result, shown, shuffled=shuffled)
     if not options["allow_unsafe"]:
-        _refuse_unsafe(result, examined)
+        _refuse_unsafe(result, examined, layout.dropped)
     figures = facts_of(result, examined)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
         again = _read_back(result, layout, parts, say) if options["verify"] else result
         if not options["allow_unsafe"]:
-            _refuse_unsafe(again, examined, "As read back: ")
+            _refuse_unsafe(again, examined, layout.dropped, "As read back: ")
         result.source.refuse_changed()  # else the digest is that of another file
-        found = verdict_facts(again, examined)
+        found = verdict_facts(again, examined, layout.dropped)
         figures |= found
         sha256 = digest(parts[0])
         if kept is not None:
@@ -139,7 +138,6 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(_published(again, layout.dropped), None),
             versions=versions(),
             source=source,
             output=output,
@@ -147,13 +145,11 @@ def write(
         if kept is None:
             create(texts.record, private=True).write(_json(record))
         if texts.public_record is not None:
-            public_record = _public_record(result, again, output)
+            public_record = _public_record(result, figures, output)
             create(texts.public_record).write(_json(public_record))
-        for target, text in texts.public.items():
-            create(target).write(text.encode())
-        for target, given in texts.private.items():
+        for target, given in texts.made.items():
             text = given if isinstance(given, str) else given(found)
-            create(target, private=True).write(text.encode())
+            create(target, private=target in texts.private).write(text.encode())
     return {**record, "examined": found}
 
 
@@ -212,8 +208,8 @@ class _Texts:
 
     record: Path
     public_record: Path | None
-    private: dict[Path, str | Callable[[Any], str]]
-    public: dict[Path, str]
+    private: frozenset[Path]
+    made: dict[Path, str | Callable[[Any], str]]
 
     @classmethod
     def of(cls, path: Path, options: WriteSettings) -> _Texts:
@@ -221,20 +217,21 @@ class _Texts:
         record = options["record"]
         record = f"{path}.private.json" if record is None else record
         public_record = options["public_record"]
+        also, public = options["also"] or {}, options["public"] or {}
         return cls(
             arguments.file_path("record", record),
             None
             if public_record is None
             else arguments.file_path("public_record", public_record),
-            {Path(target): text for target, text in (options["also"] or {}).items()},
-            {Path(target): text for target, text in (options["public"] or {}).items()},
+            frozenset(map(Path, also)),
+            {Path(target): text for target, text in {**also, **public}.items()},
         )
 
     @property
     def paths(self) -> list[Path]:
         """The paths of all files."""
         records = [one for one in (self.record, self.public_record) if one is not None]
-        return [*records, *self.private, *self.public]
+        return [*records, *self.made]
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
@@ -250,10 +247,13 @@ def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
 
 
 def _refuse_unsafe(
-    result: ProtectedRecords, examined: Examination, when: str = ""
+    result: ProtectedRecords,
+    examined: Examination,
+    dropped: Iterable[str] = (),
+    when: str = "",
 ) -> None:
-    """Refuse a file whose goals are not met, or in which a leak is open."""
-    figures = verdict_facts(result, examined)
+    """Refuse a file whose state does not let it leave."""
+    figures = verdict_facts(result, examined, tuple(dropped))
     if figures["safe"]:
         return
     figures["verdict"] = f"{when}{figures['verdict']}"
@@ -273,29 +273,21 @@ def _refuse_other_file(path: Path, sha256: str, kept: records.Record) -> None:
 
 
 def _public_record(
-    result: ProtectedRecords, again: ProtectedRecords, output: Mapping[str, Any]
+    result: ProtectedRecords, figures: Mapping[str, Any], output: Mapping[str, Any]
 ) -> dict[str, Any]:
-    published = _published(result, output["dropped"])
-    figures = facts_of(result, Examination())
+    """Return the public record, without what is said of columns left out."""
+    settings = result.settings.without(output["dropped"])
     suppressed = {
         name: count
         for name, count in figures["suppressed"].items()
-        if name in published.settings.suppressible
+        if name in settings.suppressible
     }
     return records.public(
-        {**figures, "goals_met": again.goals_met, "suppressed": suppressed},
-        published.settings,
-        verdict=verdict_of(_published(again, output["dropped"]), None),
+        {**figures, "suppressed": suppressed},
+        settings,
         versions=versions(),
         output=output,
     )
-
-
-def _published(
-    result: ProtectedRecords, dropped: Iterable[Hashable]
-) -> ProtectedRecords:
-    """Return the result with nothing in its settings about columns left out."""
-    return replace(result, settings=result.settings.without(dropped))
 
 
 def columns_dropped(
