@@ -126,6 +126,7 @@ class SensitiveGoal:
         K, levels = len(F), max(len(self.column.labels), 1)
         both = count([combination[cell].astype(np.uint32), value], [K, levels])
         number = np.bincount(both.inverse, records, len(both.frequency))
+        number = number.astype(np.float64)
         begin = np.searchsorted(both.codes[0], np.arange(K + 1))
         total = np.bincount(value, records, levels).astype(np.float64)
         found = Distributions(begin, both.codes[1].astype(np.int64), number, total)
