@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.check import Checked, Rule
+from riskcore.assessment.check import Checked
+from riskcore.assessment.goals import Goal
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
@@ -244,9 +245,9 @@ class Audit(OnASheet):
 
     def _rule(
         self, rule: str, target: Hashable | None, asked: float, found: float
-    ) -> Rule:
+    ) -> Goal:
         """Return a rule with what was found; what is unknown does not pass."""
-        return Rule(rule, self.keys, target, asked, found, None, None, found <= asked)
+        return Goal(rule, self.keys, target, asked, found, None, None, found <= asked)
 
     @property
     def released_records(self) -> Any:

@@ -206,7 +206,7 @@ class Settings:
                 [
                     *self.columns,
                     *cluster,
-                    *self.roles,
+                    *self.named_roles,
                     *accepted,
                     *self.treated,
                     *strata,
@@ -238,8 +238,13 @@ class Settings:
         """The role of each column that has one."""
         known = self.variables if self.wave is None else (*self.variables, self.wave)
         return roles_of(
-            known, self.weight, self.household, self.roles, self.household_keys
+            known, self.weight, self.household, self.named_roles, self.household_keys
         )
+
+    @property
+    def named_roles(self) -> dict[Any, str]:
+        """The roles given to columns by name."""
+        return {name: role for name, role in self.roles.items() if name != ANY}
 
     @property
     def unit(self) -> str:
@@ -257,18 +262,23 @@ class Settings:
         return f" in {known} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
-        """Return why leaks of a column may stay open; None stands for the order."""
+        """Return why leaks of a column may stay open; None stands for the order.
+
+        ``ANY`` stands for the columns that are called harmless all at once.
+        """
+        if column == ANY:
+            return self.roles.get(ANY, "").partition(":")[2].strip() or None
         name = ORDER if column is None else column
         return self.accept.get(name, self.accept.get(ANY))
 
     def check_names(self, source: Source) -> None:
         """Refuse names that are not columns, or are a column and stand for others."""
         source.check(self.named)
-        for name in self.accept:
+        for name in (*self.accept, *self.roles.keys() - self.named_roles.keys()):
             if name in (ANY, ORDER) and name in source.names:
                 raise ValueError(
-                    f"accept: {name!r} is a column, and also stands for "
-                    f"{'all leaks' if name == ANY else 'the order of the records'}; "
+                    f"{name!r} is a column, and also stands for "
+                    f"{'all columns' if name == ANY else 'the order of the records'}; "
                     "rename the column"
                 )
 
@@ -373,6 +383,13 @@ class Settings:
     def _check_leaks(self) -> None:
         """Refuse roles that cannot be given, and leaks accepted without a reason."""
         _ = self.roles_of_columns
+        if ANY in self.roles and not (
+            self.roles[ANY].startswith("harmless:") and self.accepted(ANY)
+        ):
+            raise ValueError(
+                f"roles: {self.roles[ANY]!r} for all other columns: need "
+                "'harmless:REASON', such as 'harmless:public register'"
+            )
         for name in self.with_role("identifier"):
             if name in self.columns:
                 raise ValueError(

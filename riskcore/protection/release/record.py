@@ -80,7 +80,6 @@ def private(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     source: Mapping[str, Any],
     output: Mapping[str, Any],
@@ -95,7 +94,7 @@ def private(
         "settings": settings.to_dict(),
         "records": figures["records"],
         "safe": figures["safe"],
-        "verdict": verdict,
+        "verdict": figures["verdict_in_public"],
         "sets": [
             {
                 "keys": one["keys"],
@@ -116,7 +115,6 @@ def public(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -132,7 +130,8 @@ def public(
         "sha256": output["sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],
-        "verdict": verdict,
+        "safe": figures["safe"],
+        "verdict": figures["verdict_in_public"],
         "sets": [one["keys"] for one in figures["sets"]],
         **thresholds(settings),
         **{name: given[name] for name in _METHODS},
