@@ -48,7 +48,7 @@ from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ANY, LAYOUT
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 from riskcore.protection.verdict import by_model, verdict_of
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
