@@ -147,8 +147,8 @@ def trial(name, risk, loss, safe=True, far=0.1):
     return Trial(
         name,
         {},
-        safe,
-        "",
+        "safe" if safe else "not safe",
+        "" if safe else "a leak is open",
         expected_reidentifications=risk,
         share_lost=loss,
         mean_total_variation=far,
@@ -246,6 +246,8 @@ def test_k_anonymity_and_its_strata(file, tmp_path):
         "k": {"k": 3},
         "by region": {"k": {("sex", "age"): 2}, "strata": ["region"]},
     }
+    candidates["k"]["roles"] = {"w": "harmless", "region": "harmless"}
+    candidates["by region"]["roles"] = {"w": "harmless"}
     tried = try_out(file, [["sex", "age"]], candidates, recodings=GROUPS)
     assert [one.safe for one in tried.trials] == [True, True]
     assert tried["by region"].categories["region"] == 7
