@@ -16,7 +16,14 @@ from riskcore.assessment.assess import check_fitted, check_population, check_rol
 from riskcore.assessment.assess_waves import check_wave_roles, waves_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
-from riskcore.assessment.settings_table import BY_WEIGHTS, Level, Method
+from riskcore.assessment.settings_table import (
+    AUTO,
+    BOTH,
+    BY_WEIGHTS,
+    WEIGHTS,
+    Level,
+    Method,
+)
 from riskcore.common import arguments
 from riskcore.common.settings import (
     NAME,
@@ -65,6 +72,7 @@ COSTS = ("fewest", "equal", "entropy")
 _MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
+_USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
 _OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
 # In place of related columns: those that are found.
 DERIVED = "derived"
@@ -300,6 +308,13 @@ class Settings:
         return replace(self, level="record", household=None, household_keys=())
 
     @property
+    def counted_by(self) -> Any:
+        """The population of an assessment; with "weights" the model is beside them."""
+        if self.population_name in _USUAL and self.missing == "category":
+            return WEIGHTS  # a model does not know the new category of blanks
+        return BOTH if self.population_name == WEIGHTS else self.population
+
+    @property
     def population_name(self) -> str:
         """The name of the population in a record; for a given model, its type."""
         if isinstance(self.population, str):
@@ -351,8 +366,8 @@ class Settings:
         check_missing(self.missing, self.alpha)
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
-        check_fitted(self.population, self.cluster)
-        if self.missing == "category" and self.population_name not in BY_WEIGHTS:
+        check_fitted(self.counted_by, self.cluster)
+        if self.missing == "category" and self.population_name not in _USUAL:
             raise ValueError(
                 "missing='category': suppression makes a new category, unknown to a "
                 "model of the population; use 'wildcard' or 'argus'"
@@ -427,8 +442,7 @@ class Settings:
             "suppression='argus': mu-Argus plans record by record; use "
             "suppression='exact'": self.suppression == "argus",
             f"population={self.population_name!r}: its risks depend on the values of "
-            "the keys; use population='weights'": self.population_name
-            not in BY_WEIGHTS,
+            "the keys; use population='weights'": self.population_name not in _USUAL,
             "level='household': a row is a household; use level='record'": (
                 self.level == "household"
             ),
@@ -477,7 +491,7 @@ class Settings:
                 self.missing == "category"
             ),
             f"population={self.population_name!r}: use 'weights'": (
-                self.population_name not in BY_WEIGHTS
+                self.population_name not in _USUAL
             ),
             f"plan={self.plan!r}: use 'record'": self.plan != "record",
             "cluster: no model is fitted; leave it out": self.cluster is not None,

@@ -52,8 +52,7 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
         said.append(f"Values were altered: {altered}.")
     if public:
         said.append(_claims_nothing(result))
-    if not public:
-        said += [*by_model(result)]
+    said += [*by_model(result, public=public)]
     plan = result.certificate
     if not public and plan is not None and plan.leaning:
         said.append(
@@ -65,20 +64,24 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
     return " ".join(said)
 
 
-def by_model(result: ProtectedRecords) -> Iterator[str]:
+def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]:
     """Yield for each set of keys what the model beside the weights calls unsafe."""
     for one in result.sets:
+        of = f", with the keys {' x '.join(map(str, one.keys))}"
+        of = of if len(result.sets) > 1 else ""
         if left := one.unsafe_by_model:
-            of = f", with the keys {' x '.join(map(str, one.keys))}"
+            more = counted(left, "more record")
+            if public:
+                more = f"{record.about(left)} more records"
             yield (
-                f"But by the latent-class model {counted(left, 'more record')} "
-                f"{'is' if left == 1 else 'are'} at or above the threshold"
-                f"{of if len(result.sets) > 1 else ''}."
+                f"But by the latent-class model {more} "
+                f"{'is' if left == 1 and not public else 'are'} at or above the "
+                f"threshold{of}."
             )
         elif why := one.unknown_by_model:
             yield (
                 "But the weights tell little here, and the latent-class model has no "
-                f"estimate ({why})."
+                f"estimate{of if public else f' ({why})'}."
             )
 
 

@@ -11,7 +11,7 @@ from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import COARSE, about, coarse
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.verdict import MANY
+from riskcore.protection.verdict import MANY, by_model
 from riskcore.report.listed_settings import (
     k_facts,
     level_facts,
@@ -78,8 +78,9 @@ def public_verdict(protected: Protected) -> str:
         else ""
     )
     return (
-        f"To an intruder who knows {known}, {listed(said)}.{more} Nothing is claimed "
-        "about other columns."
+        f"To an intruder who knows {known}, {listed(said)}.{more} "
+        + "".join(f"{printable(one)} " for one in by_model(protected, public=True))
+        + "Nothing is claimed about other columns."
     )
 
 
