@@ -8,14 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.numeric_risk import NumericRisk, numeric_risk
-from riskcore.assessment.record_linkage import (
-    BOTH,
-    RecordLinkage,
-    link_records,
-    scales_of,
-)
+from riskcore.assessment.numeric_risk import BOTH, NumericRisk, RecordLinkage
 from riskcore.common.progress import Lines, silent
+from riskcore.disclosure.numeric_risk import numeric_risk
+from riskcore.disclosure.record_linkage import link_records, scales_of
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 

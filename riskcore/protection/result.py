@@ -18,8 +18,8 @@ from riskcore.common.words import counted, printable
 from riskcore.comparison.result import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.data.columns import Records
+from riskcore.disclosure.hidden_values import Shown
 from riskcore.protection.facts import facts_of
-from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import (
     SuppressedValueShows,
@@ -110,7 +110,7 @@ class Protected(ProtectedRecords):
         """The suppressed or recoded values that columns and the order reveal.
 
         By key and column, the most values first, see
-        `riskcore.protection.leaks.disclosure`. For data on an engine only the keys and
+        `riskcore.disclosure.hidden_values`. For data on an engine only the keys and
         their related columns were checked; see `not_checked` and `shown_in`.
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:

@@ -17,8 +17,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.numeric_risk import NumericRisk
-from riskcore.assessment.record_linkage import BOTH, NUMBERS, RecordLinkage
+from riskcore.assessment.numeric_risk import (
+    BOTH,
+    NUMBERS,
+    NumericRisk,
+    RecordLinkage,
+)
 from riskcore.assessment.roles import (
     UNIQUE_SHARE,
     has_many_values,
@@ -32,11 +36,8 @@ from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
-from riskcore.protection.leaks.composition import (
-    records_by_composition,
-    records_rebuilt,
-)
-from riskcore.protection.leaks.disclosure import Shown
+from riskcore.disclosure.composition import records_by_composition, records_rebuilt
+from riskcore.disclosure.hidden_values import Shown
 from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, best_linked
 from riskcore.protection.protected_records import ProtectedRecords
@@ -357,7 +358,11 @@ _NUMBERS = (
 def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
     """Yield that households are found by all their members together."""
     household, n = result.settings.household, result.n
-    found = records_by_composition(result)
+    if result.household_of is None:
+        return
+    found = records_by_composition(
+        _released_keys(result), result.household_of.astype(np.int64)
+    )
     if found > UNIQUE_SHARE * n:
         text = (
             f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
@@ -371,7 +376,12 @@ def _rebuilt(
 ) -> Iterator[Leak]:
     """Yield that households are found although their ids are left out."""
     for name, codes in _households_left_out(result, left_out):
-        found = records_rebuilt(result, codes, left_out, shuffled=shuffled)
+        columns = {
+            each: column.codes
+            for each, column in _coded_columns(result, left_out).items()
+        }
+        sets = _released_keys(result)
+        found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
         if found.records <= UNIQUE_SHARE * result.n:
             continue
         shared = [printable(str(one)) for one in found.columns]
@@ -389,6 +399,17 @@ def _rebuilt(
         )
         advice = f"{advice}; or accept this with a reason"
         yield Leak(name, "composition", text, advice, of=(name,))
+
+
+def _released_keys(
+    result: ProtectedRecords,
+) -> list[list[NDArray[np.signedinteger[Any]]]]:
+    """Return the codes of each set of keys as released, -1 for missing."""
+    codes = {
+        name: np.where(result.masks[name], -1, codes_before(result, name))
+        for name in result.settings.variables
+    }
+    return [[codes[name] for name in keys] for keys in result.settings.keys]
 
 
 def _households_left_out(

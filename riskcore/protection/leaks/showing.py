@@ -13,7 +13,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
-from riskcore.protection.leaks.disclosure import (
+from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     Shown,
     SuppressedColumn,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.data.files import formats
-from riskcore.protection.leaks.disclosure import (
+from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     Shown,
     SuppressedColumn,

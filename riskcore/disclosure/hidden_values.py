@@ -83,8 +83,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
-from riskcore.protection.leaks.groupings import Grouping, Order, groupings
-from riskcore.protection.leaks.neighbors import (
+from riskcore.disclosure.groupings import Grouping, Order, groupings
+from riskcore.disclosure.neighbors import (
     count_equal_neighbors,
     stand_in_row,
     try_neighbors,
@@ -143,7 +143,7 @@ class Shown:
     column : column name or None
         The column that shows them; None stands for the order of the records as written.
     rule : {"equal", "between", "code", "finer", "order"}
-        How, see `riskcore.protection.leaks.disclosure`; of the first three, which are
+        How, see `riskcore.disclosure.hidden_values`; of the first three, which are
         counted together, the rule that shows more.
     count : int
         The number of values shown, or of records that are back where they were.
