@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from riskcore.disclosure.composition import records_by_composition, records_rebuilt
 
 import riskcore
 from riskcore.common.progress import silent
+from riskcore.disclosure.composition import records_by_composition, records_rebuilt
 from riskcore.protection.release.writing import preview
 
 

@@ -15,11 +15,11 @@ from riskcore import Recoding, assess, protect, simulate
 from riskcore.data.files import formats
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
-    Shown,
     SuppressedColumn,
     _holds,
     what_shows,
 )
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 
 N = 1200

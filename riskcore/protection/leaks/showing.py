@@ -15,10 +15,10 @@ from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
-    Shown,
     SuppressedColumn,
     what_shows,
 )
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
