@@ -8,7 +8,14 @@ from typing import Any, Literal, TypeAlias
 
 Rule: TypeAlias = Literal["equal", "between", "code", "finer", "order"]
 Kind: TypeAlias = Literal[
-    "identifier", "unique", "weight", "ids", "composition", "numbers", "reveals"
+    "identifier",
+    "unique",
+    "weight",
+    "ids",
+    "composition",
+    "numbers",
+    "no effect",
+    "reveals",
 ]
 
 # Records that stand within this many places of each other are neighbors.
@@ -93,7 +100,7 @@ class Leak:
         What the column is or does: an identifier by its name and values; values that
         only one record or household has; weights of that kind; household ids that were
         kept, or that show households which are alone with the keys of their members;
-        numbers by which records are linked to the original; "reveals": it reveals
+        numbers that find persons; a treatment with no effect; "reveals": it reveals
         suppressed or recoded values.
     text, advice : str
         What leaks, and what can be done.
