@@ -11,6 +11,11 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.check import Checked, Rule
+from riskcore.common import arguments
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.words import counted, listed, printable
+from riskcore.data.cells import with_results
+from riskcore.data.columns import plain_value
 from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.disclosure.copies import Copies
@@ -18,11 +23,6 @@ from riskcore.disclosure.in_words import number, plain
 from riskcore.disclosure.linkage import Linkage
 from riskcore.disclosure.measures import Measures
 from riskcore.disclosure.membership import Membership
-from riskcore.common import arguments
-from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, listed, printable
-from riskcore.data.cells import with_results
-from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
 _WIDE = 96  # of a line of the verdict

@@ -30,7 +30,7 @@ from riskcore.data.source import Source
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 from riskcore.protection.treatments.records import Treated, treat_records
 
 

@@ -44,7 +44,6 @@ from riskcore.protection.settings_table import (
     ORDER,
     RECORDED,
     Costs,
-    Plan,
     ProtectSettings,
     Suppression,
     Ties,
@@ -62,7 +61,6 @@ Declared: TypeAlias = Mapping[Hashable, Variable]
 DEFAULT_COST = 50.0
 COSTS = ("fewest", "equal", "entropy")
 # The blanks of a record are a bit mask of its keys.
-_MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
 _OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
@@ -94,9 +92,8 @@ class Settings:
     protect_shares : tuple of column names
         The keys whose rare categories cost more.
     population : str, CellModel or frame
-    suppression, plan, method, missing : str
+    suppression, method, missing : str
     alpha : float
-    rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
     cluster : column name or None
@@ -139,11 +136,9 @@ class Settings:
     cost: Costs
     population: Any
     suppression: Suppression
-    plan: Plan
     method: Method
     missing: str
     alpha: float
-    rounds: int | None
     protect_shares: Names = ()
     ties: Ties = "rule"
     cluster: Hashable | None = None
@@ -352,19 +347,11 @@ class Settings:
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
         check_fitted(self.population, self.cluster)
-        if self.missing == "category" and self.population_name not in BY_WEIGHTS:
-            raise ValueError(
-                "missing='category': suppression makes a new category, unknown to a "
-                "model of the population; use 'wildcard' or 'argus'"
-            )
         if self.ties == "secret" and self.suppression == "argus":
             raise ValueError(
                 "ties='secret' with suppression='argus': its rules decide all ties; "
                 "use suppression='exact'"
             )
-        self._check_plan()
-        if self.rounds is not None and not WHOLE.fits(self.rounds):
-            raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
         if not isinstance(self.within_households, bool):
             raise TypeError(
                 f"within_households={arguments.shown(self.within_households)}: need "
@@ -417,30 +404,6 @@ class Settings:
                 if name in columns:
                     raise ValueError(f"treat: {name!r} is {what}")
 
-    def _check_plan(self) -> None:
-        """Refuse settings that need plan='record'."""
-        if self.plan == "record":
-            return
-        reasons = {
-            "missing='category': a blanked value matches no other record; use "
-            "missing='wildcard' or 'argus'": self.missing == "category",
-            "suppression='argus': mu-Argus plans record by record; use "
-            "suppression='exact'": self.suppression == "argus",
-            f"population={self.population_name!r}: its risks depend on the values of "
-            "the keys; use population='weights'": self.population_name
-            not in BY_WEIGHTS,
-            "level='household': a row is a household; use level='record'": (
-                self.level == "household"
-            ),
-            f"{len(self.variables)} keys: at most {_MOST_VARIABLES} are planned "
-            "together; use fewer": len(self.variables) > _MOST_VARIABLES,
-            f"rounds={self.rounds}: the file is planned as a whole; leave rounds "
-            "out": self.rounds is not None,
-        }
-        for reason, holds in reasons.items():
-            if holds:
-                raise ValueError(f"plan={self.plan!r} with {reason}, or plan='record'")
-
     def _check_level(self) -> None:
         """Refuse settings that a file with one row for each household cannot have."""
         if self.level == "record":
@@ -479,7 +442,6 @@ class Settings:
             f"population={self.population_name!r}: use 'weights'": (
                 self.population_name not in BY_WEIGHTS
             ),
-            f"plan={self.plan!r}: use 'record'": self.plan != "record",
             "cluster: no model is fitted; leave it out": self.cluster is not None,
             "a threshold or rate of households: give threshold, rate or k": (
                 self.household_threshold is not None or self.household_rate is not None

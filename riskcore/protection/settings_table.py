@@ -37,7 +37,6 @@ from riskcore.common.settings import (
     SEED,
     SHARES,
     TREATMENTS,
-    WHOLE,
     WORDS,
     YES,
     Kind,
@@ -54,7 +53,6 @@ Costs: TypeAlias = (
     | Mapping[Any, float]
     | Mapping[Any, float | Mapping[Any, float]]
 )
-Plan: TypeAlias = Literal["record", "restore"]
 Suppression: TypeAlias = Literal["exact", "argus"]
 Ties: TypeAlias = Literal["rule", "secret"]
 
@@ -238,16 +236,6 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "mu-Argus would choose (argus)",
         ),
     ]
-    plan: Annotated[
-        Plan,
-        Setting(
-            default="record",
-            help="record (default): each record is made safe by its own blanks. "
-            "restore: then every value is put back that is not needed to keep all "
-            "records safe. The result says how many records rely on the blanks of "
-            "others; with --alpha below 1, those blanks count less",
-        ),
-    ]
     ties: Annotated[
         Ties,
         Setting(
@@ -258,10 +246,6 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "a blanked value. The number of blanked values is the same, but with "
             "--cost fewest rare categories are no longer spared",
         ),
-    ]
-    rounds: Annotated[
-        int | None,
-        Setting(kind=WHOLE, metavar="N", help="stop after N rounds of suppression"),
     ]
 
 
