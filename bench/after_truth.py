@@ -300,7 +300,7 @@ def rows_of(name, population, size, rng):
             blanks = int((pair[1] < 0).sum())
             yield [
                 name, size, plan, " x ".join(names), len(data["WEIGHT"]), blanks,
-                truth, shown, shown / truth, low, high, int(low <= truth <= high),
+                truth, shown, shown / truth, low, high, int(low * (1 - ROUNDING) <= truth <= high * (1 + ROUNDING)),
                 seconds,
             ]  # fmt: skip
 
