@@ -283,6 +283,11 @@ def interval_of(stage):
         return float("nan"), float("nan")
 
 
+def is_between(low, value, high):
+    """Return whether a value is in an interval, up to the rounding of sums."""
+    return low * (1 - ROUNDING) <= value <= high * (1 + ROUNDING)
+
+
 def rows_of(name, population, size, rng):
     """Yield a row for each plan and set of keys."""
     data = sample_of(population, size, rng)
@@ -300,7 +305,7 @@ def rows_of(name, population, size, rng):
             blanks = int((pair[1] < 0).sum())
             yield [
                 name, size, plan, " x ".join(names), len(data["WEIGHT"]), blanks,
-                truth, shown, shown / truth, low, high, int(low * (1 - ROUNDING) <= truth <= high * (1 + ROUNDING)),
+                truth, shown, shown / truth, low, high, int(is_between(low, truth, high)),
                 seconds,
             ]  # fmt: skip
 
