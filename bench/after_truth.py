@@ -284,8 +284,8 @@ def interval_of(stage):
 
 
 def is_between(low, value, high):
-    """Return whether a value is in an interval, up to the rounding of sums."""
-    return low * (1 - ROUNDING) <= value <= high * (1 + ROUNDING)
+    """Return 1 if a value is in an interval, up to the rounding of sums, or else 0."""
+    return int(low * (1 - ROUNDING) <= value <= high * (1 + ROUNDING))
 
 
 def rows_of(name, population, size, rng):
@@ -305,7 +305,7 @@ def rows_of(name, population, size, rng):
             blanks = int((pair[1] < 0).sum())
             yield [
                 name, size, plan, " x ".join(names), len(data["WEIGHT"]), blanks,
-                truth, shown, shown / truth, low, high, int(is_between(low, truth, high)),
+                truth, shown, shown / truth, low, high, is_between(low, truth, high),
                 seconds,
             ]  # fmt: skip
 

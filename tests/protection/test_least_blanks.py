@@ -15,7 +15,15 @@ from riskcore import individual_risk, protect
 KEYS = ["area", "sex", "age", "job"]
 ONE_SET = [KEYS]
 TWO_SETS = [["area", "sex", "age"], ["age", "job"]]
-GOALS = {"k": {"k": 2}, "larger k": {"k": 4}, "threshold": {"threshold": 0.3}}
+GOALS = {
+    "k": {"k": 2},
+    "larger k": {"k": 4},
+    "threshold": {"threshold": 0.3},
+    "people": {"min_population": 9.5},
+    "l": {"l": 2},
+    "l and k": {"l": 3, "k": 3},
+    "t": {"t": 0.4},
+}
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -25,14 +33,22 @@ def small_file(seed):
     rng = np.random.default_rng(seed)
     n = 5 + seed % 4
     data = {key: rng.integers(0, 2 + at % 3, n) for at, key in enumerate(KEYS)}
+    data["ill"] = rng.permutation(np.arange(n) % 3)
     return {**data, "weight": rng.uniform(1, 6, n).round(1)}
 
 
-def meets(data, fits, k=1, threshold=1.1):
+def meets(data, fits, *, k=1, threshold=1.1, min_population=0.0, l=1, t=1.0):  # noqa: E741
     """Return whether the original records that fit a released one meet the goals."""
-    people = data["weight"][fits].sum()
+    people, values = data["weight"][fits].sum(), np.arange(3)
+    share, all_shares = (
+        (ill[:, None] == values).mean(0) for ill in (data["ill"][fits], data["ill"])
+    )
     return (
-        fits.sum() >= k and individual_risk(fits.sum(), fits.sum() / people) < threshold
+        fits.sum() >= k
+        and individual_risk(fits.sum(), fits.sum() / people) < threshold
+        and people >= min_population
+        and (share > 0).sum() >= l
+        and np.abs(share - all_shares).sum() / 2 <= t
     )
 
 
@@ -61,7 +77,10 @@ def test_the_number_of_blanks_is_the_least(seed, goal, sets):
     n = len(data["weight"])
     least = [least_blanks(data, record, sets, GOALS[goal]) for record in range(n)]
     assert None not in least
-    result = protect(data, sets, "weight", population="weights", **GOALS[goal])
+    roles = {"ill": "sensitive"}
+    result = protect(
+        data, sets, "weight", roles=roles, population="weights", **GOALS[goal]
+    )
     assert result.goals_met
     blanks = np.array([np.ma.getmaskarray(result.data[key]) for key in KEYS])
     assert blanks.sum(0).tolist() == least
