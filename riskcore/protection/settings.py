@@ -16,7 +16,14 @@ from riskcore.assessment.assess import check_fitted, check_population, check_rol
 from riskcore.assessment.assess_waves import check_wave_roles, waves_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
-from riskcore.assessment.settings_table import BY_WEIGHTS, Level, Method
+from riskcore.assessment.settings_table import (
+    AUTO,
+    BOTH,
+    BY_WEIGHTS,
+    WEIGHTS,
+    Level,
+    Method,
+)
 from riskcore.common import arguments
 from riskcore.common.settings import (
     NAME,
@@ -63,6 +70,7 @@ COSTS = ("fewest", "equal", "entropy")
 # The blanks of a record are a bit mask of its keys.
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
+_USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
 _OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
 # In place of related columns: those that are found.
 DERIVED = "derived"
@@ -317,6 +325,11 @@ class Settings:
         return replace(self, level="record", household=None, household_keys=())
 
     @property
+    def counted_by(self) -> Any:
+        """The population of an assessment; with "weights" the model is beside them."""
+        return BOTH if self.population_name == WEIGHTS else self.population
+
+    @property
     def population_name(self) -> str:
         """The name of the population in a record; for a given model, its type."""
         if isinstance(self.population, str):
@@ -368,7 +381,7 @@ class Settings:
         check_missing(self.missing, self.alpha)
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
-        check_fitted(self.population, self.cluster)
+        check_fitted(self.counted_by, self.cluster)
         if self.ties == "secret" and self.suppression == "argus":
             raise ValueError(
                 "ties='secret' with suppression='argus': its rules decide all ties; "
@@ -469,7 +482,7 @@ class Settings:
                 self.missing == "category"
             ),
             f"population={self.population_name!r}: use 'weights'": (
-                self.population_name not in BY_WEIGHTS
+                self.population_name not in _USUAL
             ),
             "cluster: no model is fitted; leave it out": self.cluster is not None,
             "a threshold or rate of households: give threshold, rate or k": (

@@ -16,6 +16,7 @@ from riskcore.assessment.settings_table import (
     METHOD,
     ORDERED,
     PERSON,
+    POPULATION,
     SAMPLING_FRACTION,
     STRATA,
     SUBSETS,
@@ -24,7 +25,6 @@ from riskcore.assessment.settings_table import (
     Level,
     Method,
     level,
-    population,
 )
 from riskcore.common.settings import (
     COST,
@@ -158,7 +158,7 @@ class SafetySettings(TypedDict, total=False):
         ),
     ]
     alpha: Annotated[float, ALPHA]
-    population: Annotated[Any, population(file=False)]
+    population: Annotated[Any, POPULATION]
     cluster: Annotated[Hashable | None, CLUSTER]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     person: Annotated[Hashable | None, PERSON]

@@ -49,7 +49,12 @@ def verdict_of(
         not_judged = (said.removeprefix("not checked: "),)
     gone = (*dropped, *result.settings.with_role("identifier"))
     published = replace(result, settings=result.settings.without(gone))
-    in_public = [on_goals(published, public=True), _altered(published, public=True)]
+    in_public = [
+        on_goals(published, public=True),
+        _altered(published, public=True),
+        _claims_nothing(published),
+        *by_model(published, public=True),
+    ]
     internal = [on_goals(result), _altered(result, public=False), *by_model(result)]
     return Verdict(
         tuple(_goals_of(result)),
@@ -57,7 +62,7 @@ def verdict_of(
         examined.not_examined,
         not_judged,
         " ".join(filter(None, internal)),
-        " ".join(filter(None, [*in_public, _claims_nothing(published)])),
+        " ".join(filter(None, in_public)),
     )
 
 
@@ -106,20 +111,24 @@ def _goals_of(result: ProtectedRecords) -> Iterator[Goal]:
             )
 
 
-def by_model(result: ProtectedRecords) -> Iterator[str]:
+def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]:
     """Yield for each set of keys what the model beside the weights calls unsafe."""
     for one in result.sets:
+        of = f", with the keys {' x '.join(map(str, one.keys))}"
+        of = of if len(result.sets) > 1 else ""
         if left := one.unsafe_by_model:
-            of = f", with the keys {' x '.join(map(str, one.keys))}"
+            more = counted(left, "more record")
+            if public:
+                more = f"{record.about(left)} more records"
             yield (
-                f"But by the latent-class model {counted(left, 'more record')} "
-                f"{'is' if left == 1 else 'are'} at or above the threshold"
-                f"{of if len(result.sets) > 1 else ''}."
+                f"But by the latent-class model {more} "
+                f"{'is' if left == 1 and not public else 'are'} at or above the "
+                f"threshold{of}."
             )
         elif why := one.unknown_by_model:
             yield (
                 "But the weights tell little here, and the latent-class model has no "
-                f"estimate ({why})."
+                f"estimate{of if public else f' ({why})'}."
             )
 
 
@@ -273,7 +282,8 @@ def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[s
         elif goal.rule == "l":
             yield f"{goal.sensitive} is {goal.asked:.8g}-diverse for all keys"
         else:
-            yield f"{goal.sensitive} is within {goal.asked:.8g} of the file for all keys"
+            near = f"within {goal.asked:.8g} of the file"
+            yield f"{goal.sensitive} is {near} for all keys"
     for each, threshold, rate in (
         (unit, aim.threshold, settings.rate),
         ("household", aim.household_threshold, settings.household_rate),

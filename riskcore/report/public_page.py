@@ -32,6 +32,7 @@ from riskcore.report.public import (
     PublicClasses,
     View,
     between,
+    model_facts,
     public_classes,
     public_population,
     rounded,
@@ -109,6 +110,7 @@ def public_page(
         use=_ALONE,
         facts=[
             *method_facts(assessment),
+            *model_facts(assessment),
             *([HOUSEHOLDS_COUNTED] if "counted" in assessment.figures else []),
         ],
     )

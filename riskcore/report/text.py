@@ -15,7 +15,6 @@ from riskcore.assessment.reported_figures import (
     rows,
     table,
 )
-from riskcore.assessment.settings_table import BY_WEIGHTS
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, printable
 from riskcore.data.files.labels import Labels, labels_of_plain
@@ -154,10 +153,15 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     """Return the figures of `Protected.to_dict` as text."""
     settings = record["settings"]
     file = {name: record[name] for name in ("records", "intake")}
-    if settings["population"] not in BY_WEIGHTS:
+    models = {
+        name: None
+        for one in record["sets"]
+        if (name := one["risk"]["original"].get("population_model"))
+    }
+    if models:
         unit = settings["cluster"]
         drawn = "" if unit is None else f", by clusters of {label(unit)}"
-        file["population_model"] = settings["population"] + drawn
+        file["population_model"] = ", ".join(models) + drawn
     missing = {name: settings[name] for name in ("missing", "alpha")}
     missing["missing_values"] = record["missing_values"]
     facts = [

@@ -45,7 +45,7 @@ WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "suppression": ("suppress", ("exact", "argus")),
     "ties": ("suppress", ("rule", "secret")),
     "missing": ("safe", ("wildcard", "argus", "category")),
-    "population": ("safe", ("both", "weights", "auto", "latent-class", "log-linear")),
+    "population": ("safe", ("auto", "weights", "latent-class", "log-linear")),
     "level": ("safe", ("record", "household")),
 }
 # What a plan to try changes; the rest of `_OF_PLANS` is as by default.

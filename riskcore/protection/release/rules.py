@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from riskcore.assessment.check import Checked, check
 from riskcore.assessment.goals import KeyGoals, key_sets
 from riskcore.assessment.recorded import Recorded
-from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
+from riskcore.assessment.settings_table import AUTO, OF_WEIGHTS, CheckSettings
 from riskcore.common import arguments
 from riskcore.common import settings as kinds
 from riskcore.common.missing_column import NoSuchNameError, no_such_column
@@ -649,7 +649,7 @@ class Release:
             household=given.get("household"),
             **limits,
             how={name: given.get(name, usual) for name, usual in _HOW.items()},
-            population=given.get("population", "weights"),
+            population=given.get("population", AUTO),
             reading=self._reading().to_dict(),
         )
 
