@@ -16,13 +16,14 @@ category, it is one here, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 
@@ -71,6 +72,8 @@ class Margins:
     k : int, optional
         The risk is infinite where fewer records fit; those that lack a key do not
         count.
+    goals : sequence of MarginGoal
+        The risk is infinite where one of them fails.
     """
 
     def __init__(
@@ -79,10 +82,11 @@ class Margins:
         risk: Callable[..., Floats],
         by_keys: bool = False,
         k: int | None = None,
+        goals: Sequence[MarginGoal] = (),
     ) -> None:
         self.cells = cells
         self.all_keys = (1 << len(cells.keys)) - 1
-        self._risk, self._by_keys, self._k = risk, by_keys, k
+        self._risk, self._by_keys, self._k, self._goals = risk, by_keys, k, goals
         self._missing_codes = [
             len(labels) - 1 if labels[-1] is None else None
             for labels in cells.categories
@@ -102,6 +106,14 @@ class Margins:
             found, combination = self._margin(keys)
             whole[at], f[at], F[at] = found.at(combination[cells[at]])
         return Fits(whole, f if self.cells.shared else whole, F)
+
+    def measured(self, goal: MarginGoal, kept: int, cells: Positions) -> Floats:
+        """Return the figures of a goal for cells by the keys that are kept."""
+        figures = np.empty(len(cells))
+        for keys, at in self._each(kept, cells):
+            found, combination = self._margin(keys)
+            figures[at] = goal.measured(combination, found.F)[combination[cells[at]]]
+        return figures
 
     def present(self, cells: Positions) -> KeyMasks:
         """Return for each cell the mask of the keys that are not missing."""
@@ -127,6 +139,9 @@ class Margins:
         at = combination[cells]
         asked = np.zeros(len(fits.f), bool)
         asked[at] = True
+        failed = np.zeros(len(asked), bool)
+        for goal in self._goals:
+            failed |= goal.fails(goal.measured(combination, fits.F))
         fits, risk = fits.at(asked), np.empty(len(asked))
         more = []
         if self._by_keys:
@@ -145,7 +160,7 @@ class Margins:
             raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
         if self._k is not None:
             found = np.where(fits.whole < self._k, np.inf, found)
-        risk[asked] = found
+        risk[asked] = np.where(failed[asked], np.inf, found)
         return risk[at]
 
     def _margin(self, kept: int) -> tuple[Fits, Positions]:
@@ -197,7 +212,7 @@ class Margins:
                 for i, column in enumerate(cells.codes)
                 if kind >> i & 1
             ]
-            group: Positions = np.zeros(len(both), np.intp)
+            group = np.zeros(len(both), np.int32)
             if kind:
                 group = count(codes, [int(one.max()) + 1 for one in codes]).inverse
             of, lacking = group[: len(complete)], group[len(complete) :]

@@ -7,15 +7,16 @@ frequency is the number of original records that fit the pattern, see
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.population import risk_by, sum_over_patterns
 from riskcore.assessment.result import Assessment
@@ -44,9 +45,12 @@ class Patterns(Cells):
         The released records that have it.
     whole : int64 ndarray, shape (P,)
         The original records that fit it and have all its keys: what counts for k.
+    failed : ndarray of bool, shape (P,)
+        Whether it fails a goal beside k and the risk.
     """
 
     whole: NDArray[np.int64] = field(kw_only=True)
+    failed: Mask = field(kw_only=True)
 
     @property
     def frequency_for_k(self) -> NDArray[np.int64]:
@@ -64,6 +68,18 @@ class Patterns(Cells):
         return 0
 
 
+class Measured(NamedTuple):
+    """The figure of a goal for each pattern."""
+
+    goal: MarginGoal
+    figures: NDArray[np.float64]
+
+    @property
+    def failed(self) -> Mask:
+        """Mask of the patterns that fail the goal."""
+        return self.goal.fails(self.figures)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedAssessment(Assessment):
     """The risk of released records among the original ones, see `Assessment`.
@@ -73,10 +89,13 @@ class ReleasedAssessment(Assessment):
     cells : Patterns
     table : CellTable
         The patterns as a model of the population takes them.
+    measured : tuple of Measured
+        The figures of goals beside k and the risk.
     """
 
     cells: Patterns
     table: CellTable = field(kw_only=True)
+    measured: tuple[Measured, ...] = field(default=(), kw_only=True)
 
     @cached_property
     def by_model(self) -> ReleasedAssessment | None:
@@ -129,12 +148,15 @@ class ReleasedAssessment(Assessment):
 
 
 def assess_released(
-    original: Assessment, blanked: Mapping[Hashable, Mask], data: Any = None
+    original: Assessment,
+    blanked: Mapping[Hashable, Mask],
+    data: Any = None,
+    goals: Sequence[MarginGoal] = (),
 ) -> ReleasedAssessment:
     """Return the risk of records after some of their keys were blanked.
 
     ``original`` is the assessment before, ``blanked`` the mask of the rows that lose
-    each key, ``data`` the released records.
+    each key, ``data`` the released records, ``goals`` those beside k and the risk.
     """
     before = original.cells_by_weights or original.cells
     lost = {
@@ -148,16 +170,24 @@ def assess_released(
     for number, mask in enumerate(lost.values()):
         bits |= mask[first].astype(np.uint64) << np.uint64(number)
     fits = margins.fits(margins.all_keys, cell)
+    figures = [margins.measured(goal, margins.all_keys, cell) for goal in goals]
     codes = [column[cell].astype(np.int64) for column in before.codes]
     for kind in np.unique(bits[bits > 0]).tolist():
         at, gone = np.flatnonzero(bits == kind), [*_members(kind, [*lost])]
         kept = margins.all_keys ^ sum(1 << i for i in gone)
         for whole, part in zip(fits, margins.fits(kept, cell[at]), strict=True):
             whole[at] = part
+        for goal, each in zip(goals, figures, strict=True):
+            each[at] = margins.measured(goal, kept, cell[at])
         for i in gone:
             codes[i][at] = ANY
+    measured = tuple(map(Measured, goals, figures))
     cells = replace(
-        cells, whole=fits.whole, sample_frequency=fits.f, population_frequency=fits.F
+        cells,
+        whole=fits.whole,
+        sample_frequency=fits.f,
+        population_frequency=fits.F,
+        failed=np.logical_or.reduce([cells.failed, *(one.failed for one in measured)]),
     )
     found = ReleasedAssessment(
         original.data if data is None else data,
@@ -168,6 +198,7 @@ def assess_released(
         weights=original.weights,
         beside=original.beside,
         table=CellTable.of_margins(before, codes, fits.f, fits.F),
+        measured=measured,
     )
     if original.model is not None:
         return found._by(original.model)._with_households(original)
@@ -229,5 +260,6 @@ def _patterns(
         counted=before.counted,
         record_weights=before.record_weights,
         whole=counts.frequency,
+        failed=np.zeros(len(counts.frequency), bool),
     )
     return cells, rows[first], first

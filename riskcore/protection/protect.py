@@ -112,6 +112,14 @@ def protect(
     household_threshold, household_rate : float, optional
         The same for the risk of households. At least one of these four or ``k`` is
         needed.
+    min_population : float, optional
+        Smallest number of people, by the sum of the weights, that may have the keys of
+        a record. With ``subsets`` it is asked of all pairs or triples of keys.
+    l, kind, t, ordered : optional
+        Smallest l-diversity and largest t-closeness, as for `riskcore.diversity`, of
+        each column with the role "sensitive" among the records of the original that
+        have the keys of a record. Missing sensitive values are left out; without any
+        value the goal is not met.
     within_households : bool
         Whether only members of unsafe households are protected: the members whose risk
         is at least the household threshold divided by the size of the household. If
@@ -480,6 +488,7 @@ def _protect_on_engine(
     """Protect data on an engine, see `riskcore.protection.on_engine`."""
     for what, asked in (
         ("treat: treatments", settings.treat),
+        ("l and t: sensitive values", (settings.l, settings.t) != (None, None)),
         ("cluster: clusters", settings.cluster is not None),
         ("person: panels", settings.person is not None),
         ("roles: columns known as numbers", settings.with_role("numeric")),
@@ -552,7 +561,10 @@ def _make_safe(
         if any(mask.any() for mask in masks.values()):
             data, coded = blank(data, masks), coded.blanked(masks)
         say("assessing the protected file")
-        protected = [assess_released(one, masks, data) for one in recoded]
+        protected = [
+            assess_released(one, masks, data, aim.goals)
+            for one, aim in zip(recoded, aims, strict=True)
+        ]
     sets = tuple(map(KeySet, settings.keys, aims, before.original, recoded, protected))
     return _SafeRows(data, coded, before.columns, sets, masks, before.treated)
 

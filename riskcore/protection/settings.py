@@ -110,6 +110,12 @@ class Settings:
         The columns whose leaks are accepted, with the reasons.
     treat : dict of tuple of column names to tuple of Treatment
         The rules by the columns that they treat together.
+    min_population, l, t : float or None
+        Goals for the people and the sensitive values that fit a record.
+    kind : {"distinct", "entropy", "recursive"}
+        The definition of l.
+    ordered : tuple of column names
+        Sensitive columns whose distance t is that of ordered values.
     rule_files : tuple of pathlib.Path
         The files that recodings were read from; no record holds them.
 
@@ -149,6 +155,11 @@ class Settings:
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
+    min_population: float | None = None
+    l: float | None = None  # noqa: E741
+    kind: str = "distinct"
+    t: float | None = None
+    ordered: Names = ()
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -160,6 +171,7 @@ class Settings:
         self._check_panel()
         self._check_goals()
         self._check_thresholds()
+        self._check_sensitive()
         self._check_costs()
         self._check_columns()
         self._check_treatments()
@@ -478,17 +490,37 @@ class Settings:
             if set(keys) <= set(self.strata):
                 raise ValueError("strata: a set of keys holds only strata; add a key")
 
+    def _check_sensitive(self) -> None:
+        """Refuse goals of sensitive values that cannot be measured."""
+        sensitive, asked = self.with_role("sensitive"), (self.l, self.t)
+        if asked != (None, None) and not sensitive:
+            raise ValueError(
+                "l and t are goals for sensitive columns, and there are none: give "
+                "roles={COLUMN: 'sensitive'}"
+            )
+        if asked != (None, None) and self.unit != "record":
+            raise ValueError(f"l and t are goals for records, not for {self.unit}s")
+        if (self.l or 1) < 1:
+            raise ValueError(f"l={self.l}: need a number >= 1")
+        for name in self.ordered:
+            if name not in sensitive or self.t is None:
+                raise ValueError(
+                    f"ordered: {name!r} is not a sensitive column with a goal for t"
+                )
+
     def _check_thresholds(self) -> None:
         thresholds = {
             "threshold": self.threshold,
             "household_threshold": self.household_threshold,
         }
         rates = {"rate": self.rate, "household_rate": self.household_rate}
-        if all(v is None for v in (*thresholds.values(), *rates.values())):
+        others = (self.min_population, self.l, self.t)
+        goals = (*thresholds.values(), *rates.values(), *others)
+        if all(goal is None for goal in goals):
             if not any(self.k):
                 raise ValueError(
                     "nothing to protect against: give a threshold or a rate, of "
-                    "records or households, or k"
+                    "records or households, k, l, t or min_population"
                 )
             for keys, k in zip(self.keys, self.k, strict=True):
                 if k is None:
@@ -579,6 +611,7 @@ class Settings:
             "keys": goals.keys,
             "k": goals.k,
             "strata": goals.strata,
+            "ordered": tuple(arguments.names("ordered", asked["ordered"])),
             "weight": weight,
             "household": household,
             "recodings": {
@@ -642,6 +675,7 @@ class Settings:
             if isinstance(self.cost, str)
             else {key: _as_json(one) for key, one in self.cost.items()},
             "protect_shares": list(self.protect_shares),
+            "ordered": list(self.ordered),
         }
 
     @classmethod
@@ -676,6 +710,7 @@ class Settings:
                     if isinstance(cost, str)
                     else {key: _as_floats(one) for key, one in cost.items()},
                     "protect_shares": tuple(plain["protect_shares"]),
+                    "ordered": tuple(plain["ordered"]),
                 }
             )
         except OverflowError as error:

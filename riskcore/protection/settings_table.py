@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 from riskcore.assessment.settings_table import (
     ALPHA,
     CLUSTER,
+    KIND_OF_L,
     KNOWN_WAVES,
     METHOD,
+    ORDERED,
     PERSON,
     SAMPLING_FRACTION,
     STRATA,
@@ -31,6 +33,7 @@ from riskcore.common.settings import (
     NAME,
     NAME_SETS,
     NAMES,
+    NUMBER,
     PATH,
     RECODINGS,
     RELATED,
@@ -113,13 +116,45 @@ class SafetySettings(TypedDict, total=False):
             "(default), or all",
         ),
     ]
+    min_population: Annotated[
+        float | None,
+        Setting(
+            kind=NUMBER,
+            within="(0, inf)",
+            unit="a number of people",
+            metavar="N",
+            help="smallest number of people, by the sum of the weights, that may have "
+            "the keys of a record",
+        ),
+    ]
+    l: Annotated[  # noqa: E741
+        float | None,
+        Setting(
+            kind=NUMBER,
+            metavar="L",
+            help="smallest l-diversity of each sensitive column (--role "
+            "COLUMN=sensitive) among the records that have the keys of a record",
+        ),
+    ]
+    kind: Annotated[str, KIND_OF_L]
+    t: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            metavar="T",
+            help="t-closeness: largest distance allowed between the sensitive values "
+            "of these records and those of the file",
+        ),
+    ]
+    ordered: Annotated[Iterable[Hashable], ORDERED]
     missing: Annotated[
         str,
         Setting(
             default="wildcard",
             choices=("wildcard", "argus", "category"),
-            help="what a missing or blanked key matches: any value, as in sdcMicro "
-            "(wildcard, default) or mu-Argus (argus), or only missing keys (category)",
+            help="what a missing key matches before protection: any value, as in "
+            "sdcMicro (wildcard, default) or mu-Argus (argus), or only missing keys "
+            "(category). A blanked key stands for any value",
         ),
     ]
     alpha: Annotated[float, ALPHA]

@@ -15,7 +15,7 @@ all planned alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,14 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.margin_goals import (
+    MarginGoal,
+    PopulationGoal,
+    SensitiveGoal,
+)
 from riskcore.assessment.margins import Margins
-from riskcore.assessment.released import assess_released
+from riskcore.assessment.released import Patterns, assess_released
 from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.common.words import shortened
 from riskcore.core.risk.anonymity import short_of
 from riskcore.data.cells import Cells
-from riskcore.data.columns import plain_value
+from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.plan_record import (
@@ -67,10 +72,19 @@ class Aim:
     within_households: bool  # whether members are unsafe only in unsafe households
     k: int | None = None  # the least sample frequency
     strata: tuple[Hashable, ...] = ()  # the keys that are never blanked
+    goals: tuple[MarginGoal, ...] = ()  # of people and sensitive values
 
     @classmethod
-    def of(cls, assessment: Assessment, settings: Settings) -> Aim:
-        """Return the thresholds of the settings for a recoded file."""
+    def of(
+        cls,
+        assessment: Assessment,
+        settings: Settings,
+        sensitive: Iterable[CodedColumn] = (),
+    ) -> Aim:
+        """Return the thresholds of the settings for a recoded file.
+
+        ``sensitive`` are its sensitive columns.
+        """
         threshold, household = settings.threshold, settings.household_threshold
         if settings.rate is not None:
             threshold = assessment.risk_threshold(rate=settings.rate)
@@ -82,6 +96,7 @@ class Aim:
             settings.within_households,
             settings.k_of(assessment.cells.keys),
             settings.strata,
+            tuple(_goals(assessment.cells, settings, sensitive)),
         )
 
     @property
@@ -118,6 +133,8 @@ class Aim:
         """Return the mask of the unsafe rows, shape (n,)."""
         cells = assessment.cells
         risk = self.risk(cells.frequency_for_k, assessment.cell_risk)
+        if isinstance(cells, Patterns):
+            risk = np.where(cells.failed, np.inf, risk)
         return risk[cells.rows] >= self.limit(assessment)
 
     def unsafe_households(self, assessment: Assessment) -> int:
@@ -159,12 +176,27 @@ def suppress(
     return masks
 
 
-def unblanked(assessment: Assessment) -> Assessment:
+def unblanked(assessment: Assessment, aim: Aim) -> Assessment:
     """Return the risks of a file of which nothing is blanked, by who fits its records.
 
     They differ from those before protection where original keys are missing.
     """
-    return assess_released(assessment, {}) if assessment.cells.shared else assessment
+    if not (assessment.cells.shared or aim.goals):
+        return assessment
+    return assess_released(assessment, {}, goals=aim.goals)
+
+
+def _goals(
+    cells: Cells, settings: Settings, sensitive: Iterable[CodedColumn]
+) -> Iterator[MarginGoal]:
+    """Yield the goals of people and sensitive values for a set of keys."""
+    if settings.min_population is not None:
+        yield PopulationGoal(settings.min_population)
+    for column in sensitive:
+        ordered = column.name in settings.ordered
+        for rule, asked in (("l", settings.l), ("t", settings.t)):
+            if asked is not None:
+                yield SensitiveGoal(rule, asked, column, cells, settings.kind, ordered)
 
 
 def _in_order(
@@ -220,7 +252,7 @@ def _suppress_together(
             margins_of(one, aim),
             tuple(map(names.index, one.cells.keys)),
             one.cells.rows,
-            aim.limit(unblanked(one)),
+            aim.limit(unblanked(one, aim)),
         )
         for one, aim in zip(assessments, aims, strict=True)
     ]
@@ -267,7 +299,7 @@ def _suppress_set(
     What is blanked for another set or another member of the household is free, so
     household keys are settled before the records' own.
     """
-    cells, now = assessment.cells, unblanked(assessment)
+    cells, now = assessment.cells, unblanked(assessment, aim)
     unsafe, limit = np.flatnonzero(aim.unsafe(now)), aim.limit(now)
     if not len(unsafe):
         return
@@ -309,7 +341,7 @@ def margins_of(assessment: Assessment, aim: Aim) -> Margins:
 
         risk = partial(risk_of_margins, model, cells)
 
-    return Margins(cells, risk, by_keys=model is not None, k=aim.k)
+    return Margins(cells, risk, model is not None, aim.k, aim.goals)
 
 
 def _prices(
