@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def written(keys=KEYS, weight="w", household=None, path="safe.csv", **how):
-    result = protect("survey.csv", keys, weight, household, accept=ANY_LEAK, **how)
+    result = protect("survey.csv", keys, weight, household, **ANY_LEAK, **how)
     result.write(path)
     return result
 
@@ -103,7 +103,7 @@ def test_no_risk_may_reach_the_threshold():
     """A risk equal to the threshold is unsafe in protect, but kept by max_risk."""
     data = survey()
     at = assess(data, KEYS, "w", missing="wildcard").max_risk
-    result = protect(data, KEYS, "w", threshold=at, accept=ANY_LEAK)
+    result = protect(data, KEYS, "w", threshold=at, **ANY_LEAK)
     assert sum(result.suppressed.values())
     result.write("safe.csv")
     formats.write("original.csv", data)
@@ -193,7 +193,7 @@ def test_the_file_is_read_as_it_was_written(name):
         reading=reading,
         threshold=0.01,
         recodings=recode,
-        accept=ANY_LEAK,
+        **ANY_LEAK,
     )
     result.write(name)
     with_w = {} if name == "safe.parquet" else {"max_rate": 0.01}
