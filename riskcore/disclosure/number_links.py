@@ -3,9 +3,11 @@
 The intruder looks for the released row that fits the keys and has the nearest numbers.
 The link is right if what the row tells is right: a column that was not used for the
 link agrees with the person, exactly or within the precision of its numbers, more often
-than other rows do that fit the person, and than those do that have the next numbers:
-what many rows say alike is a relation between variables, and no link. So records that
-exchanged several columns together are found as well as records that exchanged none.
+than by chance. Chance is what other rows tell: all that fit the person, those with the
+next numbers, or those with other keys and the nearest numbers, whichever is most often
+right. For what many rows say alike is a relation between variables, and no link. So
+records that exchanged several columns together are found as well as records that
+exchanged none.
 
 If it is known which released row is a person's own, that row is right, too. If it is
 not known, and there is no other column, the row must have the person's number.
@@ -27,7 +29,7 @@ from numpy.typing import NDArray
 from riskcore.common.scatter import scattered
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import ALLOWED, by_chance, too_many
-from riskcore.disclosure.fitting_rows import Nearest, Runs, nearest_rows
+from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
 from riskcore.disclosure.record_linkage import standard_scale
 
 Floats = NDArray[np.float64]
@@ -39,6 +41,7 @@ EXTREMES = 20  # of the largest and of the smallest numbers
 _PEOPLE = 20_000  # that are linked, and _PAIRS of them with rows
 _PAIRS = 1 << 27
 _PAIRED = 4  # numbers whose pairs are known together
+_AROUND = 32  # rows on either side of a number
 _EXACT = 1e-9  # relative error of a multiple of a unit
 
 
@@ -82,8 +85,8 @@ class NumberLink:
     right : float
         How many links are right, expected over ties.
     chance : float
-        The same of a row that fits the keys, or of one with the next numbers,
-        whichever is more.
+        The same by chance: of any row that fits, of those with the next numbers, or of
+        those with other keys and the nearest numbers, whichever is most.
     looked_at : int
         The people who were drawn to be linked, if they are many; right and chance are
         scaled to all.
@@ -235,8 +238,10 @@ class _Search:
         if self.given.own is not None:
             found = sums(nearest.own / ties, 1 / candidates)
             yield NumberLink(known, None, among, of, *found, looked)
+        elsewhere = self._elsewhere(known, names, people)
         for k, name in enumerate(names):
             chances = [nearest.agree_fitting[:, k], nearest.agree_next[:, k]]
+            chances.append(elsewhere[:, k])
             if name in known:
                 chances.append(self._by_luck(name, people, candidates))
             found = sums(nearest.agree[:, k] / ties, *chances)
@@ -265,6 +270,40 @@ class _Search:
             np.array([self.told[name][1] for name in names]),
             mine[people],
         )
+
+    def _elsewhere(
+        self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
+    ) -> Floats:
+        """Return how often columns agree in rows with other keys and near numbers.
+
+        The rows are the nearest of those next to a person in the first number.
+        """
+        first = self.given.numbers[known[0]]
+        order = np.argsort(first[1], kind="stable")  # nan is last
+        order = order[: np.count_nonzero(~np.isnan(first[1]))]
+        right = np.zeros((len(people), len(names)))
+        if not len(order) or not names or not self.given.keys:
+            return right
+        place = np.searchsorted(first[1][order], first[0][people])
+        reach = np.arange(-_AROUND, _AROUND)
+        rows = order[np.clip(place[:, None] + reach, 0, len(order) - 1)]
+        fits = np.ones(rows.shape, bool)
+        for key, released in self.given.keys:
+            fits &= (released[rows] < 0) | (released[rows] == key[people][:, None])
+        gap = np.zeros(rows.shape)
+        for name in known:
+            ours, theirs = self.given.numbers[name]
+            scale = standard_scale(ours)
+            gap += ((theirs[rows] - ours[people][:, None]) * scale) ** 2
+        gap = np.where(fits | np.isnan(gap), math.inf, gap)
+        limit = np.partition(gap, NEXT - 1, axis=1)[:, [NEXT - 1]]
+        near = (gap <= limit) & (gap < math.inf)
+        for k, name in enumerate(names):
+            (ours, theirs), within = self.told[name]
+            agree = np.abs(theirs[rows] - ours[people][:, None]) <= within
+            right[:, k] = (agree & near).sum(axis=1)
+        found: Floats = right / np.maximum(near.sum(axis=1), 1)[:, None]
+        return found
 
     def _by_luck(self, name: Hashable, people: Integers, candidates: Floats) -> Floats:
         """Return how likely one of the fitting rows has a number if all may have it."""
@@ -300,7 +339,7 @@ def extremes(values: Floats) -> Integers:
 def precision(values: Floats) -> float:
     """Return half the unit that released numbers are multiples of, 0 for no unit.
 
-    >>> precision(np.array([1500.0, 2000.0, np.nan])), precision(np.array([0.1, 7.25]))
+    >>> precision(np.array([1500.0, 2000.0, np.nan])), precision(np.array([0.1, 7.27]))
     (250.0, 0.005)
     """
     distinct = np.unique(values[~np.isnan(values)])

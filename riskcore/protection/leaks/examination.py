@@ -35,7 +35,7 @@ from riskcore.disclosure.composition import (
     records_rebuilt,
 )
 from riskcore.disclosure.leaks import Kind, Leak, Shown
-from riskcore.disclosure.no_effect import has_no_effect
+from riskcore.disclosure.no_effect import MOSTLY, rows_left
 from riskcore.disclosure.number_links import NumberLink, number_links
 from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
@@ -136,7 +136,7 @@ def examine(
             one.column,
             "reveals",
             str(one),
-            advice_on(result, one, shuffled=shuffled),
+            advice_on(result, one),
             shown=one,
             of=(one.column,),
         )
@@ -265,16 +265,22 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         columns = [(treated.before[name], treated.after[name]) for name in left]
         for keys in result.settings.keys:
             known = [codes_of(result, name)[0] for name in keys if name not in left]
-            if has_no_effect([(one, one) for one in known], columns):
-                yield _leak_without_effect(left, keys)
+            count = rows_left([(one, one) for one in known], columns)
+            # Categories may agree with those of others by chance.
+            most = 1.0 if treated.categorical.issuperset(left) else MOSTLY
+            if count >= most * result.n:
+                yield _leak_without_effect(left, keys, count, result.n)
                 break
 
 
-def _leak_without_effect(names: Sequence[Hashable], keys: Sequence[Hashable]) -> Leak:
+def _leak_without_effect(
+    names: Sequence[Hashable], keys: Sequence[Hashable], count: int, n: int
+) -> Leak:
     """Return the leak of a treatment without effect, accepted if all columns are."""
     text = (
-        f"{_quoted(names)}: the treatment protects nothing, because as many records "
-        f"have each value with the keys {listed(map(str, keys))} as before"
+        f"{_quoted(names)}: the treatment protects nothing, because {count:,} of "
+        f"{n:,} rows of {listed(map(str, (*keys, *names)))} are still those of the "
+        "original"
     )
     advice = (
         "swap within fewer keys or none, make the values coarser, or drop them; or "
