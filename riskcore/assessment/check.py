@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -18,8 +18,9 @@ from riskcore.assessment.assess import (
     Counting,
     assess_coded,
     assess_households,
+    check_population,
     check_roles,
-    stays_there,
+    held_assessment,
 )
 from riskcore.assessment.diversity import (
     Diversity,
@@ -30,7 +31,13 @@ from riskcore.assessment.diversity import (
 from riskcore.assessment.goals import Goal, KeyGoals, key_sets
 from riskcore.assessment.recorded import Recorded
 from riskcore.assessment.result import Assessment, HeldAssessment
-from riskcore.assessment.settings_table import WEIGHTS, CheckSettings, Level, Method
+from riskcore.assessment.settings_table import (
+    BOTH,
+    WEIGHTS,
+    CheckSettings,
+    Level,
+    Method,
+)
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
@@ -75,7 +82,8 @@ class Checked(OnASheet):
     level : {"record", "household"}
         What was counted.
     notes : tuple of str
-        For each set of keys, how many records have missing keys, which match any value.
+        For each set of keys, how many records have missing keys, which match any value,
+        and which rules are broken by the model beside the weights.
     recorded_safe : bool or None
         Whether the record says that the file was safe when it was written, with no leak
         open; None without a record.
@@ -146,15 +154,6 @@ class Checked(OnASheet):
         >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
         1
         """
-        rules = [
-            {
-                **asdict(one),
-                "keys": [str(name) for name in one.keys],
-                "found": None if math.isnan(one.found) else one.found,
-                "sensitive": None if one.sensitive is None else str(one.sensitive),
-            }
-            for one in self.rules
-        ]
         return {
             "passed": self.passed,
             "records": self.records,
@@ -162,7 +161,7 @@ class Checked(OnASheet):
             "same_file": self.same_file,
             "recorded_safe": self.recorded_safe,
             "notes": list(self.notes),
-            "rules": rules,
+            "rules": [one.to_dict() for one in self.rules],
         }
 
     def text(self) -> str:
@@ -271,6 +270,9 @@ def check(
         As for `riskcore.diversity`.
     subsets, strata : optional
         As for `protect`.
+    population : {"auto", "weights", "latent-class", "log-linear"}, CellModel or frame
+        What determines the population frequency, as for `protect`; a model is fitted to
+        this file. By "weights", ``notes`` say how many records the model adds.
     method, missing, alpha : optional
         As for `assess`.
     record : path, optional
@@ -329,9 +331,11 @@ def check(
         say(f"reading {path}")
     seen = _Seen.of(source, request)
     rules = [*_rules(seen, request, say)]
-    notes = tuple(_note(n, keys, request.goals) for keys, n in seen.incomplete.items())
+    notes = [_note(n, keys, request.goals) for keys, n in seen.incomplete.items()]
+    notes += seen.remarks
     safe = None if request.recorded is None else request.recorded.safe
-    return Checked(seen.records, tuple(rules), same, request.how["level"], notes, safe)
+    level = request.how["level"]
+    return Checked(seen.records, tuple(rules), same, level, tuple(notes), safe)
 
 
 def _note(count: int, keys: tuple[Hashable, ...], goals: KeyGoals) -> str:
@@ -394,9 +398,11 @@ class _Request(NamedTuple):
             recorded.refuse_other({**given, **settings})
             recorded.refuse_model()
             weight, household = recorded.weight, recorded.household
-            settings = {**settings, **recorded.how}  # type: ignore[typeddict-item]
+            counting = {**recorded.how, "population": recorded.population}
+            settings = {**settings, **counting}  # type: ignore[typeddict-item]
         how: Mapping[str, Any] = complete(CheckSettings, settings)
         check_missing(how["missing"], how["alpha"])
+        check_population(how["population"], how["method"])
         limits = _limits(recorded, how)
         least = _limit("min_population", how["min_population"])
         sensitive = _sensitive(how["sensitive"], how["l"], how["t"])
@@ -506,6 +512,7 @@ def _rules(seen: _Seen, request: _Request, say: Lines) -> Iterator[Goal]:
             yield _of_k(cells, names, k)
         if found is not None:
             yield from _of_risk(found, names, limits)
+            seen.remarks += _of_model(found, names, limits)
     if request.min_population is not None:
         say(f"counting by {' x '.join(map(str, request.areas))}")
         cells = seen.cells_of_areas(request.areas)
@@ -527,6 +534,7 @@ class _Seen:
                 held, columns, request.weight, request.household
             )
         self.level: Level = how["level"]
+        self.population = BOTH if how["population"] == WEIGHTS else how["population"]
         self.method: Method = how["method"]
         self.missing: str = how["missing"]
         self.alpha: float = how["alpha"]
@@ -534,6 +542,7 @@ class _Seen:
         self.counted: dict[tuple[Hashable, ...], Cells] = {}
         # How many records have missing keys that match any value, by set of keys.
         self.incomplete: dict[tuple[Hashable, ...], int] = {}
+        self.remarks: list[str] = []
 
     @classmethod
     def of(cls, source: Source, request: _Request) -> _Seen:
@@ -578,23 +587,21 @@ class _Seen:
         engine = engine_of(self.held)
         found: Assessment
         coded = self.coded
-        counts = None
+        population = WEIGHTS if limits is None else self.population
+        how = Counting(population, self.method, self.missing, self.alpha)
+        held: Assessment | None = None
         if engine is not None and coded is None:
             counts = engine.count(keys, self.weight)
-        if counts is not None and stays_there(counts, self.missing, self.alpha):
             above = None if limits is None else limits.max_risk
-            found = HeldAssessment.of(
-                self.held, counts, self.method, self.missing, above=above
-            )
+            held = held_assessment(self.held, counts, how, above)
+            coded = CodedRecords.of_counted(counts) if held is None else None
+        if coded is None:
+            assert held is not None
+            found = held
+        elif self.level == "household":
+            found = assess_households(self.held, coded, keys, self.weight, how)
         else:
-            if coded is None:
-                assert counts is not None
-                coded = CodedRecords.of_counted(counts)
-            how = Counting(WEIGHTS, self.method, self.missing, self.alpha)
-            if self.level == "household":
-                found = assess_households(self.held, coded, keys, self.weight, how)
-            else:
-                found = assess_coded(self.held, coded, keys, *how)
+            found = assess_coded(self.held, coded, keys, *how)
         self.records = found.cells.n
         self._note(keys, found.cells)
         return found
@@ -695,6 +702,28 @@ def _of_risk(
             most = found.max_risk
             records, cells = found.unsafe_count(unsafe), _cells_at(found, name, unsafe)
         yield Goal(name, keys, None, limit, most, records, cells, not records)
+
+
+def _of_model(
+    found: Assessment, keys: tuple[Hashable, ...], limits: _Limits
+) -> Iterator[str]:
+    """Yield which rules on risks are broken by the model beside the weights."""
+    if found.beside is None:
+        return
+    if found.beside.failure:
+        yield (
+            "The weights may say far too little, and the latent-class model has no "
+            f"estimate ({found.beside.failure})."
+        )
+    if found.by_model is None:
+        return
+    rules = _of_risk(found, keys, limits), _of_risk(found.by_model, keys, limits)
+    for mine, its in zip(*rules, strict=True):
+        if mine.passed and not its.passed:
+            yield (
+                f"By the latent-class model, the one to believe, the {its.title} of "
+                f"{its.of} is {its.found:.6g}, which breaks the rule."
+            )
 
 
 def _cells_at(found: Assessment, name: str, unsafe: float) -> int | None:

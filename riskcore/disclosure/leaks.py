@@ -16,6 +16,7 @@ Kind: TypeAlias = Literal[
     "numbers",
     "no effect",
     "reveals",
+    "harmless",
 ]
 
 # Records that stand within this many places of each other are neighbors.
@@ -101,7 +102,8 @@ class Leak:
         only one record or household has; weights of that kind; household ids that were
         kept, or that show households which are alone with the keys of their members;
         numbers that find persons; a treatment with no effect; "reveals": it reveals
-        suppressed or recoded values.
+        suppressed or recoded values; "harmless": columns that were given this role all
+        at once, without being examined.
     text, advice : str
         What leaks, and what can be done.
     accepted : str or None

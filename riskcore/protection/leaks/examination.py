@@ -37,10 +37,12 @@ from riskcore.disclosure.composition import (
 from riskcore.disclosure.leaks import Kind, Leak, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left
 from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ANY
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12
@@ -144,17 +146,20 @@ def examine(
     ]
     known = {
         *settings.roles_of_columns,
+        *settings.suppressible,
+        *settings.treated,
         *result.numbers_known,
         *(one.column for one in found),
     }
-    not_examined = (
+    not_examined = tuple(
         name
         for name in result.source.names
         if name not in known and str(name) not in gone
     )
-    return Examination(tuple(found), tuple(not_examined), numeric, links).under(
-        settings
-    )
+    if not_examined and settings.accepted(ANY):
+        found.append(_called_harmless(not_examined))
+        not_examined = ()
+    return Examination(tuple(found), not_examined, numeric, links).under(settings)
 
 
 def _of_columns(
@@ -524,21 +529,11 @@ def _kept_ids(household: Hashable, settings: Settings) -> Leak:
     return Leak(household, "ids", text, "give them new ids", of=(household,))
 
 
-def not_examined_text(names: Collection[Hashable]) -> str:
-    """Return the sentence on columns that have no role, empty if all have one."""
-    if not names:
-        return ""
-    shown = listed_columns(names)
-    return (
-        f"Not examined, as they have no role: {shown}."
-        if len(names) > 1
-        else f"Not examined, as it has no role: {shown}."
+def _called_harmless(names: Collection[Hashable]) -> Leak:
+    """Return that columns were called harmless all at once, which is accepted."""
+    verb = "is" if len(names) == 1 else "are"
+    text = (
+        f"{counted(len(names), 'column')} {verb} called harmless without being "
+        f"examined ({listed_columns(names)})"
     )
-
-
-def listed_columns(names: Collection[Hashable]) -> str:
-    """Return columns in a sentence; many are counted."""
-    shown = [printable(str(name)) for name in names]
-    if len(shown) > _NAMED:
-        shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
-    return listed(shown)
+    return Leak(ANY, "harmless", text, "give each a role", of=(ANY,))
