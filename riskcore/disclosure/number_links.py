@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.scatter import scattered
+from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import ALLOWED, by_chance, too_many
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
@@ -42,6 +43,7 @@ _PEOPLE = 20_000  # that are linked, and _PAIRS of them with rows
 _PAIRS = 1 << 27
 _PAIRED = 4  # numbers whose pairs are known together
 _AROUND = 32  # rows on either side of a number
+_SHOWN = 6  # links in a table
 _EXACT = 1e-9  # relative error of a multiple of a unit
 
 
@@ -161,6 +163,19 @@ def number_links(given: KnownNumbers) -> tuple[NumberLink, ...]:
     for some in several:
         found += search.links(some)
     return tuple(replace(one, comparisons=len(found)) for one in found)
+
+
+def part_of_links(links: Sequence[NumberLink]) -> Part:
+    """Return a table of the links that find most, those first that leak."""
+    rows = [["numbers", "tell", "of", "people", "right", "by chance"]]
+    ranked = sorted(links, key=lambda one: (not one.leaks, -one.beyond_chance))
+    for one in ranked[:_SHOWN]:
+        names = ", ".join(printable(str(name)) for name in one.known)
+        told = "the person" if one.told is None else printable(str(one.told))
+        figures = (f"{one.right:,.4g}", f"{one.chance:,.3g}")
+        rows.append([names, told, one.among, f"{one.people:,}", *figures])
+    title = "What the record tells that fits keys and numbers best"
+    return Part(title, rows=rows, sides="<<<>")
 
 
 def _best(links: Sequence[NumberLink]) -> float:
