@@ -268,7 +268,7 @@ def _known(
         there = np.flatnonzero(own >= 0)
         row[own[there]] = there
     return KnownNumbers(
-        keys,
+        dict(zip(files.keys, keys, strict=True)),
         {name: (one[0], one[1]) for name, one in numbers.items()},
         {
             name: (np.where(a < 0, np.nan, a), np.where(b < 0, np.nan, b))

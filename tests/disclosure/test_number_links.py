@@ -31,7 +31,7 @@ def survey(seed=1):
 def links(keys, before, after, others=None, own=None):
     """Return the links of a file whose keys are as they were, by what they are."""
     given_ = KnownNumbers(
-        [(one, one) for one in keys],
+        {k: (one, one) for k, one in enumerate(keys)},
         {name: (before[name], after[name]) for name in after},
         others or {},
         own,
@@ -160,6 +160,20 @@ def test_noise_finds_the_largest(known):
     assert found[("income",), told, "all"].leaks
 
 
+def test_keys_that_were_altered_do_not_hide_a_number_that_was_not():
+    keys, before, rng = survey()
+    other = [rng.permutation(keys[0]), *keys[1:]]
+    pairs = dict(zip("abc", zip(keys, other, strict=True), strict=True))
+    income = before["income"]
+    found = number_links(
+        KnownNumbers(pairs, {"income": (income, income)}, {}, np.arange(N))
+    )
+    right = {one.without: one.right for one in found if one.among == "all"}
+    assert right[()] < 0.6 * N
+    assert right["a",] == N
+    assert "by the keys without a and 'income'" in str(found[-1])
+
+
 def test_a_relation_between_columns_is_no_link():
     """Rich people are likely to own a house, in a file of other people, too."""
     keys, before, _ = survey()
@@ -169,7 +183,7 @@ def test_a_relation_between_columns_is_no_link():
         for one in (before, others)
     ]
     given_ = KnownNumbers(
-        [*zip(keys, others_keys, strict=True)],
+        dict(enumerate(zip(keys, others_keys, strict=True))),
         {"income": (before["income"], others["income"])},
         {"owns": (owns[0], owns[1])},
         None,

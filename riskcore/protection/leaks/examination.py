@@ -126,7 +126,7 @@ def examine(
         found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         say("looking for numbers that link records")
-        links = _links(result, gone)
+        links = number_links(known_numbers(result, gone))
         found += _of_numbers(result, numeric.protected, links)
     found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
@@ -222,16 +222,6 @@ def _advice(proposed: str | None) -> str:
         "weight": "name it as the weight, or drop it",
     }.get(str(proposed), "recode it, make it a key, or drop it")
     return f"{mend}; or give it a role, or accept this with a reason"
-
-
-def _links(result: ProtectedRecords, gone: Collection[str]) -> tuple[NumberLink, ...]:
-    """Return what links by the numbers tell, with all keys and with untreated ones."""
-    found = number_links(known_numbers(result, gone))
-    if result.treated is not None and {*result.settings.variables}.intersection(
-        result.treated.after
-    ):
-        found += number_links(known_numbers(result, gone, treated_keys=False))
-    return found
 
 
 def _of_numbers(
