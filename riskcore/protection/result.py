@@ -18,8 +18,8 @@ from riskcore.common.words import counted, printable
 from riskcore.comparison.result import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.data.columns import Records
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.facts import facts_of
-from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import (
     SuppressedValueShows,

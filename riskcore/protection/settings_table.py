@@ -46,7 +46,7 @@ from riskcore.common.settings import (
 )
 
 if TYPE_CHECKING:
-    from riskcore.assessment.goals import Goal
+    from riskcore.assessment.goals import KOfSets
     from riskcore.data.recode import Recoding
 
 Costs: TypeAlias = (
@@ -82,7 +82,7 @@ class SafetySettings(TypedDict, total=False):
     level: Annotated[
         Level, level("a key blanked for a household is blanked for all its members")
     ]
-    k: Annotated["Goal | None", K]
+    k: Annotated["KOfSets | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     threshold: Annotated[float | None, _risk("risk that no record may reach")]
