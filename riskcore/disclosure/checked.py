@@ -111,7 +111,9 @@ class Checked(OnASheet):
         if open_:
             names = dict.fromkeys(one.title for one in self.not_judged)
             lacking = f" Not judged: {listed(names)}."
-        return f"{words[self.state]}: {found} ({checked} checked).{lacking}{same}{unsafe}"
+        return (
+            f"{words[self.state]}: {found} ({checked} checked).{lacking}{same}{unsafe}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON.

@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.result import Assessment
+from riskcore.common import arguments
+from riskcore.core.risk import individual, posterior
+from riskcore.data.cells import Cells
+from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.other_people import (
     HOLDOUT,
     OtherPeople,
@@ -27,10 +31,6 @@ from riskcore.disclosure.other_people import (
     by_model,
     fitted_to,
 )
-from riskcore.common import arguments
-from riskcore.core.risk import individual, posterior
-from riskcore.data.cells import Cells
-from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import GROUPS, CellModel, CellPrior
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
@@ -196,7 +196,7 @@ def identity_claims(
         row = own[rows[found]]
         chance = _has_keys(claims.some(found), row, everybody or known) * 1.0
     right = np.zeros(len(claims))
-    right[found] = chance * _risk(claims.some(found), original.model)
+    right[found] = chance * risk_of_claims(claims.some(found), original.model)
     n = cells.n if everybody is None else everybody.n
     others = None
     if holdout is not None:
@@ -257,7 +257,7 @@ def _rows_of(released: Cells, alone: Integers) -> Integers | None:
     return row[alone]
 
 
-def _risk(cells: CellTable, model: CellModel | None) -> Floats:
+def risk_of_claims(cells: CellTable, model: CellModel | None) -> Floats:
     """Return E[1/F] of cells that somebody in the original has.
 
     If only records with missing keys match a new category, it is any value to a model.

@@ -1,4 +1,4 @@
-"""Check a file against the rules of a release, for pipelines.
+"""Check a released file against the settings it was made by, or against limits.
 
 `check` counts and compares but does not change the file; `riskcore.protect` makes a
 file that passes.
@@ -6,216 +6,77 @@ file that passes.
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, Unpack
-
-import numpy as np
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack
 
 from riskcore.assessment.assess import (
     Counting,
     assess_coded,
     assess_households,
+    check_population,
     check_roles,
     stays_there,
 )
-from riskcore.assessment.diversity import (
-    Diversity,
-    SensitiveRules,
-    SensitiveVariable,
-    diversity_of,
-)
-from riskcore.assessment.goals import Goal, KeyGoals, key_sets
-from riskcore.assessment.recorded import Recorded
+from riskcore.assessment.beside import weights_tell_little
+from riskcore.assessment.diversity import SensitiveRules, diversity_of
+from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets
 from riskcore.assessment.result import Assessment, HeldAssessment
-from riskcore.assessment.settings_table import WEIGHTS, CheckSettings, Level, Method
+from riskcore.assessment.settings_table import (
+    AUTO,
+    BY_WEIGHTS,
+    WEIGHTS,
+    CheckSettings,
+)
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
-from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.text_table import aligned
-from riskcore.common.warn import warn
 from riskcore.common.words import counted, printable
 from riskcore.data.cells import Cells, check_missing, tabulate, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.files import formats
+from riskcore.data.files.base_format import suffix_of
+from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.disclosure.checked import Checked
+from riskcore.protection.against_original import AgainstOriginal
+from riskcore.protection.goals_found import (
+    Limits,
+    goal_of_areas,
+    goal_of_figure,
+    goal_of_k,
+    goals_of_risk,
+    goals_of_sensitive,
+    not_judged,
+)
+from riskcore.protection.release.record import Record, read_record
+from riskcore.protection.settings import Settings
 
-# Of the table of rules, as in `aligned`.
-_SIDES = "<<<<>><"
-
-
-# What the verdict says of a file that was written although it was not safe.
-_UNSAFE = " The record says that it was written unsafe, or with open leaks."
-_SAME = {
-    True: "The file is the one that the record names.",
-    False: "The file is NOT the one that the record names: it was changed or replaced.",
+# The figure of a record that answers a rule.
+_FIGURES = {
+    "k": "k_anonymity",
+    "threshold": "max_risk",
+    "max_risk": "max_risk",
+    "max_rate": "reidentification_rate",
+    "household_threshold": "max_household_risk",
+    "max_household_risk": "max_household_risk",
+    "max_household_rate": "household_reidentification_rate",
 }
-
-
-class AreasUnknown(UserWarning):
-    """The area of some records is missing, so these records are in no area."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Checked(OnASheet):
-    """The result of `check`: the rules, and whether all are kept.
-
-    Attributes
-    ----------
-    records : int
-        Number of records; with ``level="household"``, of households.
-    rules : tuple of Goal
-    same_file : bool or None
-        Whether the file is the one that the record names, by its SHA-256; None without
-        a record, or for data in memory.
-    level : {"record", "household"}
-        What was counted.
-    notes : tuple of str
-        For each set of keys, how many records have missing keys, which match any value.
-    recorded_safe : bool or None
-        Whether the record says that the file was safe when it was written, with no leak
-        open; None without a record.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> data = {"sex": list("ffmmm"), "age": list("12333")}
-    >>> result = riskcore.check(data, ["sex", "age"], k=2, max_rate=0.7)
-    >>> result
-    <Checked: 5 records, 1 of 2 rules broken>
-    >>> result.passed, result.rules[0].found, result.rules[0].records
-    (False, 1, 2)
-    >>> print(result.text())
-      rule                    keys       limit  found  records failing  cells failing
-      k-anonymity             sex x age  2      1                    2              2  FAILED
-      re-identification rate  sex x age  0.7    0.6                  -              -  passed
-      FAILED: 1 of 2 rules broken (5 records checked).
-    """  # noqa: E501
-
-    records: int
-    rules: tuple[Goal, ...]
-    same_file: bool | None = None
-    level: Level = "record"
-    notes: tuple[str, ...] = ()
-    recorded_safe: bool | None = None
-
-    @property
-    def broken(self) -> tuple[Goal, ...]:
-        """The rules that are broken."""
-        return tuple(rule for rule in self.rules if not rule.passed)
-
-    @property
-    def passed(self) -> bool:
-        """Whether all rules are kept, by the safe file that a record names."""
-        other = self.same_file is False or self.recorded_safe is False
-        return not self.broken and not other
-
-    @property
-    def notes_and_verdict(self) -> tuple[str, ...]:
-        """The sentences below the table of rules."""
-        return (*self.notes, self.verdict)
-
-    @property
-    def verdict(self) -> str:
-        """Whether the file passes, in words."""
-        count, of = len(self.broken), len(self.rules)
-        rules, checked = counted(of, "rule"), counted(self.records, self.level)
-        found = f"{of - count} of {rules} kept"
-        if count:
-            found = f"{count} of {rules} broken"
-        same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
-        word = "Passed" if self.passed else "FAILED"
-        unsafe = _UNSAFE if self.recorded_safe is False else ""
-        return f"{word}: {found} ({checked} checked).{same}{unsafe}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data for JSON.
-
-        Returns
-        -------
-        dict
-            "passed", "records", "level", "same_file", "recorded_safe", "notes" and
-            "rules", a list with a dict of the attributes of each `Goal`.
-
-        Examples
-        --------
-        >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
-        1
-        """
-        rules = [
-            {
-                **asdict(one),
-                "keys": [str(name) for name in one.keys],
-                "found": None if math.isnan(one.found) else one.found,
-                "sensitive": None if one.sensitive is None else str(one.sensitive),
-            }
-            for one in self.rules
-        ]
-        return {
-            "passed": self.passed,
-            "records": self.records,
-            "level": self.level,
-            "same_file": self.same_file,
-            "recorded_safe": self.recorded_safe,
-            "notes": list(self.notes),
-            "rules": rules,
-        }
-
-    def text(self) -> str:
-        """Return a table of the rules, and the verdict.
-
-        Returns
-        -------
-        str
-            A line for each rule.
-        """
-        lines = aligned(self._rows(), _SIDES)
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes_and_verdict)])
-
-    def _sheet(self) -> Sheet:
-        """Return the result as facts and a table."""
-        facts = [(f"{self.level}s", f"{self.records:,}")]
-        rules = Part("Rules", rows=self._rows(), sides=_SIDES)
-        facts += [("missing keys", note) for note in self.notes]
-        return Sheet("Check", facts, [rules], self.verdict)
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        head = (
-            "rule",
-            "keys",
-            "limit",
-            "found",
-            f"{self.level}s failing",
-            "cells failing",
-            "",
-        )
-        return [head, *map(_line, self.rules)]
-
-    def __repr__(self) -> str:
-        found = f"{len(self.broken)} of {counted(len(self.rules), 'rule')} broken"
-        return f"<Checked: {counted(self.records, 'record')}, {found}>"
-
-
-def _line(rule: Goal) -> tuple[str, ...]:
-    return (
-        rule.title,
-        rule.of,
-        _number(rule.asked),
-        _number(rule.found),
-        "-" if rule.records is None else f"{rule.records:,}",
-        "-" if rule.cells is None else f"{rule.cells:,}",
-        "passed" if rule.passed else "FAILED",
-    )
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return "unknown"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+# How settings say that records are counted.
+_HOW = ("level", "method", "missing", "alpha", "population", "sampling_fraction")
+_OF_AUDIT = (
+    "max_right_claims",
+    "max_claim_excess",
+    "max_guess_excess",
+    "max_copy_excess",
+)
+# How a CSV file is read. Its missing codes are not used: in a safe file a missing value
+# is an empty field, whatever its code was.
+_OF_CSV = ("encoding", "delimiter", "decimal")
 
 
 @takes(CheckSettings)
@@ -225,8 +86,12 @@ def check(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
-    record: str | os.PathLike[str] | Recorded | None = None,
+    record: str | os.PathLike[str] | None = None,
+    original: Any = None,
+    holdout: Any = None,
+    earlier: Any = None,
     reading: Reading | None = None,
+    original_reading: Reading | None = None,
     progress: Lines | None = None,
     **settings: Unpack[CheckSettings],
 ) -> Checked:
@@ -271,16 +136,30 @@ def check(
         As for `riskcore.diversity`.
     subsets, strata : optional
         As for `protect`.
-    method, missing, alpha : optional
-        As for `assess`.
+    method, missing, alpha, population, sampling_fraction : optional
+        As for `assess`, but ``population`` is "auto" by default, the number to believe.
+    max_right_claims, max_claim_excess, max_copy_excess : float, optional
+        With ``original``: limits of what `riskcore.audit` finds, see `Audit.check`.
+    target, max_guess_excess : optional
+        With ``original``: columns that an intruder wants to learn, and the limit of
+        the right guesses, see `Audit.check`.
     record : path, optional
         The private record that `Protected.write` wrote of the file. It states the keys,
         the weight, the household, the level, the goals and how records are counted, so
         these arguments must be left out; others add rules. No risk may reach the
         record's threshold, and a rate is a rule on the safe file. The file's SHA-256 is
         compared with the record's.
-    reading : Reading, optional
-        How to read the file, if ``data`` is a path. By default as the record says.
+    original : frame, mapping or path, optional
+        The records that the file was made from. Each pattern of keys in the file, in
+        which a blank stands for any value, is counted among them, after the recodings
+        and treatments of the record. Which record was which is not needed.
+    holdout : frame, mapping or path, optional
+        People who were not in the original, as for `audit`.
+    earlier : frame, mapping or path, optional
+        With ``original``: an earlier release of the same records, see `audit`.
+    reading, original_reading : Reading, optional
+        How to read the files, if they are paths. By default as the record says, or the
+        original as the file.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -288,7 +167,8 @@ def check(
     -------
     Checked
         The rules, checked for each set of keys; ``passed`` is True if all are kept and
-        the file is not another than the record names.
+        the file is not another than the record names. A rule that cannot be judged is
+        not kept: its ``passed`` is None, and a note says why.
 
     Warns
     -----
@@ -300,8 +180,16 @@ def check(
     ------
     KeyError, TypeError, ValueError, OSError
         As `assess`; ValueError also if no rule is given, a limit is invalid, the area
-        of all records is missing, an argument is given that the record states, the
-        record cannot be read, or its risks come from a model of the population.
+        of all records is missing, an argument is given that the record states, or the
+        record cannot be read.
+
+    Notes
+    -----
+    Without the original, k is counted among the records of the file, where a blank
+    matches any value: each record of the original that fits is among them, so that a
+    file that breaks this rule breaks k, too. Risks are of the people of the original.
+    Where a key is missing they are known only with the original, or from the record of
+    exactly this file.
 
     Examples
     --------
@@ -311,308 +199,558 @@ def check(
     >>> check(data, ["age"], "w", k=2).rules[0].cells
     1
     """
-    say = progress or silent
-    request = _Request.of(keys, weight, household, record, settings)
-    recorded = request.recorded
-    if recorded is not None and reading is None and isinstance(data, str | os.PathLike):
-        reading = recorded.reading_of(data)
+    if record is not None:
+        found = read_record(arguments.file_path("record", record))
+        roles = {"keys": keys, "weight": weight, "household": household}
+        given = {name: one for name, one in roles.items() if one is not None}
+        is_file = isinstance(data, str | os.PathLike)
+        if reading is None and is_file:
+            reading = reading_of(found.reading, Path(data), found.path)
+        if original_reading is None and isinstance(original, str | os.PathLike):
+            original_reading = reading_of(found.reading, Path(original), found.path)
+        request = Request.of_settings(
+            found.settings, {**given, **settings}, record=found
+        )
+    else:
+        request = Request.of_arguments(keys, weight, household, settings)
     source = Source.of(data, reading)
-    if recorded is None and request.weight is None:
-        request = request._replace(weight=source.weight)
+    others = {
+        name: Source.of(one, original_reading or reading)
+        if isinstance(one, str | os.PathLike)
+        else Source.of(one)
+        for name, one in (
+            ("original", original),
+            ("holdout", holdout),
+            ("earlier", earlier),
+        )
+        if one is not None
+    }
+    return checked(source, request, progress or silent, **others)
+
+
+def checked(
+    source: Source,
+    request: Request,
+    say: Lines,
+    *,
+    original: Source | None = None,
+    holdout: Source | None = None,
+    earlier: Source | None = None,
+) -> Checked:
+    """Return the goals of a request, checked for a file; see `check`."""
+    if request.record is None and request.settings is None and request.weight is None:
+        weight = source.weight if original is None else original.weight
+        request = replace(request, weight=weight)
     for names in request.sets:
         check_roles(names, request.weight, request.household)
+    against = None
+    if original is not None:
+        against = AgainstOriginal.of(
+            original,
+            request.settings_for(original),
+            None if request.record is None else request.record.secret,
+            say,
+        )
+    else:
+        _refuse_without_original(request, holdout, earlier)
     path = source.path
     same = None
-    if path is not None and recorded is not None and path.is_file():
-        same = recorded.is_of(path)
+    if path is not None and request.record is not None and path.is_file():
+        same = digest(path) == request.record.sha256
     if path is not None:
         say(f"reading {path}")
-    seen = _Seen.of(source, request)
-    rules = [*_rules(seen, request, say)]
-    notes = tuple(_note(n, keys, request.goals) for keys, n in seen.incomplete.items())
-    safe = None if request.recorded is None else request.recorded.safe
-    return Checked(seen.records, tuple(rules), same, request.how["level"], notes, safe)
+    judged = _Judged(source, request, against, say, same=bool(same))
+    rules = [*judged.goals()]
+    if against is not None:
+        rules += _of_audit(judged, against, holdout)
+    safe = None if request.record is None else request.record.safe
+    level = request.how["level"]
+    return Checked(judged.records, tuple(rules), same, level, judged.said, safe)
 
 
-def _note(count: int, keys: tuple[Hashable, ...], goals: KeyGoals) -> str:
-    """Return how many records have missing keys, by name if there are several sets."""
-    verb = "has" if count == 1 else "have"
-    of = "" if len(goals.keys) == 1 else f" of {' x '.join(map(str, keys))}"
-    return printable(
-        f"{counted(count, 'record')} {verb} missing keys{of}; they match any value."
-    )
+def reading_of(recorded: Mapping[str, Any], path: Path, where: Path) -> Reading:
+    """Return how to read a safe file, as its original was read."""
+    kept: dict[str, Any] = {}
+    kind = type(formats.opened(path))
+    if kind.kind == "csv":
+        kept = {name: recorded.get(name) for name in _OF_CSV}
+        if suffix_of(path)[0] == ".tsv":
+            del kept["delimiter"]
+    elif kind.labelled:
+        kept = {"user_missing": recorded.get("user_missing")}
+    try:
+        return Reading(**{name: v for name, v in kept.items() if v is not None})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: input.reading: {error}") from None
 
 
-class _Limits(NamedTuple):
-    """The limits on risks: thresholds that no risk may reach, and largest values."""
-
-    threshold: float | None
-    max_risk: float | None
-    max_rate: float | None
-    household_threshold: float | None
-    max_household_risk: float | None
-    max_household_rate: float | None
-
-    @property
-    def of_households(self) -> bool:
-        """Whether there are rules on household risks."""
-        return any(one is not None for one in self[3:])
-
-    def __bool__(self) -> bool:
-        return any(one is not None for one in self)
+def _of_audit(
+    judged: _Judged, against: AgainstOriginal, holdout: Source | None
+) -> Iterator[Goal]:
+    """Yield the goals of an audit, for each set of keys."""
+    how = judged.request.how
+    limits = {name: how[name] for name in _OF_AUDIT}
+    if all(limit is None for limit in limits.values()):
+        return
+    for names in judged.request.goals.keys:
+        found = against.audit(
+            judged.source, names, holdout, list(how["target"]), judged.say
+        )
+        yield from found.check(**limits).rules
 
 
-class _Request(NamedTuple):
-    """What is asked of a check, by its arguments or by a record."""
+def _refuse_without_original(
+    request: Request, holdout: Source | None, earlier: Source | None
+) -> None:
+    """Refuse what says nothing without the original."""
+    asked = [name for name in (*_OF_AUDIT, "target") if request.how[name]]
+    asked += ["holdout"] * (holdout is not None) + ["earlier"] * (earlier is not None)
+    if asked:
+        raise ValueError(f"{asked[0]} needs the original: give original")
 
-    recorded: Recorded | None
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is asked of a file: by arguments, by a record, or by a file of rules.
+
+    Attributes
+    ----------
+    goals : KeyGoals
+    weight, household : column name or None
+    limits : Limits
+    how : dict
+        All settings of `check`, by name.
+    areas, sensitive : tuple of column names
+    settings : Settings or None
+        Of the protection that made the file.
+    record : Record or None
+    left_out : frozenset of str
+        Columns that the file need not have.
+    """
+
+    goals: KeyGoals
     weight: Hashable | None
     household: Hashable | None
-    goals: KeyGoals
-    limits: _Limits
-    min_population: float | None
-    areas: tuple[Hashable, ...]
-    sensitive: tuple[Hashable, ...]
-    how: Mapping[str, Any]  # all settings of `check`, by name
+    limits: Limits
+    how: Mapping[str, Any]
+    areas: Names
+    sensitive: Names
+    settings: Settings | None = None
+    record: Record | None = None
+    left_out: frozenset[str] = frozenset()
 
     @classmethod
-    def of(
+    def of_arguments(
         cls,
         keys: Iterable[Any] | None,
         weight: Hashable | None,
         household: Hashable | None,
-        record: str | os.PathLike[str] | Recorded | None,
         settings: CheckSettings,
-    ) -> _Request:
-        """Return what is asked; refuse what contradicts itself or the record."""
-        recorded = record
-        if recorded is not None and not isinstance(recorded, Recorded):
-            recorded = Recorded.read(recorded)
-        if recorded is not None:
-            roles = {"keys": keys, "weight": weight, "household": household}
-            given = {name: one for name, one in roles.items() if one is not None}
-            recorded.refuse_other({**given, **settings})
-            recorded.refuse_model()
-            weight, household = recorded.weight, recorded.household
-            settings = {**settings, **recorded.how}  # type: ignore[typeddict-item]
+    ) -> Request:
+        """Return what the arguments of `check` ask for."""
         how: Mapping[str, Any] = complete(CheckSettings, settings)
+        if keys is None:
+            raise ValueError("give keys, or the record of a protection")
+        if how["method"] != "exact" and "population" not in settings:
+            how = {**how, "population": WEIGHTS}
+        goals = KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
+        asked = {name: how[name] for name in Limits._fields if name in how}
+        limits = Limits(threshold=None, household_threshold=None, **asked)
+        found = cls._of(goals, weight, household, limits, how)
+        level = how["level"] == "household"
+        if household is None and (level or limits.of_households):
+            what = "level='household'" if level else "a rule on household risks"
+            raise ValueError(f"{what} needs the household column")
+        if household is not None and not (level or limits.of_households):
+            raise ValueError(
+                f"household={household!r}: no rule is on households; give "
+                "max_household_risk, max_household_rate or level='household'"
+            )
+        return found
+
+    @classmethod
+    def of_settings(
+        cls,
+        made: Settings,
+        given: Mapping[str, Any],
+        *,
+        record: Record | None = None,
+        where: Path | None = None,
+        left_out: Iterable[str] = (),
+    ) -> Request:
+        """Return the goals of a protection; ``given`` are further rules of `check`."""
+        stated = {"keys", "weight", "household", "subsets", "strata", *_HOW}
+        stated |= {"k"} if any(made.k) else set()
+        stated |= {"max_rate"} if made.rate is not None else set()
+        stated |= {"max_household_rate"} if made.household_rate is not None else set()
+        idle = [name for name in given if name in stated]
+        if idle:
+            what, verb = "rules", "the rules state, or check without them"
+            if record is not None:
+                what, verb = "record", "the record states, or check without a record"
+                where = record.path
+            raise ValueError(
+                f"{what}: {where or 'they'} states {', '.join(idle)}: leave out what "
+                f"{verb}"
+            )
+        by_settings = {name: getattr(made, name) for name in _HOW}
+        settings: Any = {**given, **by_settings}
+        how: Mapping[str, Any] = complete(CheckSettings, settings)
+        goals = KeyGoals(made.keys, made.k, made.strata)
+        if how["k"] is not None:
+            goals = replace(goals, k=KeyGoals.of(goals.keys, how["k"], None, None).k)
+        limits = Limits(
+            made.threshold,
+            how["max_risk"],
+            how["max_rate"] if made.rate is None else made.rate,
+            made.household_threshold,
+            how["max_household_risk"],
+            how["max_household_rate"]
+            if made.household_rate is None
+            else made.household_rate,
+        )
+        household = made.household
+        if not limits.of_households and made.level == "record":
+            household = None
+        found = cls._of(goals, made.weight, household, limits, how)
+        gone = left_out if record is None else record.dropped
+        return replace(found, settings=made, record=record, left_out=frozenset(gone))
+
+    @classmethod
+    def _of(
+        cls,
+        goals: KeyGoals,
+        weight: Hashable | None,
+        household: Hashable | None,
+        limits: Limits,
+        how: Mapping[str, Any],
+    ) -> Request:
+        """Return a request; refuse what contradicts itself, and one without a rule."""
         check_missing(how["missing"], how["alpha"])
-        limits = _limits(recorded, how)
-        least = _limit("min_population", how["min_population"])
+        check_population(how["population"], how["method"])
+        for name in _OF_AUDIT:
+            if how[name] is not None:
+                arguments.number_in(name, how[name], "[0, 1]")
+        if how["min_population"] is not None:
+            arguments.number("min_population", how["min_population"])
         sensitive = _sensitive(how["sensitive"], how["l"], how["t"])
-        goals = _goals(recorded, keys, how)
-        if not any(goals.k) and not limits and least is None and not sensitive:
+        asked = any(how[name] is not None for name in ("min_population", *_OF_AUDIT))
+        if not any(goals.k) and not limits and not asked and not sensitive:
             raise ValueError(
                 "no rule: give a limit (k, max_risk, max_rate, max_household_risk, "
                 "max_household_rate, min_population, l or t); a check without rules "
                 "would always pass"
             )
-        household = _household(household, limits, how, is_recorded=bool(recorded))
-        areas = _areas(how["area"], least)
+        of_records = limits.of_households or how["sensitive"] or how["area"]
+        if how["level"] == "household" and of_records:
+            raise ValueError(
+                "level='household': each household counts as a record; give k, "
+                "max_risk or max_rate, and check other rules with level='record'"
+            )
+        if bool(how["target"]) != (how["max_guess_excess"] is not None):
+            raise ValueError("target and max_guess_excess: give both, or neither")
+        areas = _areas(how["area"], how["min_population"])
         return cls(
-            recorded, weight, household, goals, limits, least, areas, sensitive, how
+            goals=goals,
+            weight=weight,
+            household=household,
+            limits=limits,
+            how=how,
+            areas=areas,
+            sensitive=sensitive,
         )
 
     @property
-    def sets(self) -> tuple[tuple[Hashable, ...], ...]:
+    def sets(self) -> tuple[Names, ...]:
         """The sets of columns that are counted together."""
         return (*self.goals.keys, *([self.areas] if self.areas else []))
 
+    def limits_of(self, *, households: bool) -> dict[str, float]:
+        """Return the limits on the risks of records, or of households, by name."""
+        return {
+            name: limit
+            for name, limit in zip(Limits._fields, self.limits, strict=True)
+            if limit is not None and ("household" in name) == households
+        }
 
-def _goals(
-    recorded: Recorded | None, keys: Iterable[Any] | None, how: Mapping[str, Any]
-) -> KeyGoals:
-    """Return the sets of keys with their k."""
-    if recorded is None:
-        if keys is None:
-            raise ValueError("give keys, or the record of a protection")
-        return KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
-    goals = recorded.goals
-    if how["k"] is None:
-        return goals
-    return replace(goals, k=KeyGoals.of(goals.keys, how["k"], None, None).k)
-
-
-def _limits(recorded: Recorded | None, how: Mapping[str, Any]) -> _Limits:
-    """Return the limits on risks: those that are asked for, and those of a record."""
-    asked = {name: _limit(name, how[name]) for name in _Limits._fields if name in how}
-    if recorded is None:
-        return _Limits(threshold=None, household_threshold=None, **asked)
-    if recorded.rate is not None:
-        asked["max_rate"] = recorded.rate
-    if recorded.household_rate is not None:
-        asked["max_household_rate"] = recorded.household_rate
-    return _Limits(
-        threshold=recorded.threshold,
-        household_threshold=recorded.household_threshold,
-        **asked,
-    )
-
-
-def _household(
-    household: Hashable | None,
-    limits: _Limits,
-    how: Mapping[str, Any],
-    *,
-    is_recorded: bool,
-) -> Hashable | None:
-    """Return the column of households if a rule needs it."""
-    level = how["level"] == "household"
-    if level and (limits.of_households or how["sensitive"] or how["area"]):
-        raise ValueError(
-            "level='household': each household counts as a record; give k, max_risk or "
-            "max_rate, and check other rules with level='record'"
+    def settings_for(self, original: Source) -> Settings:
+        """Return the settings by which the original is recoded and counted."""
+        if self.settings is not None:
+            return self.settings
+        return Settings.resolve(
+            original,
+            [list(keys) for keys in self.goals.keys],
+            self.weight,
+            self.household,
+            k=2,  # no record is changed: the goals are those of the request
+            cost="equal",
+            related={},
+            **{name: self.how[name] for name in _HOW},
         )
-    if household is None and (level or limits.of_households):
-        what = "level='household'" if level else "a rule on household risks"
-        raise ValueError(f"{what} needs the household column")
-    if level or limits.of_households:
-        return household
-    if household is not None and not is_recorded:
-        raise ValueError(
-            f"household={household!r}: no rule is on households; give "
-            "max_household_risk, max_household_rate or level='household'"
-        )
-    return None
 
 
-def _limit(name: str, value: float | None) -> float | None:
-    """Return a limit as a float."""
-    return None if value is None else arguments.number(name, value)
+class _Judged:
+    """The file to check, and the goals that it keeps."""
 
+    def __init__(
+        self,
+        source: Source,
+        request: Request,
+        against: AgainstOriginal | None,
+        say: Lines,
+        *,
+        same: bool,
+    ) -> None:
+        self.request, self.against, self.say, self.same = request, against, say, same
+        self.source = source
+        self.lacking = request.left_out - set(map(str, source.names))
+        self.weight = self._there(request.weight)
+        self.household = self._there(request.household)
+        self.records = 0
+        self.counted: dict[Names, Cells] = {}
+        self.notes: dict[str, None] = {}
+        needed = [
+            self._there(name)
+            for names in (*request.sets, request.sensitive)
+            for name in names
+        ]
+        self.columns = list(dict.fromkeys(one for one in needed if one is not None))
+        self.held = self._read()
+        self.coded: CodedRecords | None = None
+        if engine_of(self.held) is None or self.household is not None:
+            self.coded = CodedRecords.of(
+                self.held, self.columns, self.weight, self.household
+            ).sampled(request.how["sampling_fraction"])
 
-def _rules(seen: _Seen, request: _Request, say: Lines) -> Iterator[Goal]:
-    """Yield the rules, each checked."""
-    how, goals, limits = request.how, request.goals, request.limits
-    for names in goals.keys if request.sensitive else ():
-        say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
-        of = SensitiveRules.of(
+    def _there(self, name: Hashable | None) -> Hashable | None:
+        """Return a column; None if it was left out of the file."""
+        return None if str(name) in self.lacking else name
+
+    def _read(self) -> Any:
+        """Return the columns that are needed, or a large file as an engine."""
+        source, request = self.source, self.request
+        if self.against is not None and source.path is not None:
+            source.check([*self.columns, *filter(None, [self.household])])
+            self.weight = None  # people are counted by the weights of the original
+            return source.data
+        sets = [[one for one in keys if self._there(one)] for keys in request.sets]
+        held = None
+        if not request.sensitive and self.household is None and not self.lacking:
+            held = source.in_batches(sets, self.weight)
+        if held is None:
+            names = [*self.columns, self.weight, self.household]
+            held, _ = source.read(names, self.weight)
+        return held
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What the result says below its rules."""
+        return tuple(map(printable, self.notes))
+
+    def goals(self) -> Iterator[Goal]:
+        """Yield the goals, each compared with what was found."""
+        request, goals = self.request, self.request.goals
+        for names in goals.keys if request.sensitive else ():
+            self.say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
+            yield from self._of_sensitive(names)
+        for names, k in zip(goals.keys, goals.k, strict=True):
+            if k is not None or request.limits:
+                self.say(f"counting by {' x '.join(map(str, names))}")
+                yield from self._of_set(names, k)
+        if request.areas:
+            self.say(f"counting by {' x '.join(map(str, request.areas))}")
+            least = float(request.how["min_population"])
+            yield goal_of_areas(self._cells_of_areas(), request.areas, least)
+
+    def _of_sensitive(self, names: Names) -> Iterator[Goal]:
+        """Yield the goals on sensitive variables by a set of keys."""
+        how = self.request.how
+        rules = SensitiveRules.of(
             names,
-            list(request.sensitive),
+            list(self.request.sensitive),
             how["missing_sensitive"],
             3,
             list(how["ordered"]),
             how["hierarchies"],
         )
-        for variable in seen.diversity(names, of).variables:
-            yield from _of_sensitive(variable, names, how["l"], how["kind"], how["t"])
-    for names, k in zip(goals.keys, goals.k, strict=True):
-        if k is None and not limits:
-            continue
-        say(f"counting by {' x '.join(map(str, names))}")
-        found = seen.assessed(names, limits) if limits else None
-        if k is not None:
-            cells = seen.cells(names) if found is None else found.cells
-            yield _of_k(cells, names, k)
-        if found is not None:
-            yield from _of_risk(found, names, limits)
-    if request.min_population is not None:
-        say(f"counting by {' x '.join(map(str, request.areas))}")
-        cells = seen.cells_of_areas(request.areas)
-        yield _of_areas(cells, request.areas, request.min_population)
-
-
-class _Seen:
-    """The file to check: its columns are coded once, and its cells counted once."""
-
-    def __init__(
-        self, held: Any, columns: Sequence[Hashable], request: _Request
-    ) -> None:
-        how = request.how
-        self.held, self.weight = held, request.weight
-        # Of data on an engine only what is counted there is known.
-        self.coded: CodedRecords | None = None
-        if engine_of(held) is None or request.household is not None:
-            self.coded = CodedRecords.of(
-                held, columns, request.weight, request.household
-            )
-        self.level: Level = how["level"]
-        self.method: Method = how["method"]
-        self.missing: str = how["missing"]
-        self.alpha: float = how["alpha"]
-        self.records = 0
-        self.counted: dict[tuple[Hashable, ...], Cells] = {}
-        # How many records have missing keys that match any value, by set of keys.
-        self.incomplete: dict[tuple[Hashable, ...], int] = {}
-
-    @classmethod
-    def of(cls, source: Source, request: _Request) -> _Seen:
-        """Read the columns that are needed."""
-        sets, weight, household = request.sets, request.weight, request.household
-        needed = list(
-            dict.fromkeys(name for one in (*sets, request.sensitive) for name in one)
+        coded = self.coded or CodedRecords.of(self.held, [*names, *rules.names])
+        found = diversity_of(
+            self.held, coded, names, rules, how["missing"], how["alpha"]
         )
-        held = None
-        if not request.sensitive and household is None:
-            held = source.in_batches(sets, weight)
-        if held is None:
-            held, _ = source.read([*needed, weight, household], weight)
-        return cls(held, needed, request)
+        self.counted[names], self.records = found.cells, found.cells.n
+        self._note(names, found.cells)
+        for variable in found.variables:
+            yield from goals_of_sensitive(
+                variable, names, how["l"], how["kind"], how["t"]
+            )
 
-    def diversity(self, keys: tuple[Hashable, ...], how: SensitiveRules) -> Diversity:
-        """Measure the sensitive variables by a set of keys."""
-        coded = self.coded or CodedRecords.of(self.held, [*keys, *how.names])
-        found = diversity_of(self.held, coded, keys, how, self.missing, self.alpha)
-        self.counted[keys], self.records = found.cells, found.cells.n
-        self._note(keys, found.cells)
-        return found
+    def _of_set(self, names: Names, k: int | None) -> Iterator[Goal]:
+        """Yield the goals on k and risks by a set of keys."""
+        risks = self.request.limits_of(households=False)
+        of_households = self.request.limits_of(households=True)
+        why = self._not_countable()
+        if why:
+            ks = {} if k is None else {"k": float(k)}
+            yield from self._by_record(names, {**ks, **risks, **of_households}, why)
+            return
+        if self.against is not None:
+            found = self._against(names)
+            if k is not None:
+                yield goal_of_k(found.cells, names, k)
+            yield from goals_of_risk(found, names, risks)
+        else:
+            cells = self._cells(names)
+            if k is not None:
+                yield goal_of_k(cells, names, k)
+            why = self._risks_unknown(cells)
+            if why:
+                yield from self._by_record(names, {**risks, **of_households}, why)
+                return
+            if not risks and not of_households:
+                return
+            found = self._assessed(names)
+            yield from goals_of_risk(found, names, risks)
+        if of_households and self.household is None:
+            yield from self._by_record(names, of_households, self._ids_left_out())
+        else:
+            yield from goals_of_risk(found, names, of_households)
 
-    def cells(self, keys: tuple[Hashable, ...]) -> Cells:
-        """Return the cells of a set of keys."""
-        if self.coded is None or self.level == "household":
-            return self.assessed(keys, None).cells
-        if keys not in self.counted:
-            found = tabulate_coded(self.coded, keys, self.missing, self.alpha)
-            self.counted[keys] = found
-        self.records = self.counted[keys].n
-        self._note(keys, self.counted[keys])
-        return self.counted[keys]
+    def _not_countable(self) -> str:
+        """Return why even k cannot be counted; empty if it can."""
+        made = self.request.settings
+        if made is not None and made.person is not None:
+            return "the file is a panel, whose persons check does not count"
+        if self.request.how["level"] == "household" and self.household is None:
+            return self._ids_left_out()
+        return ""
 
-    def assessed(
-        self, keys: tuple[Hashable, ...], limits: _Limits | None
-    ) -> Assessment:
-        """Return the risks by a set of keys; on an engine its cells stay there.
+    def _ids_left_out(self) -> str:
+        """Return that households cannot be told, in words."""
+        return f"the household ids {self.request.household!r} were left out of the file"
 
-        Cells above the limits are counted there, too.
+    def _risks_unknown(self, cells: Cells) -> str:
+        """Return why the file alone does not tell the risks; empty if it does."""
+        request = self.request
+        if request.record is not None and request.record.given is not None:
+            return f"a record cannot hold the population ({request.record.given})"
+        if request.weight is not None and self.weight is None:
+            return (
+                f"the weights {request.weight!r} were left out of the file; give the "
+                "original"
+            )
+        if cells.incomplete:
+            verb = "has" if cells.incomplete == 1 else "have"
+            return (
+                f"{counted(cells.incomplete, 'record')} {verb} missing keys, whose "
+                "risk is that among the people of the original; give the original"
+            )
+        return ""
+
+    def _by_record(
+        self, names: Names, limits: Mapping[str, float], why: str
+    ) -> Iterator[Goal]:
+        """Yield goals by the figures of the record of exactly this file, if any."""
+        record = self.request.record
+        figures: Mapping[str, Any] = {}
+        if self.same and record is not None:
+            figures = record.figures.get(tuple(map(str, names)), {})
+        for name, limit in limits.items():
+            figure = figures.get(_FIGURES[name])
+            if isinstance(figure, int | float):
+                self.notes["As recorded: the figure that the record holds."] = None
+                yield goal_of_figure(name, names, limit, figure)
+                continue
+            goal = not_judged(name, names, limit)
+            self.notes[f"The {goal.title} is not judged: {why}."] = None
+            yield goal
+
+    def _cells(self, names: Names) -> Cells:
+        """Return the cells of the file alone by a set of keys.
+
+        By the settings of a protection a blank matches any value: each record of the
+        original that fits is then among those that are counted.
         """
+        how = self.request.how
+        missing, alpha = how["missing"], how["alpha"]
+        if self.request.settings is not None:
+            missing, alpha = "argus", 1.0
+        if self.coded is None:
+            cells = self._assessed(names).cells
+        elif how["level"] == "household":
+            counting = Counting(WEIGHTS, "exact", missing, alpha)
+            cells = assess_households(
+                self.held, self.coded, names, self.weight, counting
+            ).cells
+        else:
+            cells = self.counted.get(names)
+            if cells is None:
+                kept = [name for name in names if self._there(name)]
+                cells = tabulate_coded(self.coded, kept, missing, alpha)
+        self.counted[names], self.records = cells, cells.n
+        self._note(names, cells)
+        return cells
+
+    def _assessed(self, names: Names) -> Assessment:
+        """Return the risks by a set of keys; on an engine its cells stay there."""
+        how = self.request.how
+        counting = Counting(
+            how["population"], how["method"], how["missing"], how["alpha"]
+        )
         engine = engine_of(self.held)
         found: Assessment
         coded = self.coded
-        counts = None
-        if engine is not None and coded is None:
-            counts = engine.count(keys, self.weight)
-        if counts is not None and stays_there(counts, self.missing, self.alpha):
-            above = None if limits is None else limits.max_risk
-            found = HeldAssessment.of(
-                self.held, counts, self.method, self.missing, above=above
-            )
+        if coded is None:
+            assert engine is not None
+            counts = engine.count(names, self.weight)
+            by_weights = how["population"] in (*BY_WEIGHTS, AUTO)
+            if by_weights and stays_there(counts, how["missing"], how["alpha"]):
+                above = self.request.limits.max_risk
+                held = HeldAssessment.of(
+                    self.held, counts, how["method"], how["missing"], above=above
+                )
+                little = how["population"] == AUTO and weights_tell_little(held.cells)
+                if not little and how["sampling_fraction"] is None:
+                    return held
+            coded = CodedRecords.of_counted(counts).sampled(how["sampling_fraction"])
+        if how["level"] == "household":
+            found = assess_households(self.held, coded, names, self.weight, counting)
         else:
-            if coded is None:
-                assert counts is not None
-                coded = CodedRecords.of_counted(counts)
-            how = Counting(WEIGHTS, self.method, self.missing, self.alpha)
-            if self.level == "household":
-                found = assess_households(self.held, coded, keys, self.weight, how)
-            else:
-                found = assess_coded(self.held, coded, keys, *how)
-        self.records = found.cells.n
-        self._note(keys, found.cells)
+            found = assess_coded(self.held, coded, names, *counting)
         return found
 
-    def _note(self, keys: tuple[Hashable, ...], cells: Cells) -> None:
-        """Note how many records have missing keys that match any value."""
-        if cells.incomplete:
-            self.incomplete[keys] = cells.incomplete
+    def _against(self, names: Names) -> Assessment:
+        """Return the risks by a set of keys, counted among the original records."""
+        assert self.against is not None
+        assert self.coded is not None
+        found, unknown = self.against.assessed(self.held, self.coded, names)
+        self.records = found.cells.n
+        if unknown:
+            self.notes[
+                f"{counted(unknown, 'record')} fit no record of the original by "
+                f"{' x '.join(map(str, names))}."
+            ] = None
+        return found
 
-    def cells_of_areas(self, areas: Sequence[Hashable]) -> Cells:
+    def _cells_of_areas(self) -> Cells:
         """Return the cells of areas; each record is counted in one area only."""
-        rule = "refuse" if self.missing == "refuse" else "category"
+        areas = self.request.areas
+        rule = "refuse" if self.request.how["missing"] == "refuse" else "category"
         if self.coded is None:
             found = tabulate(self.held, areas, self.weight, rule)
         else:
             found = tabulate_coded(self.coded, areas, rule, 1.0)
         self.records = found.n
         return found
+
+    def _note(self, keys: Names, cells: Cells) -> None:
+        """Note how many records have missing keys that match any value."""
+        if not cells.incomplete:
+            return
+        verb = "has" if cells.incomplete == 1 else "have"
+        several = len(self.request.goals.keys) > 1
+        of = f" of {' x '.join(map(str, keys))}" if several else ""
+        records = counted(cells.incomplete, "record")
+        self.notes[f"{records} {verb} missing keys{of}; they match any value."] = None
 
 
 def _areas(
@@ -637,99 +775,3 @@ def _sensitive(
     if asked != (sensitive is not None):
         raise ValueError("sensitive and l or t: give both, or neither")
     return () if sensitive is None else tuple(arguments.names("sensitive", sensitive))
-
-
-def _of_sensitive(
-    variable: SensitiveVariable,
-    keys: tuple[Hashable, ...],
-    l: float | None,  # noqa: E741
-    kind: str,
-    t: float | None,
-) -> Iterator[Goal]:
-    """Yield the rules on one sensitive variable for a set of keys."""
-    filled = ~variable.empty
-    name, sizes = variable.name, variable.cells.records
-    if l is not None:
-        # A cell without a counted value has no l.
-        least = variable.l_of(kind)[filled].min().item() if filled.all() else 0
-        fails = variable.fails(l=l, kind=kind)
-        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
-        yield Goal("l", keys, name, l, least, *counts, not fails.any())
-    if t is not None:
-        most = float(variable.closeness[filled].max()) if filled.any() else 1.0
-        fails = variable.fails(t=t)
-        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
-        yield Goal("t", keys, name, t, most, *counts, not fails.any())
-
-
-def _of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Goal:
-    """Return the rule of k-anonymity for a set of keys."""
-    below, smallest = cells.below(k), cells.k_anonymity
-    passed = not below.records
-    return Goal("k", keys, None, k, smallest, below.records, below.cells, passed)
-
-
-def _of_risk(
-    found: Assessment, keys: tuple[Hashable, ...], limits: _Limits
-) -> Iterator[Goal]:
-    """Yield the rules on risks for a set of keys."""
-    for name, limit in zip(limits._fields, limits, strict=True):
-        if limit is None:
-            continue
-        of_households = "household" in name
-        if name.endswith("rate"):
-            rate = (
-                found.household_reidentification_rate
-                if of_households
-                else found.reidentification_rate
-            )
-            yield Goal(name, keys, None, limit, rate, None, None, rate <= limit)
-            continue
-        # A risk may equal a largest value, but not reach a threshold.
-        unsafe = limit if name.endswith("threshold") else math.nextafter(limit, 2)
-        if of_households:
-            assert found.households is not None
-            most = float(found.households.risk.max())
-            records, cells = int(found.unsafe_households(unsafe).sum()), None
-        else:
-            most = found.max_risk
-            records, cells = found.unsafe_count(unsafe), _cells_at(found, name, unsafe)
-        yield Goal(name, keys, None, limit, most, records, cells, not records)
-
-
-def _cells_at(found: Assessment, name: str, unsafe: float) -> int | None:
-    """Return how many cells break a rule on risks; None if an engine did not count."""
-    if isinstance(found, HeldAssessment):
-        return found.cells_above if name == "max_risk" else None
-    return int(np.count_nonzero(found.cell_risk >= unsafe))
-
-
-def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Goal:
-    """Return the rule on areas; a record whose area is missing is in no area."""
-    known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
-    named = " x ".join(map(str, areas))
-    if not known.any():
-        raise ValueError(
-            f"area {named}: missing in all {counted(cells.n, 'record')}: there are no "
-            "areas, and a check without areas would always pass"
-        )
-    unknown = cells.n - int(cells.records[known].sum())
-    if unknown:
-        warn(
-            f"area {named}: missing in {unknown:,} of {counted(cells.n, 'record')}, "
-            "which are in no area and are not checked for min_population",
-            AreasUnknown,
-        )
-    people = cells.weight_sum
-    small = known & (people < least)
-    smallest = float(people[known].min())
-    return Goal(
-        "min_population",
-        areas,
-        None,
-        least,
-        smallest,
-        int(cells.records[small].sum()),
-        int(np.count_nonzero(small)),
-        not small.any(),
-    )

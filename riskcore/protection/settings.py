@@ -64,7 +64,7 @@ COSTS = ("fewest", "equal", "entropy")
 # The blanks of a record are a bit mask of its keys.
 _MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
-_GIVEN = "given: "
+GIVEN = "given: "
 _OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
 # In place of related columns: those that are found.
 DERIVED = "derived"
@@ -304,7 +304,7 @@ class Settings:
         """The name of the population in a record; for a given model, its type."""
         if isinstance(self.population, str):
             return self.population
-        return f"{_GIVEN}{type(self.population).__name__}"
+        return f"{GIVEN}{type(self.population).__name__}"
 
     @property
     def by_content(self) -> bool:
@@ -690,7 +690,7 @@ class Settings:
             raise ValueError(f"not the settings of a protection: {odd}")
         for name, kind in RECORDED.items():
             _refuse_unfit(f"settings.{name}", plain[name], kind)
-        if plain["population"].startswith(_GIVEN):
+        if plain["population"].startswith(GIVEN):
             raise ValueError(
                 f"settings.population: a record cannot hold {plain['population']!r}; "
                 "protect again by riskcore.protect(..., population=...)"

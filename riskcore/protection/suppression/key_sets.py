@@ -148,6 +148,11 @@ class KeySet:
             found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
         if aim.of_households:
             found["unsafe_households"] = aim.unsafe_households(stage)
+        if stage.households is not None:
+            found["max_household_risk"] = float(stage.households.risk.max())
+            found["household_reidentification_rate"] = (
+                stage.household_reidentification_rate
+            )
         return found
 
     def _by_model(self, stage: Assessment) -> dict[str, int]:
