@@ -47,7 +47,7 @@ from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 from riskcore.protection.verdict import by_model
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]

@@ -21,7 +21,6 @@ from riskcore.protection.verdict import verdict_of
 def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
     """Return the plain data of `Protected.to_dict`."""
     intake, engine = result.source.intake, result.on_engine
-    plan = result.certificate
     return {
         "settings": result.settings.to_dict(),
         "records": result.n,
@@ -48,13 +47,8 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
         ],
         "suppressed": result.suppressed,
         "treated": treatment_facts(result),
-        "plan": None if plan is None else plan.to_dict(),
         "blanked_share": result.blanked_share,
         **({} if engine is None else {"not_checked": list(result.not_checked)}),
-        "rounds": [
-            {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
-            for each in result.rounds
-        ],
     }
 
 

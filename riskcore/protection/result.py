@@ -27,7 +27,7 @@ from riskcore.protection.leaks.showing import (
     shown_on_engine,
 )
 from riskcore.protection.numbers import NumericRisks, numeric_risks
-from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords, Round
+from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.release import writing
 from riskcore.protection.release.in_memory import columns_with_ids
 from riskcore.protection.release.writing import (
@@ -44,7 +44,6 @@ __all__ = [
     "InputCannotBeChecked",
     "OrderCanBeFound",
     "Protected",
-    "Round",
     "SuppressedValueShows",
     "UnsafeError",
 ]
@@ -69,14 +68,10 @@ class Protected(ProtectedRecords):
         The risks by set of keys.
     masks : dict of column name to bool ndarray, each shape (n,)
         The values that were suppressed, by row.
-    rounds : tuple of Round
     on_engine : OnEngine or None
         For data on an engine, the counts.
     units : Units or None
         The households, with ``level="household"``.
-    certificate : Certificate
-        How close the plan is to the fewest blanks, and how many records rely on the
-        blanks of others.
     secret : str or None
         With ``ties="secret"`` or random treatments, their random bits; the private
         record keeps them.
@@ -96,8 +91,8 @@ class Protected(ProtectedRecords):
     ({'sex': 1, 'age': 0}, True)
     >>> result.shown_in(["w"])
     ()
-    >>> result.to_dict()["rounds"]
-    [{'unsafe_records': 1, 'suppressed': {'sex': 1, 'age': 0}}]
+    >>> result.to_dict()["sets"][0]["risk"]["original"]["unsafe_records"]
+    1
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     record = result.write(f"{folder}/safe.csv")
     ...

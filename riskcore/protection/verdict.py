@@ -17,7 +17,7 @@ from riskcore.protection.on_engine import unchecked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import record
 from riskcore.protection.suppression.key_sets import KeySet
-from riskcore.protection.suppression.rounds import costs_of_sets
+from riskcore.protection.suppression.suppress import costs_of_sets
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -54,12 +54,6 @@ def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
         said.append(_claims_nothing(result))
     if not public:
         said += [*by_model(result)]
-    plan = result.certificate
-    if not public and plan is not None and plan.leaning:
-        said.append(
-            f"{plan.leaning:,} of {counted(plan.unsafe, 'unsafe record')} "
-            f"{'relies' if plan.leaning == 1 else 'rely'} on values blanked in others."
-        )
     if not public and result.on_engine is not None and result.hidden:
         said.append(f"But {unchecked(result.not_checked)}.")
     return " ".join(said)
@@ -187,10 +181,7 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     why = []
     if stuck:
         why.append(f"{stuck:,} because no key is left to blank")
-    if count > stuck and len(result.rounds) == result.settings.rounds:
-        rounds = counted(len(result.rounds), "round")
-        why.append(f"{count - stuck:,} because suppression was limited to {rounds}")
-    elif count > stuck:
+    if count > stuck:
         why.append(
             f"{count - stuck:,} would stay unsafe even with all keys blanked, so "
             f"{_easier(one)} or recode"

@@ -25,7 +25,6 @@ _PERSONS = (
     "one row for each person of the panel, which is called a record here; the keys are "
     "known"
 )
-_PLAN = "by record, less what the file can do without"
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",
     "argus": "by the rules of mu-Argus",
@@ -88,11 +87,10 @@ def suppression_facts(
 ) -> list[tuple[str, str]]:
     """Return the costs of suppression and how suppressed values are chosen."""
     cost = cost_in_public(settings.cost) if public else settings.cost
-    facts = [
+    return [
         ("costs", cost_text(cost, settings.protect_shares)),
         ("suppression", SUPPRESSION_NAMES[settings.suppression]),
     ]
-    return facts if settings.plan == "record" else [*facts, ("plan", _PLAN)]
 
 
 def cost_text(cost: Any, protect_shares: Sequence[Any] = ()) -> str:

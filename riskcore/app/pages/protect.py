@@ -19,7 +19,7 @@ from riskcore.comparison.losses import CategoryLoss
 from riskcore.data.files.labels import code_text
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.certificate import certificate_facts, unsafe_rows
+from riskcore.protection.suppression.suppress import unsafe_rows
 from riskcore.protection.trials import Trial, trial_of
 from riskcore.protection.verdict import goals_of
 
@@ -40,7 +40,6 @@ _INSTEAD = {
 }
 # The ways by name: the table of the rules, and the words, the default first.
 WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "plan": ("suppress", ("record", "restore")),
     "cost": ("suppress", ("fewest", "equal", "entropy")),
     "suppression": ("suppress", ("exact", "argus")),
     "ties": ("suppress", ("rule", "secret")),
@@ -51,13 +50,12 @@ WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 # What a plan to try changes; the rest of `_OF_PLANS` is as by default.
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "record": {},
-    "restore": {"plan": "restore"},
     "equal": {"cost": "equal"},
     "entropy": {"cost": "entropy"},
     "shares": {"protect_shares": True},
     "argus": {"suppression": "argus"},
 }
-_OF_PLANS = ("plan", "cost", "suppression", "protect_shares")
+_OF_PLANS = ("cost", "suppression", "protect_shares")
 OWN = "own"
 _AT_A_TIME = 4
 _LOSSES = 12
@@ -208,7 +206,6 @@ def code_labels(bench: Workbench) -> Callable[[CategoryLoss], str]:
 def figures_of(result: Protected) -> dict[str, Any]:
     """Return the figures of a protected file for the page."""
     blanked, share = result.suppressed, result.blanked_share
-    plan = result.certificate
     losses = [one for one in _losses(result) if one.lost > 0]
     losses.sort(key=lambda one: (-one.lost, str(one.key), str(one.category)))
     return {
@@ -225,7 +222,6 @@ def figures_of(result: Protected) -> dict[str, Any]:
             one.aim.unsafe_households(one.protected) for one in result.sets
         ),
         "without": max(one.without_keys for one in result.sets),
-        "certificate": [] if plan is None else certificate_facts(plan.to_dict()),
         "losses": losses[:_LOSSES],
         "more": max(len(losses) - _LOSSES, 0),
     }

@@ -67,8 +67,8 @@ _THRESHOLDS = (
 )  # fmt: skip
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
-    "suppression", "plan", "ties", "cost", "protect_shares", "household_keys",
-    "related", "known_waves", "cluster", "sampling_fraction", "rounds",
+    "suppression", "ties", "cost", "protect_shares", "household_keys",
+    "related", "known_waves", "cluster", "sampling_fraction",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
@@ -112,7 +112,6 @@ def private(
             for one in figures["sets"]
         ],
         "suppressed": figures["suppressed"],
-        "rounds": len(figures["rounds"]),
     }
 
 

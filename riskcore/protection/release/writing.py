@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import operator
-import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete
@@ -21,9 +19,7 @@ from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
-from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.files.replace import refuse_sources, replacing_all
-from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of, verdict_facts
 from riskcore.protection.leaks.disclosure import STEP
@@ -46,12 +42,6 @@ from riskcore.protection.release.secret import (
 from riskcore.protection.release.versions import versions
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
-from riskcore.protection.suppression.by_household import assess_again
-from riskcore.protection.suppression.by_person import assess_panel_again
-from riskcore.protection.suppression.key_sets import (
-    assess_key_sets,
-    coded_records,
-)
 from riskcore.protection.verdict import verdict_of
 
 
@@ -117,11 +107,10 @@ def write(
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
-        again = _read_back(result, layout, parts, say) if options["verify"] else result
-        if not options["allow_unsafe"]:
-            _refuse_unsafe(again, examined, "As read back: ")
+        if options["verify"]:
+            _read_back(result, layout, parts, say)
         result.source.refuse_changed()  # else the digest is that of another file
-        found = verdict_facts(again, examined)
+        found = verdict_facts(result, examined)
         figures |= found
         sha256 = digest(parts[0])
         if kept is not None:
@@ -139,7 +128,7 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(_published(again, layout.dropped), None),
+            verdict=verdict_of(_published(result, layout.dropped), None),
             versions=versions(),
             source=source,
             output=output,
@@ -147,7 +136,7 @@ def write(
         if kept is None:
             create(texts.record, private=True).write(_json(record))
         if texts.public_record is not None:
-            public_record = _public_record(result, again, output)
+            public_record = _public_record(result, output)
             create(texts.public_record).write(_json(public_record))
         for target, text in texts.public.items():
             create(target).write(text.encode())
@@ -273,7 +262,7 @@ def _refuse_other_file(path: Path, sha256: str, kept: records.Record) -> None:
 
 
 def _public_record(
-    result: ProtectedRecords, again: ProtectedRecords, output: Mapping[str, Any]
+    result: ProtectedRecords, output: Mapping[str, Any]
 ) -> dict[str, Any]:
     published = _published(result, output["dropped"])
     figures = facts_of(result, Examination())
@@ -283,9 +272,9 @@ def _public_record(
         if name in published.settings.suppressible
     }
     return records.public(
-        {**figures, "goals_met": again.goals_met, "suppressed": suppressed},
+        {**figures, "suppressed": suppressed},
         published.settings,
-        verdict=verdict_of(_published(again, output["dropped"]), None),
+        verdict=verdict_of(published, None),
         versions=versions(),
         output=output,
     )
@@ -437,8 +426,11 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
 
 def _read_back(
     result: ProtectedRecords, layout: Layout, parts: list[Path], say: Lines
-) -> ProtectedRecords:
-    """Return the result as read from the file and assessed again."""
+) -> None:
+    """Refuse a file that is not the protected file, value by value and blank by blank.
+
+    The risks of the result are those of the file then: they depend on nothing else.
+    """
     say("reading back what was written")
     settings, order = result.settings, layout.order
     roles = [*settings.variables, settings.household, settings.wave]
@@ -452,7 +444,7 @@ def _read_back(
         *layout.renumbered,
     }
     original = Records.of(result.source.data).columns
-    found = readback.read_back(
+    readback.read_back(
         layout.path,
         parts,
         layout.format,
@@ -471,55 +463,3 @@ def _read_back(
         None if weight is None else str(weight),
         result.source.reading.decimal,
     )
-    columns = dict(found)
-    if any(one.recoded.uses_model for one in result.sets):
-        # A model knows values, but codes of equal values were read.
-        for key in filter(codes.__contains__, map(str, settings.variables)):
-            columns[key] = _as_values(result, key, found[key], order)
-    for name in settings.columns:
-        if name not in columns and name in [*roles, settings.weight]:
-            columns[str(name)] = _in_order(result, name, order)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PopulationBelowSample)
-        warnings.simplefilter("ignore", DoubtfulCodes)
-        before = [one.recoded for one in result.sets]
-        if settings.person is not None:
-            assessments = assess_panel_again(columns, settings)
-        elif result.units is None:
-            # No model is fitted again.
-            coded = coded_records(columns, replace(settings, cluster=None))
-            assessments = assess_key_sets(columns, coded, settings, before)
-        else:
-            assessments = assess_again(columns, settings, before)
-    pairs = zip(result.sets, assessments, strict=True)
-    sets = tuple(replace(one, protected=after) for one, after in pairs)
-    return replace(result, sets=sets)
-
-
-def _as_values(
-    result: ProtectedRecords, name: str, codes: Any, order: NDArray[np.int64] | None
-) -> Any:
-    """Return the values of codes that were read, which were compared before."""
-    column = code_column(Records.of(result.rows), name)
-    if not len(column.labels):  # all are blanked
-        return codes
-    mine = column.codes if order is None else column.codes[order]
-    hidden = np.ma.getmaskarray(codes)
-    read = np.where(hidden, 0, np.ma.getdata(codes))
-    value = np.zeros(int(read.max()) + 1, np.int64)
-    value[read[~hidden]] = mine[~hidden]
-    return np.ma.MaskedArray(column.labels[value[read]], hidden)
-
-
-def _in_order(
-    result: ProtectedRecords, name: Hashable, order: NDArray[np.int64] | None
-) -> Any:
-    """Return a column that was left out, in the order of the written file."""
-    column = Records.of(result.rows).column(name)
-    if name == result.settings.weight:
-        numbers = result.source.numbers(name)
-        if result.treated is not None and name in result.treated.after:
-            numbers = result.treated.after[name]
-        if numbers is not None:
-            column = Records.of({name: numbers}).column(name)
-    return column if order is None else in_order(column, order)

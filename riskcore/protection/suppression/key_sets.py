@@ -12,14 +12,14 @@ import numpy as np
 from riskcore.assessment.assess import assess_coded
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import AUTO, BOTH, WEIGHTS
+from riskcore.assessment.settings_table import AUTO
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.rounds import Aim, Mask
+from riskcore.protection.suppression.suppress import Aim, Mask
 
 # The figures of the cells that are compared before and after.
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
@@ -55,26 +55,16 @@ def assess_key_sets(
     data: Any,
     coded: CodedRecords,
     settings: Settings,
-    like: Sequence[Assessment] | None = None,
-    *,
     original: Sequence[Assessment] | None = None,
 ) -> list[Assessment]:
     """Return the assessments of the data by each set of keys.
 
-    ``like``: the assessments before suppression, whose models are used again.
     ``original``: those before recoding, whose choice "auto" keeps.
     """
     population = settings.population
-    if settings.missing == "category" and settings.population_name == BOTH:
-        population = WEIGHTS  # a model does not know the new category of blanks
     populations = [population] * len(settings.keys)
     if original is not None and settings.population_name == AUTO:
         populations = [one.population_name for one in original]
-    if like is not None:
-        populations = [
-            one.model if one.model is not None else one.beside or WEIGHTS
-            for one in like
-        ]
     return [
         assess_coded(
             data,
@@ -98,9 +88,11 @@ class KeySet:
     keys : tuple of column names
     aim : Aim
         The thresholds.
-    original, recoded, protected : Assessment
-        The file before protection, after recoding (``original`` if nothing was
-        recoded), and after protection.
+    original, recoded : Assessment
+        The file before protection, and after recoding (``original`` if nothing was
+        recoded).
+    protected : ReleasedAssessment
+        The file after protection: its records among the recoded ones.
     """
 
     keys: tuple[Hashable, ...]
