@@ -196,7 +196,7 @@ def identity_claims(
         row = own[rows[found]]
         chance = _has_keys(claims.some(found), row, everybody or known) * 1.0
     right = np.zeros(len(claims))
-    right[found] = chance * risk_of_claims(claims.some(found), original.model)
+    right[found] = chance * _risk(claims.some(found), original.model)
     n = cells.n if everybody is None else everybody.n
     others = None
     if holdout is not None:
@@ -257,7 +257,7 @@ def _rows_of(released: Cells, alone: Integers) -> Integers | None:
     return row[alone]
 
 
-def risk_of_claims(cells: CellTable, model: CellModel | None) -> Floats:
+def _risk(cells: CellTable, model: CellModel | None) -> Floats:
     """Return E[1/F] of cells that somebody in the original has.
 
     If only records with missing keys match a new category, it is any value to a model.

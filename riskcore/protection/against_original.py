@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.cell_risk import risk_of
 from riskcore.assessment.goals import Names
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.released import ReleasedAssessment, assess_released
 from riskcore.assessment.settings_table import AUTO, BOTH
 from riskcore.common.progress import Lines
 from riskcore.core.risk.household import households
 from riskcore.data.cells import Cells, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import with_columns
+from riskcore.data.count import count
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.recode import recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
-from riskcore.disclosure.claims import risk_of_claims
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.shared_columns import refuse_other_kinds
 from riskcore.models.cell_table import ANY, CellTable
@@ -38,8 +37,6 @@ from riskcore.protection.prepare import (
     prepare_households,
 )
 from riskcore.protection.settings import Settings
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,13 +79,14 @@ class AgainstOriginal:
 
     def assessed(
         self, data: Any, coded: CodedRecords, names: Names
-    ) -> tuple[Assessment, int]:
+    ) -> tuple[ReleasedAssessment | None, int]:
         """Return the risks of released records by a set of keys.
 
         ``coded`` are the released records. The second result is the number of records
-        that fit no record of the original.
+        that fit no record of the original; None if none fits.
         """
-        original = self.prepared.recoded[self.settings.keys.index(names)]
+        at = self.settings.keys.index(names)
+        original = self.prepared.recoded[at]
         kept = [name for name in names if name in coded.columns]
         if self.settings.level == "household":
             assert coded.households is not None
@@ -96,18 +94,31 @@ class AgainstOriginal:
             rows = HouseholdRows.agreeing(coded.households, columns)
             data = rows.rows(data, kept)
             coded = CodedRecords.of(data, kept)
-        cells = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
         for name in kept:
             refuse_other_kinds([coded.columns[name], self.prepared.coded.columns[name]])
-        f, F, risk = _among(original, _patterns(cells, names))
-        cells = replace(
-            cells, sample_frequency=f, population_frequency=F, weighted=True
+        released = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
+        patterns = _patterns(released, names)
+        before = original.cells_by_weights or original.cells
+        fits = _fitting_cells(before, patterns)[released.inverse]
+        known = np.flatnonzero(fits >= 0)
+        unknown = coded.n - len(known)
+        if not len(known):
+            return None, unknown
+        blank = {
+            name: (column == ANY)[released.inverse[known]]
+            for name, column in zip(names, patterns.codes, strict=True)
+        }
+        cells = replace(before, rows=fits[known], record_weights=None)
+        found = assess_released(
+            replace(original, cells=cells, cells_by_weights=None, households=None),
+            blank,
+            data,
+            self.prepared.aims(self.settings)[at].goals,
         )
-        found = Assessment(data, cells, risk, original.method)
         if coded.households is not None and self.settings.level == "record":
-            joint = households(risk[cells.inverse], coded.households)
+            joint = households(found.individual_risk, coded.households[known])
             found = replace(found, households=joint)
-        return found, int(cells.records[f == 0].sum())
+        return found, unknown
 
     def audit(
         self,
@@ -159,28 +170,28 @@ def _patterns(cells: Cells, names: Names) -> CellTable:
     )
 
 
-def _among(
-    original: Assessment, patterns: CellTable
-) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Return f, F and the risk of patterns among the original records."""
-    cells = original.cells_by_weights or original.cells
+def _fitting_cells(cells: Cells, patterns: CellTable) -> NDArray[np.int64]:
+    """Return for each pattern a cell of the original that fits it; -1 if none does."""
     table = CellTable.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
-    whole = np.logical_and.reduce([column != ANY for column in table.codes])
-    complete = table.some(whole)
-    f = patterns.matches_in(complete)
-    F = np.nan_to_num(
-        f * patterns.means_in(complete, complete.weight_sum / complete.records)
-    )
-    if not whole.all():
-        # A pattern of a record that lacks keys itself: it is one who fits.
-        lacking = (f == 0) & (patterns.matches_in(table.some(~whole)) > 0)
-        f[lacking] = 1
-        F[lacking] = cells.weight_sum.sum() / cells.n
-    there = f > 0
-    asked = replace(patterns, records=f, weight_sum=F).some(there)
-    risk = np.zeros(len(f))
-    if original.model is None:
-        risk[there] = risk_of(original.method, asked.records, asked.weight_sum)
-    else:
-        risk[there] = risk_of_claims(asked, original.model)
-    return f, F, risk
+    fitting = np.full(len(patterns), -1, np.int64)
+    known = np.flatnonzero(patterns.known_in(table))
+    asked = patterns.some(known).coded_as(table)
+    for keys, at in asked.patterns():
+        there = np.arange(len(table))
+        if keys:
+            some = [table.codes[key] != ANY for key in keys]
+            there = np.flatnonzero(np.logical_and.reduce(some))
+        number = np.zeros(len(there) + len(at), np.int64)
+        if keys:
+            both = [
+                np.concatenate([table.codes[key][there], asked.codes[key][at]])
+                for key in keys
+            ]
+            number = count(
+                [codes.astype(np.uint32) for codes in both],
+                [table.levels[key] for key in keys],
+            ).inverse.astype(np.int64)
+        place = np.full(int(number.max(initial=0)) + 1, -1, np.int64)
+        place[number[: len(there)]] = there
+        fitting[known[at]] = place[number[len(there) :]]
+    return fitting

@@ -6,6 +6,7 @@ file that passes.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from riskcore.assessment.assess import (
 from riskcore.assessment.beside import weights_tell_little
 from riskcore.assessment.diversity import SensitiveRules, diversity_of
 from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.result import Assessment, HeldAssessment
 from riskcore.assessment.settings_table import (
     AUTO,
@@ -49,9 +51,9 @@ from riskcore.protection.goals_found import (
     goal_of_areas,
     goal_of_figure,
     goal_of_k,
+    goals_beside,
     goals_of_risk,
     goals_of_sensitive,
-    not_judged,
 )
 from riskcore.protection.release.record import Record, read_record
 from riskcore.protection.settings import Settings
@@ -66,6 +68,8 @@ _FIGURES = {
     "max_household_risk": "max_household_risk",
     "max_household_rate": "household_reidentification_rate",
 }
+# Goals of a protection beside k and the risk.
+_MEASURED = ("min_population", "l", "t")
 # How settings say that records are counted.
 _HOW = ("level", "method", "missing", "alpha", "population", "sampling_fraction")
 _OF_AUDIT = (
@@ -383,6 +387,7 @@ class Request:
         stated |= {"k"} if any(made.k) else set()
         stated |= {"max_rate"} if made.rate is not None else set()
         stated |= {"max_household_rate"} if made.household_rate is not None else set()
+        stated |= {name for name in _MEASURED if getattr(made, name) is not None}
         idle = [name for name in given if name in stated]
         if idle:
             what, verb = "rules", "the rules state, or check without them"
@@ -412,7 +417,8 @@ class Request:
         household = made.household
         if not limits.of_households and made.level == "record":
             household = None
-        found = cls._of(goals, made.weight, household, limits, how)
+        measured = any(getattr(made, name) is not None for name in _MEASURED)
+        found = cls._of(goals, made.weight, household, limits, how, measured=measured)
         gone = left_out if record is None else record.dropped
         return replace(found, settings=made, record=record, left_out=frozenset(gone))
 
@@ -424,6 +430,8 @@ class Request:
         household: Hashable | None,
         limits: Limits,
         how: Mapping[str, Any],
+        *,
+        measured: bool = False,
     ) -> Request:
         """Return a request; refuse what contradicts itself, and one without a rule."""
         check_missing(how["missing"], how["alpha"])
@@ -435,7 +443,7 @@ class Request:
             arguments.number("min_population", how["min_population"])
         sensitive = _sensitive(how["sensitive"], how["l"], how["t"])
         asked = any(how[name] is not None for name in ("min_population", *_OF_AUDIT))
-        if not any(goals.k) and not limits and not asked and not sensitive:
+        if not any([*goals.k, limits, asked, sensitive, measured]):
             raise ValueError(
                 "no rule: give a limit (k, max_risk, max_rate, max_household_risk, "
                 "max_household_rate, min_population, l or t); a check without rules "
@@ -464,6 +472,20 @@ class Request:
     def sets(self) -> tuple[Names, ...]:
         """The sets of columns that are counted together."""
         return (*self.goals.keys, *([self.areas] if self.areas else []))
+
+    @property
+    def measured(self) -> list[tuple[str, Hashable | None, float]]:
+        """The goals of people and sensitive values: rule, column and limit."""
+        made = self.settings
+        if made is None:
+            return []
+        found: list[tuple[str, Hashable | None, float]] = []
+        if made.min_population is not None:
+            found.append(("min_population", None, made.min_population))
+        for name in made.with_role("sensitive"):
+            for rule, limit in (("l", made.l), ("t", made.t)):
+                found += [] if limit is None else [(rule, name, limit)]
+        return found
 
     def limits_of(self, *, households: bool) -> dict[str, float]:
         """Return the limits on the risks of records, or of households, by name."""
@@ -554,7 +576,7 @@ class _Judged:
             self.say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
             yield from self._of_sensitive(names)
         for names, k in zip(goals.keys, goals.k, strict=True):
-            if k is not None or request.limits:
+            if k is not None or request.limits or request.measured:
                 self.say(f"counting by {' x '.join(map(str, names))}")
                 yield from self._of_set(names, k)
         if request.areas:
@@ -592,16 +614,18 @@ class _Judged:
         if why:
             ks = {} if k is None else {"k": float(k)}
             yield from self._by_record(names, {**ks, **risks, **of_households}, why)
+            yield from self._measured_by_record(names)
             return
         if self.against is not None:
-            found = self._against(names)
-            if k is not None:
-                yield goal_of_k(found.cells, names, k)
-            yield from goals_of_risk(found, names, risks)
+            found, unknown = self._against(names)
+            yield from goals_beside(found, names, k, risks, unknown)
+            if found is None:
+                return
         else:
             cells = self._cells(names)
             if k is not None:
                 yield goal_of_k(cells, names, k)
+            yield from self._measured_by_record(names)
             why = self._risks_unknown(cells)
             if why:
                 yield from self._by_record(names, {**risks, **of_households}, why)
@@ -650,19 +674,38 @@ class _Judged:
         self, names: Names, limits: Mapping[str, float], why: str
     ) -> Iterator[Goal]:
         """Yield goals by the figures of the record of exactly this file, if any."""
-        record = self.request.record
-        figures: Mapping[str, Any] = {}
-        if self.same and record is not None:
-            figures = record.figures.get(tuple(map(str, names)), {})
+        figures = self._recorded(names)
         for name, limit in limits.items():
-            figure = figures.get(_FIGURES[name])
-            if isinstance(figure, int | float):
-                self.notes["As recorded: the figure that the record holds."] = None
-                yield goal_of_figure(name, names, limit, figure)
-                continue
-            goal = not_judged(name, names, limit)
-            self.notes[f"The {goal.title} is not judged: {why}."] = None
-            yield goal
+            goal = Goal(name, names, None, limit, math.nan, None, None, None)
+            yield self._by_figure(goal, figures.get(_FIGURES[name]), why)
+
+    def _recorded(self, names: Names) -> Mapping[str, Any]:
+        """Return the figures of a set of keys in the record of exactly this file."""
+        record = self.request.record
+        if not self.same or record is None:
+            return {}
+        return record.figures.get(tuple(map(str, names)), {})
+
+    def _by_figure(self, goal: Goal, figure: Any, why: str) -> Goal:
+        """Return a goal judged by a recorded figure; not judged without one."""
+        if isinstance(figure, int | float):
+            self.notes["As recorded: the figure is the one in the record."] = None
+            return goal_of_figure(goal, figure)
+        self.notes[f"The {goal.title} is not judged: {why}."] = None
+        return goal
+
+    def _measured_by_record(self, names: Names) -> Iterator[Goal]:
+        """Yield the goals of people and sensitive values, as the record has them."""
+        given = self._recorded(names).get("measured", [])
+        figures = {
+            (one.get("rule"), one.get("sensitive")): one.get("found")
+            for one in given
+            if isinstance(one, dict)
+        }
+        for rule, sensitive, limit in self.request.measured:
+            goal = Goal(rule, names, sensitive, limit, math.nan, None, None, None)
+            why = "it is of the people of the original; give the original"
+            yield self._by_figure(goal, figures.get((rule, sensitive)), why)
 
     def _cells(self, names: Names) -> Cells:
         """Return the cells of the file alone by a set of keys.
@@ -718,18 +761,18 @@ class _Judged:
             found = assess_coded(self.held, coded, names, *counting)
         return found
 
-    def _against(self, names: Names) -> Assessment:
+    def _against(self, names: Names) -> tuple[ReleasedAssessment | None, int]:
         """Return the risks by a set of keys, counted among the original records."""
         assert self.against is not None
         assert self.coded is not None
         found, unknown = self.against.assessed(self.held, self.coded, names)
-        self.records = found.cells.n
+        self.records = unknown + (0 if found is None else found.cells.n)
         if unknown:
             self.notes[
                 f"{counted(unknown, 'record')} fit no record of the original by "
                 f"{' x '.join(map(str, names))}."
             ] = None
-        return found
+        return found, unknown
 
     def _cells_of_areas(self) -> Cells:
         """Return the cells of areas; each record is counted in one area only."""

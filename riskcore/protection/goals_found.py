@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from riskcore.assessment.diversity import SensitiveVariable
 from riskcore.assessment.goals import Goal
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.result import Assessment, HeldAssessment
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
@@ -95,20 +97,65 @@ def goals_of_risk(
         yield Goal(name, keys, None, limit, most, records, cells, not records)
 
 
-def goal_of_figure(
-    name: str, keys: tuple[Hashable, ...], limit: float, figure: float
-) -> Goal:
-    """Return a goal whose figure a record holds."""
-    if name == "k":
-        passed = figure >= limit
+def goals_beside(
+    found: ReleasedAssessment | None,
+    keys: tuple[Hashable, ...],
+    k: int | None,
+    limits: dict[str, float],
+    unknown: int,
+) -> Iterator[Goal]:
+    """Yield the goals of released records among the original ones.
+
+    ``unknown`` records fit nobody: they fail k, and have no risk.
+    """
+    if found is None:
+        if k is not None:
+            yield Goal("k", keys, None, k, 0, unknown, None, passed=False)
+        for name, limit in limits.items():
+            yield Goal(name, keys, None, limit, 0.0, 0, 0, passed=True)
+        return
+    if k is not None:
+        goal = goal_of_k(found.cells, keys, k)
+        if unknown:
+            records = (goal.records or 0) + unknown
+            goal = replace(goal, found=0, records=records, passed=False)
+        yield goal
+    n = found.cells.n
+    for goal in goals_of_risk(found, keys, limits):
+        if goal.rule == "max_rate" and unknown:
+            rate = goal.found * n / (n + unknown)
+            goal = replace(goal, found=rate, passed=rate <= goal.asked)
+        yield goal
+    yield from goals_measured(found, keys)
+
+
+def goals_measured(
+    found: ReleasedAssessment, keys: tuple[Hashable, ...]
+) -> Iterator[Goal]:
+    """Yield the goals of people and sensitive values of released records."""
+    for goal, figures in found.measured:
+        fails = goal.fails(figures)
+        yield Goal(
+            goal.rule,
+            keys,
+            goal.sensitive,
+            goal.asked,
+            goal.worst(figures),
+            int(found.cells.records[fails].sum()),
+            int(np.count_nonzero(fails)),
+            not fails.any(),
+        )
+
+
+def goal_of_figure(goal: Goal, figure: float) -> Goal:
+    """Return a goal that is judged by the figure that a record holds."""
+    if goal.rule in ("k", "l", "min_population"):
+        passed = figure >= goal.asked
+    elif goal.rule.endswith("threshold"):
+        passed = figure < goal.asked
     else:
-        passed = figure < limit if name.endswith("threshold") else figure <= limit
-    return Goal(name, keys, None, limit, figure, None, None, passed, recorded=True)
-
-
-def not_judged(name: str, keys: tuple[Hashable, ...], limit: float) -> Goal:
-    """Return a goal that could not be judged."""
-    return Goal(name, keys, None, limit, math.nan, None, None, None)
+        passed = figure <= goal.asked
+    return replace(goal, found=figure, passed=passed, recorded=True)
 
 
 def _cells_at(found: Assessment, name: str, unsafe: float) -> int | None:

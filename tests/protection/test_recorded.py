@@ -183,6 +183,12 @@ CASES = {
         "level": "household",
         "threshold": 0.0008,
     },
+    "l, t and people": {
+        "l": 2,
+        "t": 0.6,
+        "min_population": 60,
+        "roles": {"s": "sensitive"},
+    },
     "treated": {"k": 3, "threshold": 0.05, "treat": {"x": "top:5%=mean"}},
     "treated key": {"k": 3, "treat": {"a": "pram:0.9"}},
     "recoded": {"keys": ["a", "c"], "k": 5, "recodings": {"c": "map:1=x,2=x"}},
@@ -213,6 +219,12 @@ def test_a_file_that_protect_writes_passes_check_with_its_record(case, kind):
     beside = check(name, record=record, original=f"given.{kind}")
     assert not beside.broken, beside.text()
     assert beside.passed
+    sets = json.loads(Path(record).read_text())["sets"]
+    for one in beside.rules:
+        (held,) = [x["risk"]["protected"] for x in sets if tuple(x["keys"]) == one.keys]
+        name = {"k": "k_anonymity", "threshold": "max_risk"}.get(one.rule)
+        if name is not None:
+            assert one.found == pytest.approx(held[name], rel=1e-12)
     # The figures are those of exactly this file.
     edit(lambda one: one["output"].update(sha256="00"), record)
     other = check(name, record=record)

@@ -74,7 +74,7 @@ _METHODS = (
 _OF_THE_SAFE_FILE = (
     "cells", "sample_uniques", "k_anonymity", "below", "reidentification_rate",
     "expected_reidentifications", "max_risk", "max_household_risk",
-    "household_reidentification_rate",
+    "household_reidentification_rate", "measured",
 )  # fmt: skip
 
 

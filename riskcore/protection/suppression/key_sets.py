@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import AUTO
@@ -145,6 +146,15 @@ class KeySet:
             found["household_reidentification_rate"] = (
                 stage.household_reidentification_rate
             )
+        if isinstance(stage, ReleasedAssessment) and stage.measured:
+            found["measured"] = [
+                {
+                    "rule": goal.rule,
+                    "sensitive": goal.sensitive,
+                    "found": goal.worst(figures),
+                }
+                for goal, figures in stage.measured
+            ]
         return found
 
     def _by_model(self, stage: Assessment) -> dict[str, int]:
