@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -73,6 +73,15 @@ class Goal:
     cells: int | None
     passed: bool | None
     recorded: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the goal as plain data for JSON."""
+        return {
+            **asdict(self),
+            "keys": [str(name) for name in self.keys],
+            "found": None if math.isnan(self.found) else self.found,
+            "sensitive": None if self.sensitive is None else str(self.sensitive),
+        }
 
     @property
     def title(self) -> str:

@@ -198,10 +198,10 @@ class Margins:
         for number in np.flatnonzero(kinds.any(axis=0)).tolist():
             some = np.flatnonzero(kind == number)
             both = np.concatenate([complete, some])
-            known = np.flatnonzero(~kinds[:, number])
-            group = np.zeros(len(both), np.intp)
-            if len(known):
-                codes = [np.asarray(margin.codes[j])[both] for j in known]
+            known = np.flatnonzero(~kinds[:, number]).tolist()
+            group = np.zeros(len(both), np.int32)
+            if known:
+                codes = [margin.codes[j][both] for j in known]
                 group = count(codes, [int(one.max()) + 1 for one in codes]).inverse
             of, lacking = group[: len(complete)], group[len(complete) :]
             size = int(group.max()) + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from riskcore.assessment.goals import Goal
@@ -11,11 +11,10 @@ from riskcore.assessment.settings_table import Level
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, listed, printable
+from riskcore.disclosure.verdict import Verdict
 
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"
-# What the verdict says of a file that was written although it was not safe.
-_UNSAFE = " The record says that it was written unsafe, or with open leaks."
 _SAME = {
     True: "The file is the one that the record names.",
     False: "The file is NOT the one that the record names: it was changed or replaced.",
@@ -40,9 +39,8 @@ class Checked(OnASheet):
     notes : tuple of str
         How many records have missing keys, which figures are those of the record, and
         why a rule was not judged.
-    recorded_safe : bool or None
-        Whether the record says that the file was safe when it was written, with no leak
-        open; None without a record.
+    recorded_state : str or None
+        The state of the file when it was written, by its record; None without one.
 
     Examples
     --------
@@ -65,7 +63,7 @@ class Checked(OnASheet):
     same_file: bool | None = None
     level: Level = "record"
     notes: tuple[str, ...] = ()
-    recorded_safe: bool | None = None
+    recorded_state: str | None = None
 
     @property
     def broken(self) -> tuple[Goal, ...]:
@@ -79,15 +77,23 @@ class Checked(OnASheet):
 
     @property
     def state(self) -> str:
-        """The verdict in a word: "safe", "not examined" or "not safe"."""
-        if self.broken or self.same_file is False or self.recorded_safe is False:
+        """The state of the file, as in `riskcore.disclosure.verdict.Verdict`.
+
+        It is not better than the state in the record.
+        """
+        if self.same_file is False:
             return "not safe"
-        return "not examined" if self.not_judged else "safe"
+        judged = tuple(one for one in self.rules if one.passed is not None)
+        names = tuple(one.title for one in self.not_judged)
+        own = Verdict(judged, not_judged=names).state
+        recorded = self.recorded_state or "safe"
+        worse = own == "safe" or not (own == "not safe" or recorded.startswith("safe"))
+        return recorded if worse else own
 
     @property
     def passed(self) -> bool:
         """Whether all rules are kept, by the safe file that a record names."""
-        return self.state == "safe"
+        return self.state.startswith("safe")
 
     @property
     def notes_and_verdict(self) -> tuple[str, ...]:
@@ -105,15 +111,15 @@ class Checked(OnASheet):
         if open_:
             found += f", {open_} not judged"
         same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
-        words = {"safe": "Passed", "not examined": "NOT EXAMINED", "not safe": "FAILED"}
-        unsafe = _UNSAFE if self.recorded_safe is False else ""
+        word = "NOT EXAMINED" if self.state == "not examined" else "FAILED"
+        word = "Passed" if self.passed else word
+        recorded = self.recorded_state or "safe"
+        unsafe = "" if recorded == "safe" else f" Its state in the record: {recorded}."
         lacking = ""
         if open_:
             names = dict.fromkeys(one.title for one in self.not_judged)
             lacking = f" Not judged: {listed(names)}."
-        return (
-            f"{words[self.state]}: {found} ({checked} checked).{lacking}{same}{unsafe}"
-        )
+        return f"{word}: {found} ({checked} checked).{lacking}{same}{unsafe}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON.
@@ -121,32 +127,23 @@ class Checked(OnASheet):
         Returns
         -------
         dict
-            "passed", "state", "records", "level", "same_file", "recorded_safe", "notes"
-            and "rules", a list with a dict of the attributes of each `Goal`.
+            "passed", "state", "records", "level", "same_file", "recorded_state",
+            "notes" and "rules", a list with a dict of the attributes of each `Goal`.
 
         Examples
         --------
         >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
         1
         """
-        rules = [
-            {
-                **asdict(one),
-                "keys": [str(name) for name in one.keys],
-                "found": None if math.isnan(one.found) else one.found,
-                "sensitive": None if one.sensitive is None else str(one.sensitive),
-            }
-            for one in self.rules
-        ]
         return {
             "passed": self.passed,
             "state": self.state,
             "records": self.records,
             "level": self.level,
             "same_file": self.same_file,
-            "recorded_safe": self.recorded_safe,
+            "recorded_state": self.recorded_state,
             "notes": list(self.notes),
-            "rules": rules,
+            "rules": [one.to_dict() for one in self.rules],
         }
 
     def text(self) -> str:

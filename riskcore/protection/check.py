@@ -19,16 +19,14 @@ from riskcore.assessment.assess import (
     assess_households,
     check_population,
     check_roles,
-    stays_there,
+    held_assessment,
 )
-from riskcore.assessment.beside import weights_tell_little
 from riskcore.assessment.diversity import SensitiveRules, diversity_of
 from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets
 from riskcore.assessment.released import ReleasedAssessment
-from riskcore.assessment.result import Assessment, HeldAssessment
+from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import (
-    AUTO,
-    BY_WEIGHTS,
+    BOTH,
     WEIGHTS,
     CheckSettings,
 )
@@ -54,6 +52,7 @@ from riskcore.protection.goals_found import (
     goals_beside,
     goals_of_risk,
     goals_of_sensitive,
+    said_by_model,
 )
 from riskcore.protection.release.record import Record, read_record
 from riskcore.protection.settings import Settings
@@ -267,9 +266,9 @@ def checked(
     rules = [*judged.goals()]
     if against is not None:
         rules += _of_audit(judged, against, holdout)
-    safe = None if request.record is None else request.record.safe
+    state = None if request.record is None else request.record.state
     level = request.how["level"]
-    return Checked(judged.records, tuple(rules), same, level, judged.said, safe)
+    return Checked(judged.records, tuple(rules), same, level, judged.said, state)
 
 
 def reading_of(recorded: Mapping[str, Any], path: Path, where: Path) -> Reading:
@@ -355,8 +354,6 @@ class Request:
         how: Mapping[str, Any] = complete(CheckSettings, settings)
         if keys is None:
             raise ValueError("give keys, or the record of a protection")
-        if how["method"] != "exact" and "population" not in settings:
-            how = {**how, "population": WEIGHTS}
         goals = KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
         asked = {name: how[name] for name in Limits._fields if name in how}
         limits = Limits(threshold=None, household_threshold=None, **asked)
@@ -634,6 +631,8 @@ class _Judged:
                 return
             found = self._assessed(names)
             yield from goals_of_risk(found, names, risks)
+        limits = risks if self.household is None else {**risks, **of_households}
+        self.notes |= dict.fromkeys(said_by_model(found, names, limits))
         if of_households and self.household is None:
             yield from self._by_record(names, of_households, self._ids_left_out())
         else:
@@ -736,30 +735,21 @@ class _Judged:
     def _assessed(self, names: Names) -> Assessment:
         """Return the risks by a set of keys; on an engine its cells stay there."""
         how = self.request.how
-        counting = Counting(
-            how["population"], how["method"], how["missing"], how["alpha"]
-        )
-        engine = engine_of(self.held)
-        found: Assessment
+        population = BOTH if how["population"] == WEIGHTS else how["population"]
+        counting = Counting(population, how["method"], how["missing"], how["alpha"])
         coded = self.coded
         if coded is None:
+            engine = engine_of(self.held)
             assert engine is not None
             counts = engine.count(names, self.weight)
-            by_weights = how["population"] in (*BY_WEIGHTS, AUTO)
-            if by_weights and stays_there(counts, how["missing"], how["alpha"]):
-                above = self.request.limits.max_risk
-                held = HeldAssessment.of(
-                    self.held, counts, how["method"], how["missing"], above=above
-                )
-                little = how["population"] == AUTO and weights_tell_little(held.cells)
-                if not little and how["sampling_fraction"] is None:
-                    return held
+            above = self.request.limits.max_risk
+            held = held_assessment(self.held, counts, counting, above)
+            if held is not None and how["sampling_fraction"] is None:
+                return held
             coded = CodedRecords.of_counted(counts).sampled(how["sampling_fraction"])
         if how["level"] == "household":
-            found = assess_households(self.held, coded, names, self.weight, counting)
-        else:
-            found = assess_coded(self.held, coded, names, *counting)
-        return found
+            return assess_households(self.held, coded, names, self.weight, counting)
+        return assess_coded(self.held, coded, names, *counting)
 
     def _against(self, names: Names) -> tuple[ReleasedAssessment | None, int]:
         """Return the risks by a set of keys, counted among the original records."""

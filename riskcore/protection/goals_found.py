@@ -147,6 +147,28 @@ def goals_measured(
         )
 
 
+def said_by_model(
+    found: Assessment, keys: tuple[Hashable, ...], limits: dict[str, float]
+) -> Iterator[str]:
+    """Yield which goals on risks fail by the model beside the weights."""
+    if found.beside is None or not limits:
+        return
+    if found.beside.failure:
+        yield (
+            "The weights may say far too little, and the latent-class model has no "
+            f"estimate ({found.beside.failure})."
+        )
+    if found.by_model is None:
+        return
+    goals = (goals_of_risk(one, keys, limits) for one in (found, found.by_model))
+    for mine, its in zip(*goals, strict=True):
+        if mine.passed and not its.passed:
+            yield (
+                f"By the latent-class model, the one to believe, the {its.title} of "
+                f"{its.of} is {its.found:.6g}, which breaks the rule."
+            )
+
+
 def goal_of_figure(goal: Goal, figure: float) -> Goal:
     """Return a goal that is judged by the figure that a record holds."""
     if goal.rule in ("k", "l", "min_population"):

@@ -82,7 +82,6 @@ def private(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     source: Mapping[str, Any],
     output: Mapping[str, Any],
@@ -97,7 +96,8 @@ def private(
         "settings": settings.to_dict(),
         "records": figures["records"],
         "safe": figures["safe"],
-        "verdict": verdict,
+        "state": figures["state"],
+        "verdict": figures["verdict_in_public"],
         "sets": [
             {
                 "keys": one["keys"],
@@ -119,7 +119,6 @@ def public(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -135,7 +134,8 @@ def public(
         "sha256": output["sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],
-        "verdict": verdict,
+        "safe": figures["safe"],
+        "verdict": figures["verdict_in_public"],
         "sets": [one["keys"] for one in figures["sets"]],
         **thresholds(settings),
         **{name: given[name] for name in _METHODS},
@@ -211,7 +211,7 @@ class Record:
     digest: str | None  # the keyed digest of the input
     key: str | None  # the id of its key
     sha256: str  # of the safe file
-    safe: bool  # whether it was written as safe
+    state: str  # of its verdict
     figures: Mapping[tuple[str, ...], Mapping[str, Any]]  # by set of keys
     given: str | None = None  # the kind of a population that no record can hold
 
@@ -278,7 +278,7 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
         digest=hex_digits(digest, "hmac_sha256", where),
         key=hex_digits(digest, "key", where),
         sha256=hex_digits(output, "sha256", "output") or "",
-        safe=member(content, "safe", bool),
+        state=member(content, "state", str),
         figures=_figures(content),
         given=given,
     )

@@ -13,7 +13,6 @@ from riskcore.assessment.assess import assess_coded
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import AUTO
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
@@ -60,12 +59,12 @@ def assess_key_sets(
 ) -> list[Assessment]:
     """Return the assessments of the data by each set of keys.
 
-    ``original``: those before recoding, whose choice "auto" keeps.
+    ``original``: those before recoding; where a model decided, it decides again.
     """
-    population = settings.population
-    populations = [population] * len(settings.keys)
-    if original is not None and settings.population_name == AUTO:
-        populations = [one.population_name for one in original]
+    populations = [settings.counted_by] * len(settings.keys)
+    # Without an original no choice is kept.
+    kept = [one.model is not None for one in original or ()]
+    kept = kept or [False] * len(populations)
     return [
         assess_coded(
             data,
@@ -75,8 +74,9 @@ def assess_key_sets(
             method=settings.method,
             missing=settings.missing,
             alpha=settings.alpha,
+            kept=keep,
         )
-        for keys, population in zip(settings.keys, populations, strict=True)
+        for keys, population, keep in zip(settings.keys, populations, kept, strict=True)
     ]
 
 
@@ -137,7 +137,8 @@ class KeySet:
         aim, found = self.aim, dict[str, Any]()
         if aim.k is not None:
             found["below_k"] = asdict(stage.below(aim.k))
-        if aim.of_households or (aim.k is not None and aim.threshold < np.inf):
+        several = aim.k is not None or bool(aim.goals)
+        if aim.of_households or (several and aim.threshold < np.inf):
             found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
         if aim.of_households:
             found["unsafe_households"] = aim.unsafe_households(stage)
