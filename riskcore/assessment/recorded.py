@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
-from riskcore.assessment.settings_table import BY_WEIGHTS, CheckSettings
+from riskcore.assessment.settings_table import AUTO, BY_WEIGHTS, CheckSettings
 from riskcore.common import arguments
 from riskcore.common.private_record import hex_digits, member, record_of
 from riskcore.common.settings import (
@@ -124,7 +124,8 @@ class Recorded:
     @property
     def stated(self) -> set[str]:
         """The arguments of `check` that the record states."""
-        stated = {"keys", "weight", "household", "subsets", "strata", *_HOW}
+        stated = {"keys", "weight", "household", "subsets", "strata", "population"}
+        stated.update(_HOW)
         rules = {
             "k": any(self.goals.k),
             "max_rate": self.rate is not None,
@@ -146,7 +147,7 @@ class Recorded:
     def refuse_model(self) -> None:
         """Refuse goals of risks by a model of the population."""
         at_risk = [name for name in _GOALS if getattr(self, name) is not None]
-        if at_risk and self.population not in BY_WEIGHTS:
+        if at_risk and self.population not in (AUTO, *BY_WEIGHTS):
             what = "record" if self.sha256 is not None else "rules"
             raise ValueError(
                 f"{self.path}: its risks come from a model of the population "

@@ -12,6 +12,7 @@ import pytest
 import riskcore
 from riskcore.assessment import population
 from riskcore.assessment.cell_risk import UNIQUE_COLUMN
+from riskcore.assessment.reported_figures import text_of
 from riskcore.models import (
     CellTable,
     KnownPopulation,
@@ -433,8 +434,7 @@ def test_reports_name_the_model(sample):
     assert figures["by_weights"] == by_weights
     said = text(figures, "survey")
     for words in (
-        "population model", "latent-class", "by the weights alone",
-        "expected population uniques",
+        "population model", "latent-class", "expected population uniques",
     ):  # fmt: skip
         assert words in said
     assert "latent-class" in page({"original": result}, title="survey")
@@ -448,20 +448,24 @@ def test_the_table_of_a_protection_names_it(sample):
     )
     said = protection_text(result.to_dict(), "survey")
     for words in (
-        "population model", "by the weights alone", "expected population uniques",
+        "population model", "expected population uniques",
     ):  # fmt: skip
         assert words in said
     again = protection_text(
-        riskcore.protect(sample, KEYS, "w", threshold=0.1).to_dict(), "survey"
+        riskcore.protect(
+            sample, KEYS, "w", threshold=0.1, population="weights"
+        ).to_dict(),
+        "survey",
     )
     assert "population model" not in again
 
 
-def test_both_numbers_where_they_are_far_apart():
-    figures = {"expected_reidentifications": 4.0, "by_weights": 1.5}
-    written = riskcore.assessment.reported_figures._by_weights
-    assert written(1.5, figures, "text") == "1.5, 2.7 times apart"
-    assert written(2.5, {**figures, "by_weights": 2.5}, "text") == "2.5"
+@pytest.mark.parametrize(
+    ("by_weights", "shown"), [(3.21, ""), (3.2, "3.2"), (5.0, "5"), (4.99, "")]
+)
+def test_the_weights_are_shown_where_they_differ_by_a_quarter(by_weights, shown):
+    figures = {"expected_reidentifications": 4.0, "by_weights": by_weights}
+    assert text_of("by_weights", figures, "text") == shown
 
 
 def test_by_weights_nothing_is_added(sample):

@@ -12,14 +12,13 @@ import numpy as np
 from riskcore.assessment.assess import assess_coded
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import AUTO, BOTH, WEIGHTS
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.rounds import Aim, Mask
+from riskcore.protection.suppression.suppress import Aim, Mask
 
 # The figures of the cells that are compared before and after.
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
@@ -55,26 +54,16 @@ def assess_key_sets(
     data: Any,
     coded: CodedRecords,
     settings: Settings,
-    like: Sequence[Assessment] | None = None,
-    *,
     original: Sequence[Assessment] | None = None,
 ) -> list[Assessment]:
     """Return the assessments of the data by each set of keys.
 
-    ``like``: the assessments before suppression, whose models are used again.
-    ``original``: those before recoding, whose choice "auto" keeps.
+    ``original``: those before recoding; where a model decided, it decides again.
     """
-    population = settings.population
-    if settings.missing == "category" and settings.population_name == BOTH:
-        population = WEIGHTS  # a model does not know the new category of blanks
-    populations = [population] * len(settings.keys)
-    if original is not None and settings.population_name == AUTO:
-        populations = [one.population_name for one in original]
-    if like is not None:
-        populations = [
-            one.model if one.model is not None else one.beside or WEIGHTS
-            for one in like
-        ]
+    populations = [settings.counted_by] * len(settings.keys)
+    # Without an original no choice is kept.
+    kept = [one.model is not None for one in original or ()]
+    kept = kept or [False] * len(populations)
     return [
         assess_coded(
             data,
@@ -84,8 +73,9 @@ def assess_key_sets(
             method=settings.method,
             missing=settings.missing,
             alpha=settings.alpha,
+            kept=keep,
         )
-        for keys, population in zip(settings.keys, populations, strict=True)
+        for keys, population, keep in zip(settings.keys, populations, kept, strict=True)
     ]
 
 
@@ -98,9 +88,11 @@ class KeySet:
     keys : tuple of column names
     aim : Aim
         The thresholds.
-    original, recoded, protected : Assessment
-        The file before protection, after recoding (``original`` if nothing was
-        recoded), and after protection.
+    original, recoded : Assessment
+        The file before protection, and after recoding (``original`` if nothing was
+        recoded).
+    protected : ReleasedAssessment
+        The file after protection: its records among the recoded ones.
     """
 
     keys: tuple[Hashable, ...]
@@ -144,7 +136,8 @@ class KeySet:
         aim, found = self.aim, dict[str, Any]()
         if aim.k is not None:
             found["below_k"] = asdict(stage.below(aim.k))
-        if aim.of_households or (aim.k is not None and aim.threshold < np.inf):
+        several = aim.k is not None or bool(aim.goals)
+        if aim.of_households or (several and aim.threshold < np.inf):
             found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
         if aim.of_households:
             found["unsafe_households"] = aim.unsafe_households(stage)
