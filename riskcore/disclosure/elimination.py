@@ -109,12 +109,13 @@ def eliminate(
     left = np.bincount(cell[hidden], minlength=len(size))
     member = np.zeros(len(size), np.int64)
     member[cell] = np.arange(len(cell))
+    codes_of_cells = people[member]
     fits, candidates = size[cell], size[cell]
     callers = np.zeros(len(size), np.int64)
     sets = []
     for kept, rows in kept_sets(blanked):
         if len(kept) < keys:
-            group = cells(people[member], kept)
+            group = cells(codes_of_cells, kept)
             fits[rows] = np.bincount(group, size)[group[cell[rows]]]
             open_size = np.where(left > 0, size, 0)
             candidates[rows] = np.bincount(group, open_size)[group[cell[rows]]]

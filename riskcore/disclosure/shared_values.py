@@ -124,13 +124,14 @@ def shared_values(
     size = np.bincount(cell)
     member = np.zeros(len(size), np.int64)
     member[cell] = np.arange(len(cell))
+    codes_of_cells = people[member]
     of_cells = _ranges(cell, values, values, len(size))
     # The rows that fit the people of a cell, and the people who fit a row.
     row_low, row_high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
     person_low, person_high = np.zeros((2, len(values)))
     rows_of, people_of = np.zeros(len(size), np.int64), np.zeros(len(cell), np.int64)
     for kept, rows in kept_sets(blanked):
-        group = cells(people[member], kept)
+        group = cells(codes_of_cells, kept)
         own, number = group[cell[rows]], int(group.max()) + 1
         low, high = _ranges(own, values[rows], values[rows], number)
         np.minimum(row_low, low[group], out=row_low)
