@@ -106,7 +106,7 @@ class Protected(ProtectedRecords):
         """The suppressed or recoded values that columns and the order reveal.
 
         By key and column, the most values first, see
-        `riskcore.protection.leaks.disclosure`. For data on an engine only the keys and
+        `riskcore.disclosure.hidden_values`. For data on an engine only the keys and
         their related columns were checked; see `not_checked` and `shown_in`.
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
