@@ -16,7 +16,7 @@ from riskcore.data.cells import tabulate
 from riskcore.page import page
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.protection.suppression.plan_record import Margins, plan
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows"

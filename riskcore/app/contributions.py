@@ -13,7 +13,7 @@ from riskcore.assessment.result import Assessment
 from riskcore.core.risk.household import households
 from riskcore.data.merged_cells import merged
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 
 
 @dataclass(frozen=True, slots=True)

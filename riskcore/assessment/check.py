@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -28,7 +28,7 @@ from riskcore.assessment.diversity import (
     SensitiveVariable,
     diversity_of,
 )
-from riskcore.assessment.goals import KeyGoals, key_sets
+from riskcore.assessment.goals import Goal, KeyGoals, key_sets
 from riskcore.assessment.recorded import Recorded
 from riskcore.assessment.result import Assessment, HeldAssessment
 from riskcore.assessment.settings_table import (
@@ -51,21 +51,6 @@ from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 
-_NAMES = {
-    "k": "k-anonymity",
-    "threshold": "risk below the threshold",
-    "max_risk": "maximum risk",
-    "max_rate": "re-identification rate",
-    "household_threshold": "household risk below the threshold",
-    "max_household_risk": "maximum household risk",
-    "max_household_rate": "household re-identification rate",
-    "min_population": "population of an area",
-    "l": "l-diversity",
-    "t": "t-closeness",
-    # Of an audit, see `riskcore.Audit.check`.
-    "max_right_claims": "share of right claims",
-    "max_guess_excess": "right guesses beyond others",
-}
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"
 
@@ -82,51 +67,6 @@ class AreasUnknown(UserWarning):
     """The area of some records is missing, so these records are in no area."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule of a release, and the value found.
-
-    Attributes
-    ----------
-    rule : str
-        Name of the rule: the argument of `check`; with a record also "threshold" and
-        "household_threshold", which no risk may reach.
-    keys : tuple of column names
-        Columns of the rule: a set of keys with its strata, or the columns of areas.
-    sensitive : column name or None
-        The sensitive variable of a rule on l or t.
-    asked, found : int or float
-        The limit that was asked for, and the number that was found.
-    records, cells : int or None
-        Numbers of records and cells that break the rule, for a rule on household risks
-        the members of the households that break it; None if the rule is not on records
-        or cells.
-    passed : bool
-    """
-
-    rule: str
-    keys: tuple[Hashable, ...]
-    sensitive: Hashable | None
-    asked: int | float
-    found: int | float
-    records: int | None
-    cells: int | None
-    passed: bool
-
-    @property
-    def title(self) -> str:
-        """The name of the rule in words."""
-        return _NAMES[self.rule]
-
-    @property
-    def of(self) -> str:
-        """The columns of the rule, joined on one line."""
-        keys = " x ".join(printable(str(name)) for name in self.keys)
-        if self.sensitive is None:
-            return keys
-        return f"{printable(str(self.sensitive))} in {keys}"
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Checked(OnASheet):
     """The result of `check`: the rules, and whether all are kept.
@@ -135,7 +75,7 @@ class Checked(OnASheet):
     ----------
     records : int
         Number of records; with ``level="household"``, of households.
-    rules : tuple of Rule
+    rules : tuple of Goal
     same_file : bool or None
         Whether the file is the one that the record names, by its SHA-256; None without
         a record, or for data in memory.
@@ -165,14 +105,14 @@ class Checked(OnASheet):
     """  # noqa: E501
 
     records: int
-    rules: tuple[Rule, ...]
+    rules: tuple[Goal, ...]
     same_file: bool | None = None
     level: Level = "record"
     notes: tuple[str, ...] = ()
     recorded_safe: bool | None = None
 
     @property
-    def broken(self) -> tuple[Rule, ...]:
+    def broken(self) -> tuple[Goal, ...]:
         """The rules that are broken."""
         return tuple(rule for rule in self.rules if not rule.passed)
 
@@ -207,22 +147,13 @@ class Checked(OnASheet):
         -------
         dict
             "passed", "records", "level", "same_file", "recorded_safe", "notes" and
-            "rules", a list with a dict of the attributes of each `Rule`.
+            "rules", a list with a dict of the attributes of each `Goal`.
 
         Examples
         --------
         >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
         1
         """
-        rules = [
-            {
-                **asdict(one),
-                "keys": [str(name) for name in one.keys],
-                "found": None if math.isnan(one.found) else one.found,
-                "sensitive": None if one.sensitive is None else str(one.sensitive),
-            }
-            for one in self.rules
-        ]
         return {
             "passed": self.passed,
             "records": self.records,
@@ -230,7 +161,7 @@ class Checked(OnASheet):
             "same_file": self.same_file,
             "recorded_safe": self.recorded_safe,
             "notes": list(self.notes),
-            "rules": rules,
+            "rules": [one.to_dict() for one in self.rules],
         }
 
     def text(self) -> str:
@@ -268,7 +199,7 @@ class Checked(OnASheet):
         return f"<Checked: {counted(self.records, 'record')}, {found}>"
 
 
-def _line(rule: Rule) -> tuple[str, ...]:
+def _line(rule: Goal) -> tuple[str, ...]:
     return (
         rule.title,
         rule.of,
@@ -556,7 +487,7 @@ def _limit(name: str, value: float | None) -> float | None:
     return None if value is None else arguments.number(name, value)
 
 
-def _rules(seen: _Seen, request: _Request, say: Lines) -> Iterator[Rule]:
+def _rules(seen: _Seen, request: _Request, say: Lines) -> Iterator[Goal]:
     """Yield the rules, each checked."""
     how, goals, limits = request.how, request.goals, request.limits
     for names in goals.keys if request.sensitive else ():
@@ -721,7 +652,7 @@ def _of_sensitive(
     l: float | None,  # noqa: E741
     kind: str,
     t: float | None,
-) -> Iterator[Rule]:
+) -> Iterator[Goal]:
     """Yield the rules on one sensitive variable for a set of keys."""
     filled = ~variable.empty
     name, sizes = variable.name, variable.cells.records
@@ -730,24 +661,24 @@ def _of_sensitive(
         least = variable.l_of(kind)[filled].min().item() if filled.all() else 0
         fails = variable.fails(l=l, kind=kind)
         counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
-        yield Rule("l", keys, name, l, least, *counts, not fails.any())
+        yield Goal("l", keys, name, l, least, *counts, not fails.any())
     if t is not None:
         most = float(variable.closeness[filled].max()) if filled.any() else 1.0
         fails = variable.fails(t=t)
         counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
-        yield Rule("t", keys, name, t, most, *counts, not fails.any())
+        yield Goal("t", keys, name, t, most, *counts, not fails.any())
 
 
-def _of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Rule:
+def _of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Goal:
     """Return the rule of k-anonymity for a set of keys."""
     below, smallest = cells.below(k), cells.k_anonymity
     passed = not below.records
-    return Rule("k", keys, None, k, smallest, below.records, below.cells, passed)
+    return Goal("k", keys, None, k, smallest, below.records, below.cells, passed)
 
 
 def _of_risk(
     found: Assessment, keys: tuple[Hashable, ...], limits: _Limits
-) -> Iterator[Rule]:
+) -> Iterator[Goal]:
     """Yield the rules on risks for a set of keys."""
     for name, limit in zip(limits._fields, limits, strict=True):
         if limit is None:
@@ -759,7 +690,7 @@ def _of_risk(
                 if of_households
                 else found.reidentification_rate
             )
-            yield Rule(name, keys, None, limit, rate, None, None, rate <= limit)
+            yield Goal(name, keys, None, limit, rate, None, None, rate <= limit)
             continue
         # A risk may equal a largest value, but not reach a threshold.
         unsafe = limit if name.endswith("threshold") else math.nextafter(limit, 2)
@@ -770,7 +701,7 @@ def _of_risk(
         else:
             most = found.max_risk
             records, cells = found.unsafe_count(unsafe), _cells_at(found, name, unsafe)
-        yield Rule(name, keys, None, limit, most, records, cells, not records)
+        yield Goal(name, keys, None, limit, most, records, cells, not records)
 
 
 def _of_model(
@@ -802,7 +733,7 @@ def _cells_at(found: Assessment, name: str, unsafe: float) -> int | None:
     return int(np.count_nonzero(found.cell_risk >= unsafe))
 
 
-def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
+def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Goal:
     """Return the rule on areas; a record whose area is missing is in no area."""
     known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
     named = " x ".join(map(str, areas))
@@ -821,7 +752,7 @@ def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
     people = cells.weight_sum
     small = known & (people < least)
     smallest = float(people[known].min())
-    return Rule(
+    return Goal(
         "min_population",
         areas,
         None,

@@ -221,7 +221,7 @@ def diversity_of(
 ) -> Diversity:
     """Measure l-diversity and t-closeness of records whose columns are coded."""
     columns = [
-        _in_order(column) if column.name in rules.ordered else column
+        in_order(column) if column.name in rules.ordered else column
         for column in coded.keys(rules.names)
     ]
     sizes = None if coded.counted is None else coded.counted.records
@@ -340,7 +340,7 @@ def _measured(
     )
 
 
-def _in_order(column: CodedColumn) -> CodedColumn:
+def in_order(column: CodedColumn) -> CodedColumn:
     """Return a column with its values in numeric order, even if they are text.
 
     Text from a file is read as numbers here; equal numbers, such as 2 and 2.0, are one

@@ -154,14 +154,37 @@ def sum_interval(
 ) -> tuple[float, float]:
     """Return an interval for the sum of 1/F over records, see `Assessment`."""
     level = _level(cells, level)
+    return sum_over_patterns(model, cells, cells.records, level)
+
+
+def sum_over_patterns(
+    model: CellModel | None,
+    table: CellTable | Cells,
+    released: NDArray[np.int64],
+    level: float,
+) -> tuple[float, float]:
+    """Return an interval for the sum of 1/F over released records of some patterns.
+
+    ``released`` are the released records of each pattern; the records of ``table`` are
+    those of the original that fit it.
+    """
+    level = arguments.number_in("level", level, "(0, 1)")
+    f = table.records.astype(np.float64)
+    each = released / f
     if model is not None:
-        _, low, high = model.interval(cells, risk_by, level, deviation=deviation_by)
+        _, low, high = model.interval(
+            table,
+            lambda known: risk_by(known) * each,
+            level,
+            deviation=lambda known: deviation_by(known) * each,
+        )
         return low, high
-    f, F = _frequencies(cells)
-    total = math.fsum((individual.individual_risk_from_frequencies(f, F) * f).tolist())
-    each = posterior.individual_risk_deviation(f, f / F) * f
-    spread = math.sqrt(math.fsum((each * each).tolist()))
-    error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
+    F = np.maximum(table.weight_sum, f)
+    risk = individual.individual_risk_from_frequencies(f, F)
+    total = math.fsum((risk * released).tolist())
+    spread = posterior.individual_risk_deviation(f, f / F) * released
+    error = math.sqrt(math.fsum((spread * spread).tolist()))
+    error *= NormalDist().inv_cdf((1.0 + level) / 2.0)
     return max(total - error, 0.0), total + error
 
 

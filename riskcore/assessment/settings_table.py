@@ -25,7 +25,7 @@ from riskcore.common.settings import (
 
 if TYPE_CHECKING:
     from riskcore.assessment.diversity import Tree
-    from riskcore.assessment.goals import Goal
+    from riskcore.assessment.goals import KOfSets
 
 Method: TypeAlias = Literal["exact", "series7", "franconi"]
 Level: TypeAlias = Literal["record", "household"]
@@ -293,7 +293,7 @@ class CheckSettings(TypedDict, total=False):
     """The settings of `check`: the rules, and how they are counted."""
 
     level: Annotated[Level, level("the rules are on households")]
-    k: Annotated["Goal | None", K]
+    k: Annotated["KOfSets | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     max_risk: Annotated[

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -30,6 +29,7 @@ from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import whole
 from riskcore.common.version import __version__
+from riskcore.disclosure.settings_table import AuditSettings
 
 _AUDIT = """\
 Audit a file that leaves, of any origin: what does it tell of the people of ORIGINAL?
@@ -124,12 +124,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.disclosure.audit import audit
-    from riskcore.disclosure.files import read_like
-    from riskcore.disclosure.result import RECORD_COLUMNS
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats
     from riskcore.data.source import Source
+    from riskcore.disclosure.audit import audit
+    from riskcore.disclosure.files import read_like
+    from riskcore.disclosure.result import RECORD_COLUMNS
 
     if options.report_top and options.report is None:
         raise ValueError("--report-top needs --report")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
-from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -34,6 +33,7 @@ from riskcore.cli.words import fraction
 from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
+from riskcore.disclosure.settings_table import AuditSettings
 
 if TYPE_CHECKING:
     from riskcore.assessment.recorded import Recorded
@@ -293,9 +293,9 @@ def _with_audit(
     found: Any, source: Any, options: argparse.Namespace, progress: Progress
 ) -> Any:
     """Return the rules with those of the audit, for each set of keys."""
+    from riskcore.data.source import Source
     from riskcore.disclosure.audit import audit
     from riskcore.disclosure.files import read_like
-    from riskcore.data.source import Source
 
     how = reading(options)
     asked = {"missing": options.missing} if options.missing is not None else {}

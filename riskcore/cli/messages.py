@@ -50,8 +50,8 @@ _PYTHON = re.compile(r" \(in Python: [^)]*\)")
 def in_options(message: str) -> str:
     """Return a message in terms of the options of the command.
 
-    >>> in_options("missing='category': use plan='record' or allow_unsafe=True")
-    '--missing category: use --plan record or --allow-unsafe'
+    >>> in_options("missing='category': use ties='rule' or allow_unsafe=True")
+    '--missing category: use --ties rule or --allow-unsafe'
     >>> in_options("give k, max_risk or max_rate")
     'give --k, --max-risk or --max-rate'
     """

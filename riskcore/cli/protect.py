@@ -52,9 +52,10 @@ records, compute the risks again, and write the safe file.
 
 A record is unsafe if its individual risk reaches the threshold, which is given or found
 from a re-identification rate, or if fewer than k records have its keys (--k). In each
-unsafe record, the cheapest keys that make it safe are blanked. Then the risks of the
-whole file are computed again, and more rounds follow until no record is unsafe. If some
-records cannot be made safe, nothing is written and the reason is given.
+unsafe record, the cheapest keys that make it safe are blanked. The risks after it are
+counted among the original records: a blank stands for any value, and never counts as a
+match of others. If some records cannot be made safe, nothing is written and the reason
+is given.
 """
 
 _PROTECT_EXAMPLES = """\

@@ -231,9 +231,14 @@ class Cells:
         )
 
     @property
+    def frequency_for_k(self) -> Frequencies:
+        """What counts for k-anonymity: the sample frequency."""
+        return self.sample_frequency
+
+    @property
     def k_anonymity(self) -> int | float:
         """The smallest sample frequency: the file is k-anonymous up to this k."""
-        smallest: int | float = self.sample_frequency.min().item()
+        smallest: int | float = self.frequency_for_k.min().item()
         return smallest
 
     def below(self, k: int) -> Below:
@@ -253,7 +258,7 @@ class Cells:
         TypeError, ValueError
             If k is not such a number.
         """
-        return count_below(self.sample_frequency, None, self.records, k)
+        return count_below(self.frequency_for_k, None, self.records, k)
 
     @property
     def labels(self) -> Labels | None:

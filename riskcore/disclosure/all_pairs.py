@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.disclosure.common_cells import Columns, Ints
-from riskcore.disclosure.mixed_records import Floats
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.unsigned import Codes
+from riskcore.disclosure.common_cells import Columns, Ints
+from riskcore.disclosure.mixed_records import Floats
 
 PAIRS = 1 << 31  # one or two seconds
 MOST = 65_000  # queries: their codes have 16 bits

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.disclosure.in_words import percent, plain
-from riskcore.disclosure.other_people import parts_of_records
-from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.common import arguments
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import printable
+from riskcore.disclosure.in_words import percent, plain
+from riskcore.disclosure.other_people import parts_of_records
+from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass
 

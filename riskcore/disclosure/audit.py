@@ -7,6 +7,14 @@ from typing import Any, Unpack
 
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
 from riskcore.assessment.settings_table import BOTH
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import complete, takes
+from riskcore.data.cells import cells_of, check_missing, refuse_missing
+from riskcore.data.columns import key_names
+from riskcore.data.files.reading import Reading
+from riskcore.data.source import Source
+from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.attributes import AttributeGuesses, attribute_guesses
 from riskcore.disclosure.claims import IdentityClaims, identity_claims
 from riskcore.disclosure.copies import copies
@@ -25,14 +33,6 @@ from riskcore.disclosure.membership import membership
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.disclosure.shared_columns import SharedColumn
-from riskcore.common import arguments
-from riskcore.common.progress import Lines, silent
-from riskcore.common.settings import complete, takes
-from riskcore.data.cells import cells_of, check_missing, refuse_missing
-from riskcore.data.columns import key_names
-from riskcore.data.files.reading import Reading
-from riskcore.data.source import Source
-from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import CellModel
 from riskcore.models.known_population import KnownPopulation
 

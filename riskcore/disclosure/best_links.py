@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.disclosure.compared_records import Compared, Floats, Integers
 from riskcore.disclosure.pair_kernels import (
     BLOCK,
@@ -15,7 +16,6 @@ from riskcore.disclosure.pair_kernels import (
     link_by_distance,
     link_by_weight,
 )
-from riskcore.common.threads import in_parts, parts_of, usual_threads
 
 _TOGETHER = 32  # records that meet a block of candidates in the cache
 

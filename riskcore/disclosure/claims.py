@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.assessment.result import Assessment
+from riskcore.common import arguments
+from riskcore.core.risk import individual, posterior
+from riskcore.data.cells import Cells
+from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.other_people import (
     HOLDOUT,
     OtherPeople,
@@ -27,10 +31,6 @@ from riskcore.disclosure.other_people import (
     by_model,
     fitted_to,
 )
-from riskcore.common import arguments
-from riskcore.core.risk import individual, posterior
-from riskcore.data.cells import Cells
-from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import GROUPS, CellModel, CellPrior
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation

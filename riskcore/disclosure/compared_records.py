@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.disclosure.pair_kernels import MISSING
-from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import parts_of
+from riskcore.disclosure.pair_kernels import MISSING
+from riskcore.disclosure.shared_columns import SharedColumn
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

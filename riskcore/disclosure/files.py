@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.disclosure.shared_columns import (
-    SharedColumn,
-    in_bands,
-    refuse_other_kinds,
-    values_of,
-)
 from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.disclosure.shared_columns import (
+    SharedColumn,
+    in_bands,
+    refuse_other_kinds,
+    values_of,
+)
 from riskcore.models.cell_table import CellTable
 
 Floats = NDArray[np.float64]

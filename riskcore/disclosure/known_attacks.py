@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from riskcore.core.risk.file_risk import sum_of_products
+from riskcore.data.unsigned import combine
 from riskcore.disclosure.all_pairs import (
     PAIRS,
     count_as_extreme,
@@ -22,8 +24,6 @@ from riskcore.disclosure.all_pairs import (
 )
 from riskcore.disclosure.common_cells import Columns, Ints, count_cells
 from riskcore.disclosure.mixed_records import Floats, MixedRecords
-from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.data.unsigned import combine
 
 _MOST_COUNTERS = 1 << 22  # of a table of the values of all keys of a query
 _MOST_SETS = 256  # of columns

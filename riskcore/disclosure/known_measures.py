@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.disclosure.all_pairs import Nearest
 from riskcore.disclosure.common_cells import CommonCells, Ints, Targets
-from riskcore.core.risk.file_risk import sum_of_products
 
 Figures = dict[str, float]
 

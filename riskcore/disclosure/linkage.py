@@ -18,6 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskcore.assessment.record_linkage import standard_scale
+from riskcore.common import arguments
+from riskcore.common.sheet import Part
+from riskcore.common.words import counted, printable
 from riskcore.disclosure.best_links import Best, Distances, Weights
 from riskcore.disclosure.compared_records import (
     Compared,
@@ -32,9 +35,6 @@ from riskcore.disclosure.in_words import number, percent, plain
 from riskcore.disclosure.patterns import patterns_of
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.disclosure.strangers import right_beyond
-from riskcore.common import arguments
-from riskcore.common.sheet import Part
-from riskcore.common.words import counted, printable
 
 DISTANCE, WEIGHT = "distance", "Fellegi-Sunter weight"
 PAIRS = 10**9  # that are compared for each way to link

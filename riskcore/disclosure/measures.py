@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.sheet import Part
+from riskcore.common.words import counted, listed, printable
 from riskcore.disclosure.all_pairs import Nearest, nearest_of_all, selected
 from riskcore.disclosure.common_cells import (
     CommonCells,
@@ -42,8 +44,6 @@ from riskcore.disclosure.known_measures import (
 from riskcore.disclosure.known_notes import NOTES, OF_TARGETS
 from riskcore.disclosure.mixed_records import Floats, MixedRecords
 from riskcore.disclosure.shared_columns import SharedColumn, number_together
-from riskcore.common.sheet import Part
-from riskcore.common.words import counted, listed, printable
 
 ORIGINAL, RELEASED, HOLDOUT = range(3)
 FILES = "original", "released", "holdout"

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.common import arguments
+from riskcore.common.sheet import Part
 from riskcore.disclosure.best_links import Distances
 from riskcore.disclosure.compared_records import (
     Codes,
@@ -30,8 +32,6 @@ from riskcore.disclosure.compared_records import (
     table,
 )
 from riskcore.disclosure.shared_columns import SharedColumn
-from riskcore.common import arguments
-from riskcore.common.sheet import Part
 
 PAIRS = 2 * 10**9  # of a person and a released record that are compared
 _CAPPED = 1.0  # the largest distance in a number

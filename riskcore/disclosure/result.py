@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.check import Checked, Rule
+from riskcore.assessment.check import Checked
+from riskcore.assessment.goals import Goal
+from riskcore.common import arguments
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.words import counted, listed, printable
+from riskcore.data.cells import with_results
+from riskcore.data.columns import plain_value
 from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.disclosure.copies import Copies
@@ -18,11 +24,6 @@ from riskcore.disclosure.in_words import number, plain
 from riskcore.disclosure.linkage import Linkage
 from riskcore.disclosure.measures import Measures
 from riskcore.disclosure.membership import Membership
-from riskcore.common import arguments
-from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, listed, printable
-from riskcore.data.cells import with_results
-from riskcore.data.columns import plain_value
 
 LEVEL = 0.95
 _WIDE = 96  # of a line of the verdict
@@ -244,9 +245,9 @@ class Audit(OnASheet):
 
     def _rule(
         self, rule: str, target: Hashable | None, asked: float, found: float
-    ) -> Rule:
+    ) -> Goal:
         """Return a rule with what was found; what is unknown does not pass."""
-        return Rule(rule, self.keys, target, asked, found, None, None, found <= asked)
+        return Goal(rule, self.keys, target, asked, found, None, None, found <= asked)
 
     @property
     def released_records(self) -> Any:

@@ -37,7 +37,7 @@ from riskcore.data.engines.runs import Runs
 from riskcore.data.recode import recoded_columns
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.rounds import Masks
+from riskcore.protection.suppression.suppress import Masks
 
 Integers = NDArray[np.int64]
 

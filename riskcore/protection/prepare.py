@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import PopulationBelowSample
+from riskcore.assessment.diversity import in_order
 from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.data.blank import without_notes
@@ -21,6 +22,7 @@ from riskcore.data.columns import (
     CodedColumn,
     Records,
     code_column,
+    code_keys,
     exact_numbers,
     with_columns,
 )
@@ -30,7 +32,7 @@ from riskcore.data.source import Source
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 from riskcore.protection.treatments.records import Treated, treat_records
 
 
@@ -78,7 +80,14 @@ class Prepared:
 
     def aims(self, settings: Settings) -> list[Aim]:
         """Return what makes records safe, by set of keys."""
-        return [Aim.of(assessment, settings) for assessment in self.recoded]
+        sensitive = []
+        if (settings.l, settings.t) != (None, None):
+            records = Records.of(self.data)
+            sensitive = [
+                in_order(column) if column.name in settings.ordered else column
+                for column in code_keys(records, settings.with_role("sensitive"))
+            ]
+        return [Aim.of(assessment, settings, sensitive) for assessment in self.recoded]
 
 
 @dataclass(frozen=True, slots=True)

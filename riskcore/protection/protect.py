@@ -1,22 +1,21 @@
 """From risk to a safe file: recode, suppress, verify.
 
 `protect` assesses the file before and after recoding, finds the thresholds, blanks the
-cheapest keys of every unsafe record and assesses the result again, until no record is
-unsafe or no record can be made safer. All figures of the result are computed from the
-result itself.
+cheapest keys of every unsafe record and assesses the result: who of the recoded file
+fits each released record.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.released import assess_released
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
 from riskcore.common.warn import warn
@@ -40,7 +39,6 @@ from riskcore.protection.prepare import (
     quiet,
     treated_columns,
 )
-from riskcore.protection.protected_records import Round
 from riskcore.protection.release.secret import Draw, new_secret
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
@@ -51,24 +49,10 @@ from riskcore.protection.suppression.by_person import (
     assess_persons,
     suppress_persons,
 )
-from riskcore.protection.suppression.certificate import (
-    Certificate,
-    of_record,
-    of_whole,
-    unsafe_rows,
-    warn_of_leaning,
-)
-from riskcore.protection.suppression.key_sets import (
-    KeySet,
-    assess_key_sets,
-    present,
-    warn_of_model,
-)
-from riskcore.protection.suppression.plan_restore import plan_whole
-from riskcore.protection.suppression.rounds import (
+from riskcore.protection.suppression.key_sets import KeySet, present, warn_of_model
+from riskcore.protection.suppression.suppress import (
     Aim,
     Masks,
-    Risks,
     costs_of_sets,
     suppress,
 )
@@ -128,6 +112,14 @@ def protect(
     household_threshold, household_rate : float, optional
         The same for the risk of households. At least one of these four or ``k`` is
         needed.
+    min_population : float, optional
+        Smallest number of people, by the sum of the weights, that may have the keys of
+        a record. With ``subsets`` it is asked of all pairs or triples of keys.
+    l, kind, t, ordered : optional
+        Smallest l-diversity and largest t-closeness, as for `riskcore.diversity`, of
+        each column with the role "sensitive" among the records of the original that
+        have the keys of a record. Missing sensitive values are left out; without any
+        value the goal is not met.
     within_households : bool
         Whether only members of unsafe households are protected: the members whose risk
         is at least the household threshold divided by the size of the household. If
@@ -203,27 +195,19 @@ def protect(
     suppression : {"exact", "argus"}
         Which keys to blank in a record: the cheapest set, or the keys that mu-Argus
         would choose.
-    plan : {"record", "restore"}
-        "record": each record is made safe by its own blanks. "restore": then every
-        value is put back that is not needed to keep all records safe, so that some
-        records rely on blanks of others. `Protected.certificate` says how many, and the
-        smallest number of blanks that putting values back can reach. An ``alpha``
-        below 1 is the middle way.
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
         What missing and blanked keys match, see `tabulate`.
     alpha : float
         With ``missing="wildcard"``, see `tabulate`.
-    rounds : int, optional
-        Stop after this many rounds of suppression, whether or not the file is safe.
     ties : {"rule", "secret"}
         How to decide between sets of keys of equal cost and number. "rule": as under
         ``cost``, the same each time; but whoever knows the rule can infer from a
         blanked key that no earlier key would have been enough, which rules out values.
         "secret": by 256 random bits, new each time, which the private record keeps for
-        a replay. With ``plan="record"`` the number of blanked values and the cost are
-        the same, but rare categories are no longer spared.
+        a replay. The number of blanked values and the cost are the same, but rare
+        categories are no longer spared.
     secret : str, optional
         With ``ties="secret"``, the secret of an earlier result, for the same ties.
     reading : Reading, optional
@@ -252,8 +236,6 @@ def protect(
         For data on an engine, if values were suppressed or recoded: only the keys and
         their related columns were checked for what they reveal, see
         `Protected.shown_in`.
-    CountsOnOthers
-        If more than half of the unsafe records are safe only by the blanks of others.
     ModelDisagrees
         With ``population="weights"``, if records that are safe by the weights are not
         so by the latent-class model.
@@ -266,13 +248,10 @@ def protect(
     ------
     KeyError, TypeError, ValueError, OSError
         As `assess` and `recode`. ValueError also if no threshold or k is given, if
-        they contradict each other, or if a rule, a cost or the number of rounds is
-        invalid; and for ``plan="restore"`` with ``missing="category"``,
-        ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the
-        population; or if a panel is combined with a household, treatments of keys, a
-        model, ``plan="restore"``, ``missing="category"``, ``alpha``,
-        ``suppression="argus"`` or costs of categories. TypeError also for data on an
-        engine with a household column, a panel or ``plan="restore"``.
+        they contradict each other, or if a rule or a cost is invalid; or if a panel is
+        combined with a household, treatments of keys, a model, ``missing="category"``,
+        ``alpha``, ``suppression="argus"`` or costs of categories. TypeError also for
+        data on an engine with a household column or a panel.
     RuntimeError
         If the protected data are not the data that were verified, for example because
         data on an engine changed meanwhile.
@@ -283,11 +262,14 @@ def protect(
     r_i >= r^h*/|g| unsafe; section 7.4.1 and mu-Argus only the records "within the
     unsafe households".
 
-    With ``missing="wildcard"`` or ``"argus"`` and ``alpha=1``, blanking a key never
-    raises the risk of another record, so that one round is usually enough (the
-    exception: "wildcard" no longer counts a record without any key for the others). By
-    other rules, blanked records move to cells of their own, some of them unsafe, and
-    further rounds follow.
+    After suppression the frequency of a record is the number of records of the recoded
+    file that agree with it in the keys it keeps; blanks stand for any value, whatever
+    ``missing`` says, and never count as matches of others. A record without a value of
+    such a key counts by the chance that it fits, and not for k. So the risk of a record
+    depends on its own blanks alone, and the cheapest keys of each record are the
+    cheapest plan of the file. The original is assessed by the rules of the sources,
+    where a missing key may match any value: without a single blank the two differ if
+    original keys are missing.
 
     Examples
     --------
@@ -299,7 +281,7 @@ def protect(
     (['f', 'f', None, 'f', 'f'], True)
     >>> result = protect({"age": [31, 31, 47, 31]}, ["age"], k=3)
     >>> result.data, result.protected.k_anonymity
-    ({'age': [31, 31, None, 31]}, 4)
+    ({'age': [31, 31, None, 31]}, 3)
     """
     source = Source.of(data, reading)
     if isinstance(keys, Settings):
@@ -337,9 +319,9 @@ def protected_by(
         if prepared is None:
             prepared = prepare(source, settings, say, secret)
         coded = prepared.coded
-        safe = _make_safe(prepared, settings, say, secret=secret)
+        safe = _make_safe(prepared, settings, say, secret)
         # A file is read back when it is written.
-        if safe.rounds and source.path is None:
+        if safe.blanked and source.path is None:
             _refuse_other_keys(safe.data, safe.coded, settings)
         result = Protected(
             source,
@@ -347,8 +329,6 @@ def protected_by(
             safe.data,
             safe.sets,
             safe.masks,
-            safe.rounds,
-            certificate=safe.certificate,
             secret=secret,
             treated=safe.treated,
         )
@@ -392,8 +372,6 @@ def _warn(result: Protected) -> None:
     """Warn of what a user of the result should know."""
     if result.units is None and result.on_engine is None:
         _warn_of_households(result)
-        if result.certificate is not None:
-            warn_of_leaning(result.certificate)
     warn_of_model(result.sets)
     if result.on_engine is None:
         _warn_of_what_shows(result)
@@ -419,7 +397,7 @@ def _protect_households(
     """Protect one row of each household, and blank the same keys for all members."""
     data, inner = source.data, settings.of_rows()
     units, before = prepare_households(source, coded, settings, say)
-    safe = _make_safe(before, inner, say, units.size, secret=secret)
+    safe = _make_safe(before, inner, say, secret)
     say("blanking keys of all members")
     if settings.recodings:
         with warnings.catch_warnings():
@@ -434,7 +412,7 @@ def _protect_households(
         data = without_notes(with_columns(data, treated.columns))
     present_in = {name: present(data, name, coded) for name in settings.suppressible}
     masks = units.spread(safe.masks, present_in, settings)
-    if safe.rounds:
+    if safe.blanked:
         data, coded = blank(data, masks), coded.blanked(masks)
     # Household by household, the members must now have the keys that were verified.
     merged = Units.found(coded, settings).row_codes(coded)
@@ -443,7 +421,7 @@ def _protect_households(
     )
     if not merged.equals(verified):
         raise _not_verified()
-    if safe.rounds and source.path is None:
+    if safe.blanked and source.path is None:
         _refuse_other_keys(data, coded, settings)
     return Protected(
         source,
@@ -451,8 +429,6 @@ def _protect_households(
         data,
         safe.sets,
         masks,
-        safe.rounds,
-        certificate=safe.certificate,
         units=units,
         secret=secret,
         treated=treated,
@@ -484,59 +460,24 @@ def _protect_panel(
         data = without_notes(with_columns(data, treated.columns))
     has_value = {name: present(data, name, coded) for name in settings.suppressible}
     draw = Draw(secret) if secret and settings.ties == "secret" else None
-    masks, rounds, protected = _persons_in_rounds(
-        coded, persons, recoded, aims, has_value, settings, say, draw
-    )
+    masks = suppress_persons(coded, persons, aims, has_value, settings, say, draw)
     of_records = persons.spread(masks, has_value, settings)
-    if rounds:
+    say("assessing the protected file")
+    protected = assess_persons(coded, persons, settings, say, masks)
+    if any(mask.any() for mask in masks.values()):
         data = blank(data, of_records)
         if source.path is None:
             _refuse_other_keys(data, coded.blanked(of_records), settings)
-    certificate = of_record(masks, settings, recoded, aims, optimal=False)
     return Protected(
         source,
         settings,
         data,
         tuple(map(KeySet, settings.keys, aims, original, recoded, protected)),
         of_records,
-        rounds,
-        certificate=certificate,
         units=persons,
         secret=secret,
         treated=treated,
     )
-
-
-def _persons_in_rounds(
-    coded: CodedRecords,
-    persons: Persons,
-    recoded: list[Assessment],
-    aims: Sequence[Aim],
-    has_value: Masks,
-    settings: Settings,
-    say: Lines,
-    draw: Draw | None,
-) -> tuple[Masks, tuple[Round, ...], list[Assessment]]:
-    """Suppress and verify until nothing more is blanked; return the persons' blanks."""
-    masks = {name: np.zeros(len(persons.first), bool) for name in has_value}
-    # A person has a key if it has a value in any wave.
-    has_key = {
-        name: np.bincount(persons.of, mask, len(persons.first)) > 0
-        for name, mask in has_value.items()
-    }
-    rounds: list[Round] = []
-    protected = recoded
-    while len(rounds) != settings.rounds and unsafe_rows(aims, protected).any():
-        new = suppress_persons(coded, persons, aims, masks, settings, say, draw)
-        new = {name: mask & has_key[name] & ~masks[name] for name, mask in new.items()}
-        if not any(mask.any() for mask in new.values()):
-            break
-        rounds.append(Round.of(protected, aims, new, persons.size))
-        masks = {name: masks[name] | mask for name, mask in new.items()}
-        say(f"round {len(rounds)}: verifying")
-        after = coded.blanked(persons.spread(masks, has_value, settings))
-        protected = assess_persons(after, persons, settings, say)
-    return masks, tuple(rounds), protected
 
 
 def _protect_on_engine(
@@ -547,13 +488,9 @@ def _protect_on_engine(
     secret: str | None,
 ) -> Protected:
     """Protect data on an engine, see `riskcore.protection.on_engine`."""
-    if settings.plan != "record":
-        raise TypeError(
-            f"plan={settings.plan!r}: this plan needs single records, but "
-            f"{engine.name} holds them; collect the data, or use plan='record'"
-        )
     for what, asked in (
         ("treat: treatments", settings.treat),
+        ("l and t: sensitive values", (settings.l, settings.t) != (None, None)),
         ("cluster: clusters", settings.cluster is not None),
         ("person: panels", settings.person is not None),
         ("roles: columns known as numbers", settings.with_role("numeric")),
@@ -567,7 +504,7 @@ def _protect_on_engine(
     held = OnEngine.count(engine, settings)
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
     before = prepare_rows(held.rows, held.coded, settings, of_rows, say)
-    safe = _make_safe(before, settings, say, secret=secret)
+    safe = _make_safe(before, settings, say, secret)
     say(f"counting again on {engine.name}")
     given = held.given_back(safe.recoded, safe.masks, safe.coded)
     return Protected(
@@ -576,9 +513,7 @@ def _protect_on_engine(
         safe.data,
         safe.sets,
         safe.masks,
-        safe.rounds,
         replace(held, given=given),
-        certificate=safe.certificate,
         secret=secret,
     )
 
@@ -596,8 +531,6 @@ class _SafeRows:
         The recoded columns before suppression.
     sets : tuple of KeySet
     masks : dict of column name to bool ndarray, each shape (n,)
-    rounds : tuple of Round
-    certificate : Certificate
     treated : Treated or None
     """
 
@@ -606,130 +539,36 @@ class _SafeRows:
     recoded: dict[Any, Any]
     sets: tuple[KeySet, ...]
     masks: Masks
-    rounds: tuple[Round, ...]
-    certificate: Certificate
     treated: Treated | None = None
+
+    @property
+    def blanked(self) -> bool:
+        """Whether any value was suppressed."""
+        return any(mask.any() for mask in self.masks.values())
 
 
 def _make_safe(
-    before: Prepared,
-    settings: Settings,
-    say: Lines,
-    sizes: NDArray[np.int64] | None = None,
-    *,
-    secret: str | None = None,
+    before: Prepared, settings: Settings, say: Lines, secret: str | None
 ) -> _SafeRows:
-    """Suppress and verify in rounds; a row may stand for records.
-
-    ``sizes`` are the numbers of members of rows that are households.
-    """
+    """Suppress and verify; a row may stand for records."""
     data, coded, recoded = before.data, before.coded, before.assessed
     with quiet():
         aims = before.aims(settings)
         costs = costs_of_sets(recoded, settings)
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
         draw = Draw(secret) if secret and settings.ties == "secret" else None
-        safe, proven = _in_rounds(
-            coded, recoded, aims, costs, has_value, settings, say, sizes, draw
-        )
-        certificate = of_record(safe.masks, settings, recoded, aims, optimal=proven)
-        if safe.rounds and settings.plan != "record":
-            safe, certificate = _restored(
-                safe, coded, recoded, aims, costs, settings, say
-            )
-    protected = safe.protected
-    if safe.rounds:
-        data = blank(data, safe.masks)
-        protected = [replace(one, data=data) for one in protected]
+        say("suppressing")
+        masks = suppress(recoded, aims, costs, settings, say, draw)
+        masks = {name: mask & has_value[name] for name, mask in masks.items()}
+        if any(mask.any() for mask in masks.values()):
+            data, coded = blank(data, masks), coded.blanked(masks)
+        say("assessing the protected file")
+        protected = [
+            assess_released(one, masks, data, aim.goals)
+            for one, aim in zip(recoded, aims, strict=True)
+        ]
     sets = tuple(map(KeySet, settings.keys, aims, before.original, recoded, protected))
-    return _SafeRows(
-        data,
-        safe.coded,
-        before.columns,
-        sets,
-        safe.masks,
-        safe.rounds,
-        certificate,
-        before.treated,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The blanks of one plan, and the file after it."""
-
-    masks: Masks
-    coded: CodedRecords
-    protected: list[Assessment]
-    rounds: tuple[Round, ...]
-
-
-def _in_rounds(
-    coded: CodedRecords,
-    recoded: list[Assessment],
-    aims: Sequence[Aim],
-    costs: Sequence[Risks],
-    has_value: Masks,
-    settings: Settings,
-    say: Lines,
-    sizes: NDArray[np.int64] | None,
-    draw: Draw | None,
-) -> tuple[_Plan, bool]:
-    """Suppress and verify in rounds; return the plan, and whether it is proven."""
-    protected, proven = recoded, True
-    masks = {name: np.zeros(mask.size, bool) for name, mask in has_value.items()}
-    rounds: list[Round] = []
-    while len(rounds) != settings.rounds:
-        say(f"round {len(rounds) + 1}: suppressing")
-        new, least = suppress(protected, aims, costs, settings, say, draw)
-        for name, mask in new.items():
-            mask &= has_value[name] & ~masks[name]
-        if not any(mask.any() for mask in new.values()):
-            break
-        rounds.append(Round.of(protected, aims, new, sizes))
-        masks = {name: masks[name] | mask for name, mask in new.items()}
-        proven = least and len(rounds) == 1
-        say(f"round {len(rounds)}: verifying")
-        coded = coded.blanked(new)
-        protected = assess_key_sets(None, coded, settings, recoded)
-    return _Plan(masks, coded, protected, tuple(rounds)), proven
-
-
-def _restored(
-    by_record: _Plan,
-    coded: CodedRecords,
-    recoded: Sequence[Assessment],
-    aims: Sequence[Aim],
-    costs: Sequence[Risks],
-    settings: Settings,
-    say: Lines,
-) -> tuple[_Plan, Certificate]:
-    """Put back values that no record needs, and verify the result.
-
-    The plan by record stays if the new plan leaves a record unsafe that was safe.
-    """
-    stuck = unsafe_rows(aims, by_record.protected)
-    found = plan_whole(
-        coded, recoded, aims, costs, by_record.masks, stuck, settings, say
-    )
-    say(f"plan {settings.plan!r}: verifying")
-    after = coded.blanked(found.masks)
-    protected = assess_key_sets(None, after, settings, recoded)
-    safe, optimal = by_record, False
-    if not np.any(unsafe_rows(aims, protected) & ~stuck):
-        rounds = (Round.of(recoded, aims, found.masks, None),)
-        safe, optimal = _Plan(found.masks, after, protected, rounds), found.optimal
-    certificate = of_whole(
-        safe.masks,
-        by_record.masks,
-        settings,
-        recoded,
-        aims,
-        stuck,
-        found.lower_bound,
-        optimal=optimal,
-    )
-    return safe, certificate
+    return _SafeRows(data, coded, before.columns, sets, masks, before.treated)
 
 
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.result import Assessment
-from riskcore.data.coded import count_records
 from riskcore.data.columns import without_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
@@ -21,50 +20,12 @@ from riskcore.protection.on_engine import OnEngine
 from riskcore.protection.release.in_memory import released_records
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.by_household import Units
-from riskcore.protection.suppression.certificate import Certificate
 from riskcore.protection.suppression.key_sets import KeySet, present
-from riskcore.protection.suppression.rounds import Aim, Mask, Masks
+from riskcore.protection.suppression.suppress import Mask, Masks
 from riskcore.protection.treatments.records import Treated
 
 # What columns tell is counted in 32 bits.
 MOST_SHOWN = 1 << 31
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One round of suppression.
-
-    Attributes
-    ----------
-    unsafe : int
-        Records unsafe before it, or households, from any set of keys.
-    suppressed : dict of column name to int
-        The values blanked.
-    """
-
-    unsafe: int
-    suppressed: dict[Any, int]
-
-    @classmethod
-    def of(
-        cls,
-        assessments: Sequence[Assessment],
-        aims: Sequence[Aim],
-        masks: Masks,
-        sizes: NDArray[np.int64] | None = None,
-    ) -> Round:
-        """Count the unsafe rows and the blanked values of a round.
-
-        ``sizes`` are the numbers of members of rows that are households.
-        """
-        pairs = zip(aims, assessments, strict=True)
-        unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
-        count_of = assessments[0].cells.count_of
-        counts = {
-            name: count_of(mask) if sizes is None else count_records(mask, sizes)
-            for name, mask in masks.items()
-        }
-        return cls(count_of(unsafe), counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,10 +37,8 @@ class ProtectedRecords:
     rows: Any
     sets: tuple[KeySet, ...]
     masks: Masks
-    rounds: tuple[Round, ...]
     on_engine: OnEngine | None = None
     units: Units | None = None
-    certificate: Certificate | None = None
     secret: str | None = None
     treated: Treated | None = None
     numbers: Mapping[Any, NDArray[np.float64]] = field(default_factory=dict)

@@ -18,8 +18,9 @@ from riskcore.common.words import counted, printable
 from riskcore.comparison.result import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.data.columns import Records
+from riskcore.disclosure.leaks import Shown
+from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.facts import facts_of
-from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import (
     SuppressedValueShows,
@@ -27,7 +28,7 @@ from riskcore.protection.leaks.showing import (
     shown_on_engine,
 )
 from riskcore.protection.numbers import NumericRisks, numeric_risks
-from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords, Round
+from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.release import writing
 from riskcore.protection.release.in_memory import columns_with_ids
 from riskcore.protection.release.writing import (
@@ -44,7 +45,6 @@ __all__ = [
     "InputCannotBeChecked",
     "OrderCanBeFound",
     "Protected",
-    "Round",
     "SuppressedValueShows",
     "UnsafeError",
 ]
@@ -69,14 +69,10 @@ class Protected(ProtectedRecords):
         The risks by set of keys.
     masks : dict of column name to bool ndarray, each shape (n,)
         The values that were suppressed, by row.
-    rounds : tuple of Round
     on_engine : OnEngine or None
         For data on an engine, the counts.
     units : Units or None
         The households, with ``level="household"``.
-    certificate : Certificate
-        How close the plan is to the fewest blanks, and how many records rely on the
-        blanks of others.
     secret : str or None
         With ``ties="secret"`` or random treatments, their random bits; the private
         record keeps them.
@@ -96,8 +92,8 @@ class Protected(ProtectedRecords):
     ({'sex': 1, 'age': 0}, True)
     >>> result.shown_in(["w"])
     ()
-    >>> result.to_dict()["rounds"]
-    [{'unsafe_records': 1, 'suppressed': {'sex': 1, 'age': 0}}]
+    >>> result.to_dict()["sets"][0]["risk"]["original"]["unsafe_records"]
+    1
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     record = result.write(f"{folder}/safe.csv")
     ...
@@ -178,25 +174,30 @@ class Protected(ProtectedRecords):
         """
         return numeric_risks(self)
 
+    @cached_property
+    def judgment(self) -> Verdict:
+        """The verdict on the file that `write` makes by default."""
+        return verdict_of(self, self.examination)
+
+    @property
+    def state(self) -> str:
+        """The state of the file, see `riskcore.disclosure.verdict.Verdict.state`."""
+        return self.judgment.state
+
     @property
     def safe(self) -> bool:
-        """Whether the goals are met, see `goals_met`, and no leak is open."""
-        return self.goals_met and not self.examination.open
+        """Whether the file may leave: safe, or safe except for accepted leaks."""
+        return self.judgment.safe
 
     @property
     def verdict(self) -> str:
-        """Whether the file is safe, in words, from risks computed after protection.
+        """The state of the file in words, from risks computed after protection.
 
         With more than three sets of keys, sets with the same verdict share a sentence.
         The verdict names the price of safety: keys blanked in more than half of the
         records that had a value, and the number of records that lost all keys.
         """
-        return verdict_of(self, self.examination)
-
-    @property
-    def _public_verdict(self) -> str:
-        """The verdict without figures of the original or the recoded file."""
-        return verdict_of(self, None)
+        return self.judgment.sentence
 
     def compare(
         self,
@@ -325,7 +326,8 @@ class Protected(ProtectedRecords):
             `riskcore.page.protection_pages`. A callable gets ``"examined"`` of the
             returned dict and returns its text.
         public : mapping of paths to str, optional
-            Further texts that everybody can read, such as a report for publication.
+            Further texts that everybody can read, such as a report for publication;
+            or callables as in ``also``.
         progress : callable, optional
             Called with the part done and the whole while text is written.
         steps : callable, optional
@@ -391,7 +393,7 @@ class Protected(ProtectedRecords):
         >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
         >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
         >>> result.summary().splitlines()[2]
-        '  Safe with the keys sex x age: no record has a risk of 0.05 or more (...'
+        '  Safe: no leak is open. Goals met with the keys sex x age: no record has a risk'
         """
         return reports().summary_of(self)
 
@@ -495,9 +497,8 @@ class Protected(ProtectedRecords):
         values = ", ".join(
             f"{printable(str(name))} {k}" for name, k in self.suppressed.items() if k
         )
-        word = "safe" if self.safe else "NOT SAFE"
         return (
-            f"<Protected: {counted(self.n, 'record')}, {word}; "
+            f"<Protected: {counted(self.n, 'record')}, {self.state}; "
             f"suppressed: {values or 'nothing'}>"
         )
 

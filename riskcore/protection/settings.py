@@ -51,7 +51,6 @@ from riskcore.protection.settings_table import (
     ORDER,
     RECORDED,
     Costs,
-    Plan,
     ProtectSettings,
     Suppression,
     Ties,
@@ -69,7 +68,6 @@ Declared: TypeAlias = Mapping[Hashable, Variable]
 DEFAULT_COST = 50.0
 COSTS = ("fewest", "equal", "entropy")
 # The blanks of a record are a bit mask of its keys.
-_MOST_VARIABLES = 63
 # Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
 _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
@@ -102,9 +100,8 @@ class Settings:
     protect_shares : tuple of column names
         The keys whose rare categories cost more.
     population : str, CellModel or frame
-    suppression, plan, method, missing : str
+    suppression, method, missing : str
     alpha : float
-    rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
     cluster : column name or None
@@ -121,6 +118,12 @@ class Settings:
         The columns whose leaks are accepted, with the reasons.
     treat : dict of tuple of column names to tuple of Treatment
         The rules by the columns that they treat together.
+    min_population, l, t : float or None
+        Goals for the people and the sensitive values that fit a record.
+    kind : {"distinct", "entropy", "recursive"}
+        The definition of l.
+    ordered : tuple of column names
+        Sensitive columns whose distance t is that of ordered values.
     rule_files : tuple of pathlib.Path
         The files that recodings were read from; no record holds them.
 
@@ -147,11 +150,9 @@ class Settings:
     cost: Costs
     population: Any
     suppression: Suppression
-    plan: Plan
     method: Method
     missing: str
     alpha: float
-    rounds: int | None
     protect_shares: Names = ()
     ties: Ties = "rule"
     cluster: Hashable | None = None
@@ -162,6 +163,11 @@ class Settings:
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
+    min_population: float | None = None
+    l: float | None = None  # noqa: E741
+    kind: str = "distinct"
+    t: float | None = None
+    ordered: Names = ()
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -173,6 +179,7 @@ class Settings:
         self._check_panel()
         self._check_goals()
         self._check_thresholds()
+        self._check_sensitive()
         self._check_costs()
         self._check_columns()
         self._check_treatments()
@@ -207,7 +214,7 @@ class Settings:
                 [
                     *self.columns,
                     *cluster,
-                    *self.roles,
+                    *self.named_roles,
                     *accepted,
                     *self.treated,
                     *strata,
@@ -239,8 +246,13 @@ class Settings:
         """The role of each column that has one."""
         known = self.variables if self.wave is None else (*self.variables, self.wave)
         return roles_of(
-            known, self.weight, self.household, self.roles, self.household_keys
+            known, self.weight, self.household, self.named_roles, self.household_keys
         )
+
+    @property
+    def named_roles(self) -> dict[Any, str]:
+        """The roles given to columns by name."""
+        return {name: role for name, role in self.roles.items() if name != ANY}
 
     @property
     def unit(self) -> str:
@@ -258,18 +270,23 @@ class Settings:
         return f" in {known} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
-        """Return why leaks of a column may stay open; None stands for the order."""
+        """Return why leaks of a column may stay open; None stands for the order.
+
+        ``ANY`` stands for the columns that are called harmless all at once.
+        """
+        if column == ANY:
+            return self.roles.get(ANY, "").partition(":")[2].strip() or None
         name = ORDER if column is None else column
         return self.accept.get(name, self.accept.get(ANY))
 
     def check_names(self, source: Source) -> None:
         """Refuse names that are not columns, or are a column and stand for others."""
         source.check(self.named)
-        for name in self.accept:
+        for name in (*self.accept, *self.roles.keys() - self.named_roles.keys()):
             if name in (ANY, ORDER) and name in source.names:
                 raise ValueError(
-                    f"accept: {name!r} is a column, and also stands for "
-                    f"{'all leaks' if name == ANY else 'the order of the records'}; "
+                    f"{name!r} is a column, and also stands for "
+                    f"{'all columns' if name == ANY else 'the order of the records'}; "
                     "rename the column"
                 )
 
@@ -310,8 +327,6 @@ class Settings:
     @property
     def counted_by(self) -> Any:
         """The population of an assessment; with "weights" the model is beside them."""
-        if self.population_name in _USUAL and self.missing == "category":
-            return WEIGHTS  # a model does not know the new category of blanks
         return BOTH if self.population_name == WEIGHTS else self.population
 
     @property
@@ -367,19 +382,11 @@ class Settings:
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
         check_fitted(self.counted_by, self.cluster)
-        if self.missing == "category" and self.population_name not in _USUAL:
-            raise ValueError(
-                "missing='category': suppression makes a new category, unknown to a "
-                "model of the population; use 'wildcard' or 'argus'"
-            )
         if self.ties == "secret" and self.suppression == "argus":
             raise ValueError(
                 "ties='secret' with suppression='argus': its rules decide all ties; "
                 "use suppression='exact'"
             )
-        self._check_plan()
-        if self.rounds is not None and not WHOLE.fits(self.rounds):
-            raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
         if not isinstance(self.within_households, bool):
             raise TypeError(
                 f"within_households={arguments.shown(self.within_households)}: need "
@@ -389,6 +396,13 @@ class Settings:
     def _check_leaks(self) -> None:
         """Refuse roles that cannot be given, and leaks accepted without a reason."""
         _ = self.roles_of_columns
+        if ANY in self.roles and not (
+            self.roles[ANY].startswith("harmless:") and self.accepted(ANY)
+        ):
+            raise ValueError(
+                f"roles: {self.roles[ANY]!r} for all other columns: need "
+                "'harmless:REASON', such as 'harmless:public register'"
+            )
         for name in self.with_role("identifier"):
             if name in self.columns:
                 raise ValueError(
@@ -432,29 +446,6 @@ class Settings:
                 if name in columns:
                     raise ValueError(f"treat: {name!r} is {what}")
 
-    def _check_plan(self) -> None:
-        """Refuse settings that need plan='record'."""
-        if self.plan == "record":
-            return
-        reasons = {
-            "missing='category': a blanked value matches no other record; use "
-            "missing='wildcard' or 'argus'": self.missing == "category",
-            "suppression='argus': mu-Argus plans record by record; use "
-            "suppression='exact'": self.suppression == "argus",
-            f"population={self.population_name!r}: its risks depend on the values of "
-            "the keys; use population='weights'": self.population_name not in _USUAL,
-            "level='household': a row is a household; use level='record'": (
-                self.level == "household"
-            ),
-            f"{len(self.variables)} keys: at most {_MOST_VARIABLES} are planned "
-            "together; use fewer": len(self.variables) > _MOST_VARIABLES,
-            f"rounds={self.rounds}: the file is planned as a whole; leave rounds "
-            "out": self.rounds is not None,
-        }
-        for reason, holds in reasons.items():
-            if holds:
-                raise ValueError(f"plan={self.plan!r} with {reason}, or plan='record'")
-
     def _check_level(self) -> None:
         """Refuse settings that a file with one row for each household cannot have."""
         if self.level == "record":
@@ -493,7 +484,6 @@ class Settings:
             f"population={self.population_name!r}: use 'weights'": (
                 self.population_name not in _USUAL
             ),
-            f"plan={self.plan!r}: use 'record'": self.plan != "record",
             "cluster: no model is fitted; leave it out": self.cluster is not None,
             "a threshold or rate of households: give threshold, rate or k": (
                 self.household_threshold is not None or self.household_rate is not None
@@ -530,17 +520,37 @@ class Settings:
             if set(keys) <= set(self.strata):
                 raise ValueError("strata: a set of keys holds only strata; add a key")
 
+    def _check_sensitive(self) -> None:
+        """Refuse goals of sensitive values that cannot be measured."""
+        sensitive, asked = self.with_role("sensitive"), (self.l, self.t)
+        if asked != (None, None) and not sensitive:
+            raise ValueError(
+                "l and t are goals for sensitive columns, and there are none: give "
+                "roles={COLUMN: 'sensitive'}"
+            )
+        if asked != (None, None) and self.unit != "record":
+            raise ValueError(f"l and t are goals for records, not for {self.unit}s")
+        if (self.l or 1) < 1:
+            raise ValueError(f"l={self.l}: need a number >= 1")
+        for name in self.ordered:
+            if name not in sensitive or self.t is None:
+                raise ValueError(
+                    f"ordered: {name!r} is not a sensitive column with a goal for t"
+                )
+
     def _check_thresholds(self) -> None:
         thresholds = {
             "threshold": self.threshold,
             "household_threshold": self.household_threshold,
         }
         rates = {"rate": self.rate, "household_rate": self.household_rate}
-        if all(v is None for v in (*thresholds.values(), *rates.values())):
+        others = (self.min_population, self.l, self.t)
+        goals = (*thresholds.values(), *rates.values(), *others)
+        if all(goal is None for goal in goals):
             if not any(self.k):
                 raise ValueError(
                     "nothing to protect against: give a threshold or a rate, of "
-                    "records or households, or k"
+                    "records or households, k, l, t or min_population"
                 )
             for keys, k in zip(self.keys, self.k, strict=True):
                 if k is None:
@@ -631,6 +641,7 @@ class Settings:
             "keys": goals.keys,
             "k": goals.k,
             "strata": goals.strata,
+            "ordered": tuple(arguments.names("ordered", asked["ordered"])),
             "weight": weight,
             "household": household,
             "recodings": {
@@ -694,6 +705,7 @@ class Settings:
             if isinstance(self.cost, str)
             else {key: _as_json(one) for key, one in self.cost.items()},
             "protect_shares": list(self.protect_shares),
+            "ordered": list(self.ordered),
         }
 
     @classmethod
@@ -728,6 +740,7 @@ class Settings:
                     if isinstance(cost, str)
                     else {key: _as_floats(one) for key, one in cost.items()},
                     "protect_shares": tuple(plain["protect_shares"]),
+                    "ordered": tuple(plain["ordered"]),
                 }
             )
         except OverflowError as error:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 from riskcore.assessment.settings_table import (
     ALPHA,
     CLUSTER,
+    KIND_OF_L,
     KNOWN_WAVES,
     METHOD,
+    ORDERED,
     PERSON,
     POPULATION,
     SAMPLING_FRACTION,
@@ -31,13 +33,13 @@ from riskcore.common.settings import (
     NAME,
     NAME_SETS,
     NAMES,
+    NUMBER,
     PATH,
     RECODINGS,
     RELATED,
     SEED,
     SHARES,
     TREATMENTS,
-    WHOLE,
     WORDS,
     YES,
     Kind,
@@ -46,7 +48,7 @@ from riskcore.common.settings import (
 )
 
 if TYPE_CHECKING:
-    from riskcore.assessment.goals import Goal
+    from riskcore.assessment.goals import KOfSets
     from riskcore.data.recode import Recoding
 
 Costs: TypeAlias = (
@@ -54,7 +56,6 @@ Costs: TypeAlias = (
     | Mapping[Any, float]
     | Mapping[Any, float | Mapping[Any, float]]
 )
-Plan: TypeAlias = Literal["record", "restore"]
 Suppression: TypeAlias = Literal["exact", "argus"]
 Ties: TypeAlias = Literal["rule", "secret"]
 
@@ -82,7 +83,7 @@ class SafetySettings(TypedDict, total=False):
     level: Annotated[
         Level, level("a key blanked for a household is blanked for all its members")
     ]
-    k: Annotated["Goal | None", K]
+    k: Annotated["KOfSets | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     threshold: Annotated[float | None, _risk("risk that no record may reach")]
@@ -115,13 +116,45 @@ class SafetySettings(TypedDict, total=False):
             "(default), or all",
         ),
     ]
+    min_population: Annotated[
+        float | None,
+        Setting(
+            kind=NUMBER,
+            within="(0, inf)",
+            unit="a number of people",
+            metavar="N",
+            help="smallest number of people, by the sum of the weights, that may have "
+            "the keys of a record",
+        ),
+    ]
+    l: Annotated[  # noqa: E741
+        float | None,
+        Setting(
+            kind=NUMBER,
+            metavar="L",
+            help="smallest l-diversity of each sensitive column (--role "
+            "COLUMN=sensitive) among the records that have the keys of a record",
+        ),
+    ]
+    kind: Annotated[str, KIND_OF_L]
+    t: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            metavar="T",
+            help="t-closeness: largest distance allowed between the sensitive values "
+            "of these records and those of the file",
+        ),
+    ]
+    ordered: Annotated[Iterable[Hashable], ORDERED]
     missing: Annotated[
         str,
         Setting(
             default="wildcard",
             choices=("wildcard", "argus", "category"),
-            help="what a missing or blanked key matches: any value, as in sdcMicro "
-            "(wildcard, default) or mu-Argus (argus), or only missing keys (category)",
+            help="what a missing key matches before protection: any value, as in "
+            "sdcMicro (wildcard, default) or mu-Argus (argus), or only missing keys "
+            "(category). A blanked key stands for any value",
         ),
     ]
     alpha: Annotated[float, ALPHA]
@@ -146,7 +179,9 @@ class ColumnSettings(TypedDict, total=False):
             metavar="COLUMN=ROLE",
             help="roles of columns that are not keys. numeric: known to an intruder as "
             "a number, to some precision. sensitive: not known to an intruder. "
-            "identifier: left out of the safe file. harmless: of no use to an intruder",
+            "identifier: left out of the safe file. harmless: of no use to an "
+            "intruder. *=harmless:REASON calls all other columns harmless without "
+            "examining them; the verdict says so",
         ),
     ]
     accept: Annotated[
@@ -160,6 +195,10 @@ class ColumnSettings(TypedDict, total=False):
             "in the private record and the internal report",
         ),
     ]
+
+
+# The settings of writing that decide what leaks.
+LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 
 
 class ProtectSettings(SafetySettings, ColumnSettings, total=False):
@@ -238,16 +277,6 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "mu-Argus would choose (argus)",
         ),
     ]
-    plan: Annotated[
-        Plan,
-        Setting(
-            default="record",
-            help="record (default): each record is made safe by its own blanks. "
-            "restore: then every value is put back that is not needed to keep all "
-            "records safe. The result says how many records rely on the blanks of "
-            "others; with --alpha below 1, those blanks count less",
-        ),
-    ]
     ties: Annotated[
         Ties,
         Setting(
@@ -258,10 +287,6 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "a blanked value. The number of blanked values is the same, but with "
             "--cost fewest rare categories are no longer spared",
         ),
-    ]
-    rounds: Annotated[
-        int | None,
-        Setting(kind=WHOLE, metavar="N", help="stop after N rounds of suppression"),
     ]
 
 

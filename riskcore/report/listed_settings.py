@@ -30,7 +30,6 @@ _POPULATIONS = {
     "their cell, else the weights",
     WEIGHTS: "by the weights, although the latent-class model may know better",
 }
-_PLAN = "by record, less what the file can do without"
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",
     "argus": "by the rules of mu-Argus",
@@ -94,11 +93,10 @@ def suppression_facts(
 ) -> list[tuple[str, str]]:
     """Return the costs of suppression and how suppressed values are chosen."""
     cost = cost_in_public(settings.cost) if public else settings.cost
-    facts = [
+    return [
         ("costs", cost_text(cost, settings.protect_shares)),
         ("suppression", SUPPRESSION_NAMES[settings.suppression]),
     ]
-    return facts if settings.plan == "record" else [*facts, ("plan", _PLAN)]
 
 
 def cost_text(cost: Any, protect_shares: Sequence[Any] = ()) -> str:

@@ -30,11 +30,10 @@ from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
+from riskcore.disclosure.verdict import no_role_text, tiles
 from riskcore.protection import facts
-from riskcore.protection.leaks.examination import not_examined_text
 from riskcore.protection.protected_records import finite
 from riskcore.protection.result import Protected
-from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
@@ -58,7 +57,7 @@ from riskcore.report.protection_view import (
 from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import remarks_of, stage_figures
-from riskcore.report.templating import is_number, need_jinja, render, write_private
+from riskcore.report.templating import need_jinja, render, write_private
 from riskcore.report.utility_view import section_view, utility_of
 
 __all__ = [
@@ -170,7 +169,7 @@ def page(
         no unsafe records.
     suppression : mapping, optional
         ``"variables"``: for each variable ``{"suppressed": count, "share": fraction of
-        the records}``; ``"rounds"``: a list of dicts with the same keys.
+        the records}``.
     riskiest : sequence of mappings, optional
         Rows of `Assessment.riskiest` to list; otherwise the page has no values of keys.
     facts : iterable of (str, value), optional
@@ -270,7 +269,7 @@ def page(
         utility=None if utility is None else section_view(utility),
         open=[one for one in given["leaks"] if one["accepted"] is None],
         accepted=[one for one in given["leaks"] if one["accepted"] is not None],
-        not_examined=not_examined_text(given["not_examined"]),
+        not_examined=given["not_examined"] and no_role_text(given["not_examined"]),
         remarks=given["remarks"],
         tiles=given["tiles"],
         treated=given["treated"],
@@ -417,9 +416,8 @@ def protection_page(
         unsafe=unsafe,
         k=one.aim.k,
         leaks=examined["leaks"],
-        not_examined=examined["not_examined"],
         remarks=facts.remarks_of(protected),
-        tiles=tiles_of(protected, one),
+        tiles=[*tiles_of(protected, one), *_of_verdict(examined)],
         treated=treatments_view(protected),
         numbers=numbers_view(
             examined.get("numeric"),
@@ -430,6 +428,12 @@ def protection_page(
         sets=sets_view(protected, keys),
         provenance=provenance or provenance_of(protected.source),
     )
+
+
+def _of_verdict(examined: Mapping[str, Any]) -> Iterator[Tile]:
+    """Yield the tiles of a verdict."""
+    for name, figure, note in tiles(examined):
+        yield Tile(name, [(figure, figure)], [note])
 
 
 def protection_pages(
@@ -509,17 +513,13 @@ def protection_pages(
 
 
 def _protection_facts(protected: Protected) -> list[tuple[str, str]]:
-    """Return the settings, and the quality of a plan of the whole file."""
-    settings, certificate = protected.settings, protected.certificate
-    plan = []
-    if certificate is not None and settings.plan != "record":
-        plan = certificate_facts(certificate.to_dict())
+    """Return the settings."""
+    settings = protected.settings
     return [
         *role_facts(settings.weight, settings.household),
         *method_facts(settings),
         *recoding_facts(settings.recodings),
         *suppression_facts(settings),
-        *plan,
         *level_facts(settings),
         *threshold_facts(settings),
         *related_facts(settings),
@@ -527,21 +527,12 @@ def _protection_facts(protected: Protected) -> list[tuple[str, str]]:
 
 
 def _suppressed(protected: Protected) -> dict[str, Any]:
-    """Return the suppressed values by variable, and by round if there are several."""
-    rounds = protected.rounds if len(protected.rounds) > 1 else []
+    """Return the suppressed values by variable."""
     return {
         "variables": {
             name: {"suppressed": count, "share": count / protected.n}
             for name, count in protected.suppressed.items()
         },
-        "rounds": [
-            {
-                "round": number,
-                "unsafe_before": each.unsafe,
-                "suppressed": sum(each.suppressed.values()),
-            }
-            for number, each in enumerate(rounds, 1)
-        ],
     }
 
 
@@ -564,25 +555,12 @@ def _check(
 
 
 def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of the suppressed values, and the rounds."""
+    """Return the rows of the suppressed values."""
     variables = suppression.get("variables", {})
-    rounds = suppression.get("rounds")
     return {
         "variables": [{**row, "name": name} for name, row in variables.items()],
         "total": sum(row["suppressed"] for row in variables.values()),
         "top": bar_top([row["share"] for row in variables.values()]),
-        "rounds": _rounds(rounds) if rounds else None,
-    }
-
-
-def _rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    names = list(dict.fromkeys(name for row in rounds for name in row))
-    lines = [[row.get(name) for name in names] for row in rounds]
-    columns = zip(*lines, strict=True)
-    return {
-        "names": [name.replace("_", " ") for name in names],
-        "lines": lines,
-        "kinds": ["number" if all(map(is_number, one)) else "text" for one in columns],
     }
 
 

@@ -18,8 +18,7 @@ from riskcore.assessment.reported_figures import (
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, printable
 from riskcore.data.files.labels import Labels, labels_of_plain
-from riskcore.protection.leaks.examination import listed_columns, not_examined_text
-from riskcore.protection.suppression.certificate import certificate_facts
+from riskcore.disclosure.verdict import listed_columns
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
 from riskcore.report.protection_view import numbers_view
@@ -190,7 +189,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
 
 
 def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
-    settings, sets, rounds = record["settings"], record["sets"], record["rounds"]
+    settings, sets = record["settings"], record["sets"]
     if len(sets) > _MOST_TABLES:
         yield Part(rows=set_rows(sets), sides="<>", indents=_UNTITLED)
     else:
@@ -205,15 +204,12 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
         if one["alters"]
     ]
     yield from numbers_view(record["numeric"], altered)
-    if settings["plan"] != "record":
-        yield Part("Plan of the file", certificate_facts(record["plan"]))
-    if len(rounds) > 1:
-        yield Part(rows=_rounds(rounds), sides="<>")
 
 
 def _verdict(record: dict[str, Any]) -> Iterator[Part]:
-    """Yield the verdict, the leaks, and the columns that were not examined."""
+    """Yield the verdict in words and in five lines, and the leaks."""
     yield Part(sentences=_wrapped(record["verdict"]), indents=_UNTITLED)
+    yield Part("Verdict", [(name, text) for name, text in record["lines"]])
     leaks: dict[bool, list[str]] = {True: [], False: []}
     for one in record["leaks"]:
         open_ = one["accepted"] is None
@@ -222,9 +218,6 @@ def _verdict(record: dict[str, Any]) -> Iterator[Part]:
     for open_, title in ((True, "Open leaks"), (False, "Accepted leaks")):
         if leaks[open_]:
             yield Part(title, sentences=leaks[open_])
-    if record["not_examined"]:
-        said = not_examined_text(record["not_examined"])
-        yield Part(sentences=_wrapped(said), indents=_UNTITLED)
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
@@ -311,14 +304,6 @@ def _suppressed(record: dict[str, Any]) -> list[tuple[str, str, str]]:
         for name, count in counts.items()
     ]
     return [*columns, ("total", f"{sum(counts.values()):,}", "")]
-
-
-def _rounds(rounds: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    lines = [("round", "unsafe before", "values suppressed")]
-    for number, each in enumerate(rounds, 1):
-        values = sum(each["suppressed"].values())
-        lines.append((str(number), f"{each['unsafe_records']:,}", f"{values:,}"))
-    return lines
 
 
 # Uniques

@@ -8,7 +8,7 @@ import pytest
 import riskcore
 from riskcore.app.contributions import contributions, risk_by
 from riskcore.app.start import open_workbench
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 ROLES = dict.fromkeys(KEYS, "key") | {"WEIGHT": "weight", "HOUSEHOLD": "household"}

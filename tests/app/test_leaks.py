@@ -9,8 +9,7 @@ from riskcore.app.forms import Form
 from riskcore.app.pages import leaks
 from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
-from riskcore.protection.leaks.disclosure import Shown
-from riskcore.protection.leaks.examination import Leak
+from riskcore.disclosure.leaks import Leak, Shown
 
 ROLES = {
     "REGION": "key", "SEX": "key", "AGE": "key", "MARSTAT": "key",

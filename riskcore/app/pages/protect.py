@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from riskcore.app.comparisons import on_goals_alone
 from riskcore.app.forms import Form, shown
 from riskcore.app.jobs import Job
 from riskcore.app.pages.page import Page
@@ -19,9 +20,9 @@ from riskcore.comparison.losses import CategoryLoss
 from riskcore.data.files.labels import code_text
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.certificate import certificate_facts, unsafe_rows
+from riskcore.protection.suppression.suppress import unsafe_rows
 from riskcore.protection.trials import Trial, trial_of
-from riskcore.protection.verdict import goals_of
+from riskcore.protection.verdict import on_goals
 
 # The goals by name: the value that a field proposes, and the ends of the slider.
 GOALS: Mapping[str, tuple[float, tuple[float, float, float] | None]] = {
@@ -40,7 +41,6 @@ _INSTEAD = {
 }
 # The ways by name: the table of the rules, and the words, the default first.
 WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "plan": ("suppress", ("record", "restore")),
     "cost": ("suppress", ("fewest", "equal", "entropy")),
     "suppression": ("suppress", ("exact", "argus")),
     "ties": ("suppress", ("rule", "secret")),
@@ -51,13 +51,12 @@ WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 # What a plan to try changes; the rest of `_OF_PLANS` is as by default.
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "record": {},
-    "restore": {"plan": "restore"},
     "equal": {"cost": "equal"},
     "entropy": {"cost": "entropy"},
     "shares": {"protect_shares": True},
     "argus": {"suppression": "argus"},
 }
-_OF_PLANS = ("plan", "cost", "suppression", "protect_shares")
+_OF_PLANS = ("cost", "suppression", "protect_shares")
 OWN = "own"
 _AT_A_TIME = 4
 _LOSSES = 12
@@ -208,12 +207,11 @@ def code_labels(bench: Workbench) -> Callable[[CategoryLoss], str]:
 def figures_of(result: Protected) -> dict[str, Any]:
     """Return the figures of a protected file for the page."""
     blanked, share = result.suppressed, result.blanked_share
-    plan = result.certificate
     losses = [one for one in _losses(result) if one.lost > 0]
     losses.sort(key=lambda one: (-one.lost, str(one.key), str(one.category)))
     return {
         "met": result.goals_met,
-        "words": goals_of(result),
+        "words": on_goals(result),
         "blanked": [
             {"key": key, "count": count, "share": share[key]}
             for key, count in blanked.items()
@@ -225,7 +223,6 @@ def figures_of(result: Protected) -> dict[str, Any]:
             one.aim.unsafe_households(one.protected) for one in result.sets
         ),
         "without": max(one.without_keys for one in result.sets),
-        "certificate": [] if plan is None else certificate_facts(plan.to_dict()),
         "losses": losses[:_LOSSES],
         "more": max(len(losses) - _LOSSES, 0),
     }
@@ -342,7 +339,8 @@ def try_plan(bench: Workbench, name: str) -> Job:
 
     def work(say: Lines) -> Trial:
         result = bench.protect(settings, tables, say)
-        return trial_of(name, {}, result, result.compare(progress=say))
+        found = result.compare(progress=say)
+        return trial_of(name, {}, result, on_goals_alone(result), found)
 
     return bench.jobs.start(f"trial {name}", bench.planned(tables), work)
 

@@ -30,7 +30,7 @@ from riskcore.common.progress import Lines
 from riskcore.data.files.labels import Labels
 from riskcore.protection.protected_records import finite
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.rounds import Aim
+from riskcore.protection.suppression.suppress import Aim
 from riskcore.report.office_charts import HOUSEHOLDS, RECORDS, class_chart
 from riskcore.report.page_charts import column_plot
 from riskcore.report.summary import stage_figures

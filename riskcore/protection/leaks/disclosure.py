@@ -50,7 +50,7 @@ a column that repeats the key still shows it: names beside codes, or a finer cod
 office knows the values, so a third rule is tried on all records:
 
 code
-    nine in ten records whose value of the column has more than `_NEAR` records share it
+    nine in ten records whose value of the column has more than `NEAR` records share it
     with records of only one value of the key. Then such values show the key; values
     with fewer records too, if the column has hardly more values than the key.
 
@@ -64,7 +64,7 @@ finer
     live, reads off the others. Or each value of the column goes with one code, and
     there are hardly more values than codes: the code by another name.
 order
-    neighbors in the order of a column stood within `_NEAR` records of each other before
+    neighbors in the order of a column stood within `NEAR` records of each other before
     the records were shuffled: sorting undoes the shuffle.
 
 They, too, must hold for nine in ten, and not by chance. A column with few values of
@@ -75,7 +75,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -83,6 +83,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
+from riskcore.disclosure.leaks import NEAR, Rule, Shown
 from riskcore.protection.leaks.groupings import Grouping, Order, groupings
 from riskcore.protection.leaks.neighbors import (
     count_equal_neighbors,
@@ -93,7 +94,6 @@ from riskcore.protection.leaks.neighbors import (
 Integers = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
-Rule = Literal["equal", "between", "code", "finer", "order"]
 
 # The share of guesses that must be right, and the part of the errors of guessing the
 # commonest value that a rule may make.
@@ -103,17 +103,8 @@ _ERRORS = 0.5
 _CHANCE = 1e-5
 # The numbers of records that must agree: 1, 2, 4, ..., 64.
 _STEPS = 7
-# Records that stand within this many places of each other are neighbors.
-_NEAR = 10
 
 STEP = "looking for what the columns tell of suppressed values"
-_HOW = {
-    "equal": "they can be read off the records that have the same value",
-    "between": "they can be read off the records next to them in its order",
-    "code": "each of its values goes with one value of {key!r}",
-    "finer": "its values, or their order, follow the codes",
-    "order": f"sorted by it, records stand within {_NEAR} of where they stood",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,65 +121,6 @@ class RecodedColumn:
 
     fine: Integers  # the original values, as codes from 0 in their order; -1 if missing
     coarse: Integers  # the values as written, from 0; -1 if missing or suppressed
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What one column shows of suppressed or recoded values, or of the order.
-
-    Attributes
-    ----------
-    key : column name or None
-        The column whose values show; None stands for the order that the records had.
-    column : column name or None
-        The column that shows them; None stands for the order of the records as written.
-    rule : {"equal", "between", "code", "finer", "order"}
-        How, see `riskcore.protection.leaks.disclosure`; of the first three, which are
-        counted together, the rule that shows more.
-    count : int
-        The number of values shown, or of records that are back where they were.
-    of : int
-        The number of values suppressed or recoded, or of all records.
-    unit : {"record", "household"}
-        What is counted: households where members share the value and its blank.
-    """
-
-    key: Hashable | None
-    column: Hashable | None
-    rule: Rule
-    count: int
-    of: int
-    unit: Literal["record", "household"] = "record"
-
-    def __str__(self) -> str:
-        count = f"{self.count:,} of {self.of:,}"
-        show = "shows" if self.count == 1 else "show"
-        if self.rule == "order":
-            return (
-                f"the places that {count} records had before {show} in "
-                f"{self.column!r}: {_HOW[self.rule]}"
-            )
-        what = f"{count} suppressed values of {self.key!r}"
-        if self.rule == "finer":
-            what = f"{count} values of {self.key!r} before recoding"
-        elif self.unit == "household":
-            what, show = (
-                f"suppressed values of {self.key!r} in {count} households",
-                "show",
-            )
-        how = _HOW[self.rule].format(key=self.key)
-        if self.column is None:
-            where = "the order of the records"
-            how = "they can be read off the records before and after them"
-            if self.rule == "finer":
-                how = "records of one code stand together"
-        else:
-            where = repr(self.column)
-        return f"{what} {show} in {where}: {how}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data."""
-        return asdict(self)
 
 
 def what_shows(
@@ -509,7 +441,7 @@ def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
     size = np.bincount(group, counts, grouping.groups)
     agree = np.bincount(group, minlength=grouping.groups) == 1
     # Members of a household agree, whatever its number is.
-    large = size > _NEAR
+    large = size > NEAR
     trials, wrong = size[large].sum(), size[large & ~agree].sum()
     of_code = np.bincount(code, counts)
     by_chance = float(np.max(of_code) / np.sum(of_code))
@@ -754,7 +686,7 @@ def _by_name(size: Integers, agree: Mask, classes: _Classes) -> int:
     if len(size) > 2 * len(classes.counts):
         return 0
     # Members of a household agree, whatever its number is.
-    large = size > _NEAR
+    large = size > NEAR
     trials, wrong = int(size[large].sum()), int(size[large & ~agree].sum())
     of_class = np.bincount(classes.of_rank, classes.counts)[classes.of_rank]
     by_chance = float(np.average(classes.counts / of_class, weights=classes.counts))
@@ -803,8 +735,8 @@ def _back_in(grouping: Grouping, order: Order, drawn: Integers) -> int:
     # One record for each value, drawn: in a random file it stands anywhere.
     stands = np.zeros(grouping.groups, np.int64)
     stands[grouping.group[drawn]] = drawn
-    near = np.abs(np.diff(stands[order.values])) <= _NEAR
-    by_chance = min(2 * _NEAR / n, 1.0)
+    near = np.abs(np.diff(stands[order.values])) <= NEAR
+    by_chance = min(2 * NEAR / n, 1.0)
     if not _holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance):
         return 0
     found = np.concatenate([[False], near]) | np.concatenate([near, [False]])

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,79 +32,20 @@ from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
+from riskcore.disclosure.leaks import Kind, Leak, Shown
+from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.composition import (
     records_by_composition,
     records_rebuilt,
 )
-from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, best_linked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
-
-Kind: TypeAlias = Literal[
-    "identifier", "unique", "weight", "ids", "composition", "numbers", "reveals"
-]
+from riskcore.protection.settings_table import ANY
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Leak:
-    """A column, or the order of the records, by which the file gives something away.
-
-    Attributes
-    ----------
-    column : column name or None
-        None stands for the order of the records.
-    kind : {"identifier", "unique", "weight", "ids", "composition", "numbers", ...}
-        What the column is or does: an identifier by its name and values; values that
-        only one record or household has; weights of that kind; household ids that were
-        kept, or that show households which are alone with the keys of their members;
-        numbers by which records are linked to the original; "reveals": it reveals
-        suppressed or recoded values.
-    text, advice : str
-        What leaks, and what can be done.
-    accepted : str or None
-        Why the leak may stay open; None if it was not accepted.
-    shown : Shown or None
-        The values that the column reveals.
-    of : tuple of column name or None
-        The columns whose acceptance counts; None stands for the order.
-    of_all : bool
-        Whether all of them must be accepted; otherwise one is enough.
-    """
-
-    column: Hashable | None
-    kind: Kind
-    text: str
-    advice: str
-    accepted: str | None = None
-    shown: Shown | None = None
-    of: tuple[Hashable | None, ...] = ()
-    of_all: bool = False
-
-    def under(self, settings: Settings) -> Leak:
-        """Return the leak, accepted or open by the settings."""
-        reasons = [settings.accepted(name) for name in self.of]
-        given = list(dict.fromkeys(filter(None, reasons)))
-        if self.of_all:
-            accepted = "; ".join(given) if all(reasons) else None
-        else:
-            accepted = next(iter(given), None)
-        return replace(self, accepted=accepted)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the leak as plain data for JSON."""
-        return {
-            "column": None if self.column is None else str(self.column),
-            "kind": self.kind,
-            "text": self.text,
-            "advice": self.advice,
-            "accepted": self.accepted,
-            "shown": None if self.shown is None else self.shown.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +73,7 @@ class Examination:
 
     def under(self, settings: Settings) -> Examination:
         """Return the same leaks, accepted or open by other settings."""
-        leaks = [one.under(settings) for one in self.leaks]
+        leaks = [one.under(settings.accepted) for one in self.leaks]
         leaks.sort(key=lambda leak: leak.accepted is not None)
         return replace(self, leaks=tuple(leaks))
 
@@ -198,15 +139,20 @@ def examine(
     ]
     known = {
         *settings.roles_of_columns,
+        *settings.suppressible,
+        *settings.treated,
         *result.numbers_known,
         *(one.column for one in found),
     }
-    not_examined = (
+    not_examined = tuple(
         name
         for name in result.source.names
         if name not in known and str(name) not in gone
     )
-    return Examination(tuple(found), tuple(not_examined), numeric).under(settings)
+    if not_examined and settings.accepted(ANY):
+        found.append(_called_harmless(not_examined))
+        not_examined = ()
+    return Examination(tuple(found), not_examined, numeric).under(settings)
 
 
 def _of_columns(
@@ -524,21 +470,11 @@ def _kept_ids(household: Hashable, settings: Settings) -> Leak:
     return Leak(household, "ids", text, "give them new ids", of=(household,))
 
 
-def not_examined_text(names: Collection[Hashable]) -> str:
-    """Return the sentence on columns that have no role, empty if all have one."""
-    if not names:
-        return ""
-    shown = listed_columns(names)
-    return (
-        f"Not examined, as they have no role: {shown}."
-        if len(names) > 1
-        else f"Not examined, as it has no role: {shown}."
+def _called_harmless(names: Collection[Hashable]) -> Leak:
+    """Return that columns were called harmless all at once, which is accepted."""
+    verb = "is" if len(names) == 1 else "are"
+    text = (
+        f"{counted(len(names), 'column')} {verb} called harmless without being "
+        f"examined ({listed_columns(names)})"
     )
-
-
-def listed_columns(names: Collection[Hashable]) -> str:
-    """Return columns in a sentence; many are counted."""
-    shown = [printable(str(name)) for name in names]
-    if len(shown) > _NAMED:
-        shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
-    return listed(shown)
+    return Leak(ANY, "harmless", text, "give each a role", of=(ANY,))

@@ -13,9 +13,9 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.leaks.disclosure import (
     RecodedColumn,
-    Shown,
     SuppressedColumn,
     what_shows,
 )

@@ -66,8 +66,8 @@ _THRESHOLDS = (
 )  # fmt: skip
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
-    "suppression", "plan", "ties", "cost", "protect_shares", "household_keys",
-    "related", "known_waves", "cluster", "sampling_fraction", "rounds",
+    "suppression", "ties", "cost", "protect_shares", "household_keys",
+    "related", "known_waves", "cluster", "sampling_fraction",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
@@ -80,7 +80,6 @@ def private(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     source: Mapping[str, Any],
     output: Mapping[str, Any],
@@ -95,7 +94,7 @@ def private(
         "settings": settings.to_dict(),
         "records": figures["records"],
         "safe": figures["safe"],
-        "verdict": verdict,
+        "verdict": figures["verdict_in_public"],
         "sets": [
             {
                 "keys": one["keys"],
@@ -109,7 +108,6 @@ def private(
             for one in figures["sets"]
         ],
         "suppressed": figures["suppressed"],
-        "rounds": len(figures["rounds"]),
     }
 
 
@@ -117,7 +115,6 @@ def public(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -133,7 +130,8 @@ def public(
         "sha256": output["sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],
-        "verdict": verdict,
+        "safe": figures["safe"],
+        "verdict": figures["verdict_in_public"],
         "sets": [one["keys"] for one in figures["sets"]],
         **thresholds(settings),
         **{name: given[name] for name in _METHODS},

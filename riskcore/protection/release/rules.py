@@ -44,7 +44,7 @@ from riskcore.protection.release.rules_table import (
 from riskcore.protection.release.rules_values import argument_of, columns_in, rule_of
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.settings_table import LAYOUT, ProtectSettings
 from riskcore.protection.trials import Trials, try_out
 
 # In place of a set of keys without a goal: every file has k = 1.
@@ -513,7 +513,9 @@ class Release:
             asked[name] = rules.arguments()
             asked[name].pop("ties", None)
         keys = [one.pop("keys") for one in asked.values()]
-        return try_out(source, keys[0], asked, progress=progress)
+        output = self.output()
+        layout = {name: output[name] for name in LAYOUT if name in output}
+        return try_out(source, keys[0], asked, layout=layout, progress=progress)
 
     def file(self, table: str) -> Path:
         """Return the path of the survey file or of the safe file.

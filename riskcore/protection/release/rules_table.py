@@ -115,6 +115,11 @@ _SHARE: Shape = {
     "pattern": r"^[0-9]+([.][0-9]+)?%$",
     "title": "a share such as '0.1%'",
 }
+_HARMLESS: Shape = {
+    "type": "string",
+    "pattern": "^harmless:.",
+    "title": "'harmless:REASON' for \"*\"",
+}
 _NAMES = _array(_TEXT, "a list of names")
 _COST = _either(
     {"type": "number", "minimum": 0, "title": "a number"},
@@ -171,7 +176,8 @@ def shape_of(setting: Setting) -> Shape:
     if setting.choices and setting.kind in _WORD_KINDS:
         return _choice(setting.choices)
     if setting.choices and setting.kind is kinds.WORDS:
-        return {**shape, "additionalProperties": _choice(setting.choices)}
+        words = _either(_choice(setting.choices), _HARMLESS)
+        return {**shape, "additionalProperties": words}
     if setting.within:
         shape = _within(shape, setting.within)
     return shape

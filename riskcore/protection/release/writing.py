@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import operator
-import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete
@@ -21,9 +19,7 @@ from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
-from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.files.replace import refuse_sources, replacing_all
-from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
 from riskcore.protection.facts import facts_of, verdict_facts
 from riskcore.protection.leaks.disclosure import STEP
@@ -46,13 +42,6 @@ from riskcore.protection.release.secret import (
 from riskcore.protection.release.versions import versions
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
-from riskcore.protection.suppression.by_household import assess_again
-from riskcore.protection.suppression.by_person import assess_panel_again
-from riskcore.protection.suppression.key_sets import (
-    assess_key_sets,
-    coded_records,
-)
-from riskcore.protection.verdict import verdict_of
 
 
 class OrderCanBeFound(UserWarning):
@@ -112,16 +101,15 @@ def write(
     shown = [one.shown for one in examined.leaks if one.shown is not None]
     warn_of_what_shows(result, shown, shuffled=shuffled)
     if not options["allow_unsafe"]:
-        _refuse_unsafe(result, examined)
+        _refuse_unsafe(result, examined, layout.dropped)
     figures = facts_of(result, examined)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
-        again = _read_back(result, layout, parts, say) if options["verify"] else result
-        if not options["allow_unsafe"]:
-            _refuse_unsafe(again, examined, "As read back: ")
+        if options["verify"]:
+            _read_back(result, layout, parts, say)
         result.source.refuse_changed()  # else the digest is that of another file
-        found = verdict_facts(again, examined)
+        found = verdict_facts(result, examined, layout.dropped)
         figures |= found
         sha256 = digest(parts[0])
         if kept is not None:
@@ -139,7 +127,6 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(_published(again, layout.dropped), None),
             versions=versions(),
             source=source,
             output=output,
@@ -147,13 +134,11 @@ def write(
         if kept is None:
             create(texts.record, private=True).write(_json(record))
         if texts.public_record is not None:
-            public_record = _public_record(result, again, output)
+            public_record = _public_record(result, figures, output)
             create(texts.public_record).write(_json(public_record))
-        for target, text in texts.public.items():
-            create(target).write(text.encode())
-        for target, given in texts.private.items():
+        for target, given in texts.made.items():
             text = given if isinstance(given, str) else given(found)
-            create(target, private=True).write(text.encode())
+            create(target, private=target in texts.private).write(text.encode())
     return {**record, "examined": found}
 
 
@@ -212,8 +197,8 @@ class _Texts:
 
     record: Path
     public_record: Path | None
-    private: dict[Path, str | Callable[[Any], str]]
-    public: dict[Path, str]
+    private: frozenset[Path]
+    made: dict[Path, str | Callable[[Any], str]]
 
     @classmethod
     def of(cls, path: Path, options: WriteSettings) -> _Texts:
@@ -221,20 +206,21 @@ class _Texts:
         record = options["record"]
         record = f"{path}.private.json" if record is None else record
         public_record = options["public_record"]
+        also, public = options["also"] or {}, options["public"] or {}
         return cls(
             arguments.file_path("record", record),
             None
             if public_record is None
             else arguments.file_path("public_record", public_record),
-            {Path(target): text for target, text in (options["also"] or {}).items()},
-            {Path(target): text for target, text in (options["public"] or {}).items()},
+            frozenset(map(Path, also)),
+            {Path(target): text for target, text in {**also, **public}.items()},
         )
 
     @property
     def paths(self) -> list[Path]:
         """The paths of all files."""
         records = [one for one in (self.record, self.public_record) if one is not None]
-        return [*records, *self.private, *self.public]
+        return [*records, *self.made]
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
@@ -250,10 +236,13 @@ def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
 
 
 def _refuse_unsafe(
-    result: ProtectedRecords, examined: Examination, when: str = ""
+    result: ProtectedRecords,
+    examined: Examination,
+    dropped: Iterable[str] = (),
+    when: str = "",
 ) -> None:
-    """Refuse a file whose goals are not met, or in which a leak is open."""
-    figures = verdict_facts(result, examined)
+    """Refuse a file whose state does not let it leave."""
+    figures = verdict_facts(result, examined, tuple(dropped))
     if figures["safe"]:
         return
     figures["verdict"] = f"{when}{figures['verdict']}"
@@ -273,29 +262,21 @@ def _refuse_other_file(path: Path, sha256: str, kept: records.Record) -> None:
 
 
 def _public_record(
-    result: ProtectedRecords, again: ProtectedRecords, output: Mapping[str, Any]
+    result: ProtectedRecords, figures: Mapping[str, Any], output: Mapping[str, Any]
 ) -> dict[str, Any]:
-    published = _published(result, output["dropped"])
-    figures = facts_of(result, Examination())
+    """Return the public record, without what is said of columns left out."""
+    settings = result.settings.without(output["dropped"])
     suppressed = {
         name: count
         for name, count in figures["suppressed"].items()
-        if name in published.settings.suppressible
+        if name in settings.suppressible
     }
     return records.public(
-        {**figures, "goals_met": again.goals_met, "suppressed": suppressed},
-        published.settings,
-        verdict=verdict_of(_published(again, output["dropped"]), None),
+        {**figures, "suppressed": suppressed},
+        settings,
         versions=versions(),
         output=output,
     )
-
-
-def _published(
-    result: ProtectedRecords, dropped: Iterable[Hashable]
-) -> ProtectedRecords:
-    """Return the result with nothing in its settings about columns left out."""
-    return replace(result, settings=result.settings.without(dropped))
 
 
 def columns_dropped(
@@ -437,8 +418,11 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
 
 def _read_back(
     result: ProtectedRecords, layout: Layout, parts: list[Path], say: Lines
-) -> ProtectedRecords:
-    """Return the result as read from the file and assessed again."""
+) -> None:
+    """Refuse a file that is not the protected file, value by value and blank by blank.
+
+    The risks of the result are those of the file then: they depend on nothing else.
+    """
     say("reading back what was written")
     settings, order = result.settings, layout.order
     roles = [*settings.variables, settings.household, settings.wave]
@@ -452,7 +436,7 @@ def _read_back(
         *layout.renumbered,
     }
     original = Records.of(result.source.data).columns
-    found = readback.read_back(
+    readback.read_back(
         layout.path,
         parts,
         layout.format,
@@ -471,55 +455,3 @@ def _read_back(
         None if weight is None else str(weight),
         result.source.reading.decimal,
     )
-    columns = dict(found)
-    if any(one.recoded.uses_model for one in result.sets):
-        # A model knows values, but codes of equal values were read.
-        for key in filter(codes.__contains__, map(str, settings.variables)):
-            columns[key] = _as_values(result, key, found[key], order)
-    for name in settings.columns:
-        if name not in columns and name in [*roles, settings.weight]:
-            columns[str(name)] = _in_order(result, name, order)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PopulationBelowSample)
-        warnings.simplefilter("ignore", DoubtfulCodes)
-        before = [one.recoded for one in result.sets]
-        if settings.person is not None:
-            assessments = assess_panel_again(columns, settings)
-        elif result.units is None:
-            # No model is fitted again.
-            coded = coded_records(columns, replace(settings, cluster=None))
-            assessments = assess_key_sets(columns, coded, settings, before)
-        else:
-            assessments = assess_again(columns, settings, before)
-    pairs = zip(result.sets, assessments, strict=True)
-    sets = tuple(replace(one, protected=after) for one, after in pairs)
-    return replace(result, sets=sets)
-
-
-def _as_values(
-    result: ProtectedRecords, name: str, codes: Any, order: NDArray[np.int64] | None
-) -> Any:
-    """Return the values of codes that were read, which were compared before."""
-    column = code_column(Records.of(result.rows), name)
-    if not len(column.labels):  # all are blanked
-        return codes
-    mine = column.codes if order is None else column.codes[order]
-    hidden = np.ma.getmaskarray(codes)
-    read = np.where(hidden, 0, np.ma.getdata(codes))
-    value = np.zeros(int(read.max()) + 1, np.int64)
-    value[read[~hidden]] = mine[~hidden]
-    return np.ma.MaskedArray(column.labels[value[read]], hidden)
-
-
-def _in_order(
-    result: ProtectedRecords, name: Hashable, order: NDArray[np.int64] | None
-) -> Any:
-    """Return a column that was left out, in the order of the written file."""
-    column = Records.of(result.rows).column(name)
-    if name == result.settings.weight:
-        numbers = result.source.numbers(name)
-        if result.treated is not None and name in result.treated.after:
-            numbers = result.treated.after[name]
-        if numbers is not None:
-            column = Records.of({name: numbers}).column(name)
-    return column if order is None else in_order(column, order)

@@ -6,22 +6,17 @@ counted once for each household, with its weight.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.result import Assessment
 from riskcore.data.coded import CodedRecords
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.key_sets import (
-    assess_key_sets,
-    coded_records,
-)
-from riskcore.protection.suppression.rounds import Mask, Masks, blanked_with
+from riskcore.protection.suppression.suppress import Mask, Masks, blanked_with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,14 +54,3 @@ class Units(HouseholdRows):
             for other in blanked_with(name, settings):
                 wide[other] = wide[other] | masks[name][self.of]
         return {name: mask & present[name] for name, mask in wide.items()}
-
-
-def assess_again(
-    columns: Any, settings: Settings, like: Sequence[Assessment]
-) -> list[Assessment]:
-    """Assess the households of a file that was read back, as `assess_key_sets` does."""
-    units = Units.found(coded_records(columns, settings), settings)
-    inner = settings.of_rows()
-    weight = () if inner.weight is None else (inner.weight,)
-    rows = units.rows(columns, [*inner.variables, *weight])
-    return assess_key_sets(rows, coded_records(rows, inner), inner, like)

@@ -10,7 +10,7 @@ that a person who is safe in one choice stays safe while others are planned.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.released import assess_released
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.assessment.wave_choices import needed_waves, refuse_too_many
 from riskcore.assessment.wave_matches import (
     Choice,
+    Matched,
     choice_of,
     choices_taken,
     each_matched,
@@ -39,9 +41,8 @@ from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.panel import Panel
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.by_household import Units
-from riskcore.protection.suppression.key_sets import coded_records
 from riskcore.protection.suppression.plan_record import Draw
-from riskcore.protection.suppression.rounds import (
+from riskcore.protection.suppression.suppress import (
     Aim,
     Mask,
     Masks,
@@ -70,18 +71,29 @@ class Persons(Units):
 
 
 def assess_persons(
-    coded: CodedRecords, persons: Persons, settings: Settings, say: Lines = silent
+    coded: CodedRecords,
+    persons: Persons,
+    settings: Settings,
+    say: Lines = silent,
+    masks: Masks | None = None,
 ) -> list[Assessment]:
-    """Return the worst risks of persons over choices of waves, by each set of keys."""
+    """Return the worst risks of persons over choices of waves, by each set of keys.
+
+    With ``masks``, the values of persons that are blanked, after protection.
+    """
     return [
         _worst(replace(coded, columns={k: coded.columns[k] for k in keys}), persons,
-               settings, say)
+               settings, say, masks)
         for keys in settings.keys
     ]  # fmt: skip
 
 
 def _worst(
-    coded: CodedRecords, persons: Persons, settings: Settings, say: Lines
+    coded: CodedRecords,
+    persons: Persons,
+    settings: Settings,
+    say: Lines,
+    masks: Masks | None,
 ) -> Assessment:
     """Return an assessment with a row for each person, of the worst choice of waves.
 
@@ -90,8 +102,11 @@ def _worst(
     """
     panel = persons.panel
     f, F, risk = np.full(len(panel), np.inf), np.zeros(len(panel)), np.zeros(len(panel))
-    found = each_matched(
-        coded, panel, settings.known_waves, settings.missing, settings.method, say
+    known, missing, method = settings.known_waves, settings.missing, settings.method
+    found = (
+        each_matched(coded, panel, known, missing, method, say)
+        if masks is None
+        else _each_released(coded, persons, settings, say, masks)
     )
     for one in found:
         its = one.persons
@@ -99,9 +114,39 @@ def _worst(
         f[its] = np.minimum(f[its], one.f)
         F[its[less]] = one.F[less]
         risk[its] = np.maximum(risk[its], one.risk)
+    if masks is not None:
+        coded = coded.blanked({name: masks[name][persons.of] for name in coded.columns})
     cells, first = _cells(coded, persons, settings, (f, F))
     return Assessment({settings.person: panel.person[persons.first]}, cells,
                       risk[first], settings.method)  # fmt: skip
+
+
+def _each_released(
+    coded: CodedRecords,
+    persons: Persons,
+    settings: Settings,
+    say: Lines,
+    masks: Masks,
+) -> Iterator[Matched]:
+    """Yield who fits the released histories of persons in each choice of waves."""
+    panel, rows = persons.panel, rows_of(persons.panel)
+    need = needed_waves(panel, settings.known_waves)
+    for kind in choices_taken(panel, settings.known_waves):
+        choice = choice_of(panel, need, kind)
+        if choice is None:
+            continue
+        say(f"matching persons in waves {listed(panel, choice.waves)}")
+        table = _table(coded, panel, rows, choice)
+        before = _assessed(table, [*coded.columns], settings)
+        given = {name: masks[name][choice.candidates] for name in coded.columns}
+        after = assess_released(before, given)
+        cell = after.cells.inverse[choice.concerned]
+        yield Matched(
+            choice.candidates[choice.concerned],
+            after.cells.sample_frequency.astype(np.float64)[cell],
+            after.cells.population_frequency[cell],
+            after.cell_risk[cell],
+        )
 
 
 def _cells(
@@ -147,13 +192,11 @@ def _categories(column: CodedColumn) -> NDArray[Any]:
     return np.fromiter([*column.labels, None], object, len(column.labels) + 1)
 
 
-def _history(
-    column: CodedColumn, rows: Numbers, hidden: Mask | None = None
-) -> CodedColumn:
+def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     """Return the histories of a key, with a label for each that occurs.
 
     ``rows`` has the records of persons in each wave, -1 without one. A history is
-    missing if all its values are, or if it is hidden.
+    missing if all its values are.
     """
     levels = len(column.labels)
     codes = [
@@ -164,8 +207,6 @@ def _history(
     kinds = np.stack([np.asarray(one) for one in counts.codes])
     nothing: Mask = np.all(kinds >= levels, axis=0)
     empty = nothing[counts.inverse]
-    if hidden is not None:
-        empty |= hidden
     kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
     texts = [*(code_text(plain_value(label)) for label in column.labels), "", _ABSENT]
     labels = [", ".join(texts[code] for code in kinds[:, each]) for each in kept]
@@ -203,35 +244,38 @@ def suppress_persons(
     coded: CodedRecords,
     persons: Persons,
     aims: Sequence[Aim],
-    masks: Masks,
+    has_value: Masks,
     settings: Settings,
     say: Lines,
     draw: Draw | None,
 ) -> Masks:
     """Return what to blank of persons so that they are safe in every choice of waves.
 
-    ``masks`` are the values of persons that are blanked already.
+    ``has_value`` are the records that have a value of each column.
     """
     panel = persons.panel
     rows, need = rows_of(panel), needed_waves(panel, settings.known_waves)
-    now = {name: mask.copy() for name, mask in masks.items()}
+    now = {name: np.zeros(len(panel), bool) for name in has_value}
     for kind in choices_taken(panel, settings.known_waves):
         choice = choice_of(panel, need, kind)
         if choice is None:
             continue
         say(f"suppressing for waves {listed(panel, choice.waves)}")
-        table = _table(coded, panel, rows, choice, now)
+        table = _table(coded, panel, rows, choice)
         of_choice = [
             _OfChoice(**_fields(aim), concerned=choice.concerned) for aim in aims
         ]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DoubtfulCodes)  # histories are no codes
-            sets = _assessed(table, settings)
-            costs = costs_of_sets(sets, settings)
-            new, _ = suppress(sets, of_choice, costs, settings, silent, draw)
+        sets = [_assessed(table, keys, settings) for keys in settings.keys]
+        costs = costs_of_sets(sets, settings)
+        given = {name: mask[choice.candidates] for name, mask in now.items()}
+        new = suppress(sets, of_choice, costs, settings, silent, draw, given)
         for name, mask in new.items():
             now[name][choice.candidates] |= mask
-    return now
+    # A person has a key if it has a value in any wave.
+    return {
+        name: mask & (np.bincount(persons.of, has_value[name], len(panel)) > 0)
+        for name, mask in now.items()
+    }
 
 
 def _fields(aim: Aim) -> dict[str, Any]:
@@ -239,22 +283,24 @@ def _fields(aim: Aim) -> dict[str, Any]:
 
 
 def _table(
-    coded: CodedRecords, panel: Panel, rows: Numbers, choice: Choice, masks: Masks
+    coded: CodedRecords, panel: Panel, rows: Numbers, choice: Choice
 ) -> CodedRecords:
     """Return the persons of a choice as records of their histories."""
     people = choice.candidates
     of_waves = rows[np.array(choice.waves)[:, np.newaxis], people]
     columns: dict[Hashable, CodedColumn] = {
-        name: _history(column, of_waves, masks[name][people])
-        for name, column in coded.columns.items()
+        name: _history(column, of_waves) for name, column in coded.columns.items()
     }
     return CodedRecords(len(people), columns, coded.weight, panel.weight[people])
 
 
-def _assessed(table: CodedRecords, settings: Settings) -> list[Assessment]:
-    """Return the assessments of histories by each set of keys."""
-    return [
-        assess_coded(
+def _assessed(
+    table: CodedRecords, keys: Sequence[Hashable], settings: Settings
+) -> Assessment:
+    """Return the assessment of histories by a set of keys."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DoubtfulCodes)  # histories are no codes
+        return assess_coded(
             None,
             table,
             keys,
@@ -263,13 +309,3 @@ def _assessed(table: CodedRecords, settings: Settings) -> list[Assessment]:
             missing=settings.missing,
             alpha=settings.alpha,
         )
-        for keys in settings.keys
-    ]
-
-
-def assess_panel_again(columns: Mapping[Any, Any], settings: Settings) -> list[Any]:
-    """Assess the persons of a file that was read back."""
-    inner = replace(settings, household=None, person=None, wave=None, known_waves=None)
-    coded = coded_records(columns, inner)
-    persons = Persons.of_panel(columns, coded, settings)
-    return assess_persons(coded, persons, settings)

@@ -12,14 +12,13 @@ import numpy as np
 from riskcore.assessment.assess import assess_coded
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
 from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.rounds import Aim, Mask
+from riskcore.protection.suppression.suppress import Aim, Mask
 
 # The figures of the cells that are compared before and after.
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
@@ -55,36 +54,26 @@ def assess_key_sets(
     data: Any,
     coded: CodedRecords,
     settings: Settings,
-    like: Sequence[Assessment] | None = None,
-    *,
     original: Sequence[Assessment] | None = None,
 ) -> list[Assessment]:
     """Return the assessments of the data by each set of keys.
 
-    ``like``: the assessments before suppression, whose models are used again.
     ``original``: those before recoding; where a model decided, it decides again.
     """
-    populations = [settings.counted_by] * len(settings.keys)
-    if like is not None:
-        populations = [
-            one.model if one.model is not None else one.beside or WEIGHTS
-            for one in like
-        ]
-    # Without an original no choice is kept.
     kept = [one.model is not None for one in original or ()]
-    kept = kept or [False] * len(populations)
+    kept = kept or [False] * len(settings.keys)
     return [
         assess_coded(
             data,
             coded,
             keys,
-            population=population,
+            population=settings.counted_by,
             method=settings.method,
             missing=settings.missing,
             alpha=settings.alpha,
             kept=keep,
         )
-        for keys, population, keep in zip(settings.keys, populations, kept, strict=True)
+        for keys, keep in zip(settings.keys, kept, strict=True)
     ]
 
 
@@ -97,9 +86,11 @@ class KeySet:
     keys : tuple of column names
     aim : Aim
         The thresholds.
-    original, recoded, protected : Assessment
-        The file before protection, after recoding (``original`` if nothing was
-        recoded), and after protection.
+    original, recoded : Assessment
+        The file before protection, and after recoding (``original`` if nothing was
+        recoded).
+    protected : ReleasedAssessment
+        The file after protection: its records among the recoded ones.
     """
 
     keys: tuple[Hashable, ...]

@@ -22,17 +22,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.assessment.margins import Floats, KeyMasks, Margins, Positions
 from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 from riskcore.data.entropy import entropy
-from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
 
-Floats = NDArray[np.float64]
-Positions = NDArray[np.integer[Any]]
 Integers = NDArray[np.int64]
-KeyMasks = NDArray[np.uint64]
-Risk = Callable[[Floats, Floats], Floats]
 Method = Literal["exact", "argus"]
 
 # Returns as many secret 64-bit numbers as asked for, others at each call.
@@ -51,102 +47,6 @@ MOST_KEYS = {"exact": 16, "argus": 10}
 _ARGUS_MARGIN = 0.1
 # The loss of a value that no other record has: losses are whole, so sums are exact.
 _ONE = 1 << 50
-
-
-class Margins:
-    """The risks of the combinations that remain when keys are blanked.
-
-    A margin is counted when it is asked for, and not kept. ``risk`` takes f and F, must
-    not rise when they grow, and returns no nan; F may be below f, as in `Cells`. With
-    ``by_keys`` it also takes, for each key, the codes of the combinations; None for a
-    blanked key.
-
-    Where missing matches any value, the compatible records count: in full if they have
-    all the kept keys, else ``alpha`` times, and so do those that have none of them, for
-    the record is no longer complete. (In the blanked file a record that lacks another
-    key counts ``alpha`` times, too.) Where missing is a category, it is one in the
-    margin.
-    """
-
-    def __init__(
-        self, cells: Cells, risk: Callable[..., Floats], by_keys: bool = False
-    ) -> None:
-        self.cells = cells
-        self.all_keys = (1 << len(cells.keys)) - 1
-        self._risk, self._by_keys = risk, by_keys
-        self._missing_codes = [
-            len(labels) - 1 if labels[-1] is None else None
-            for labels in cells.categories
-        ]
-
-    @property
-    def risk_of(self) -> Callable[..., Floats]:
-        """The risk as a function of f and F, and with ``by_keys`` of the keys."""
-        return self._risk
-
-    def risk(self, kept: int, cells: Positions) -> Floats:
-        """Return the risks of cells by the keys that are kept."""
-        if (
-            kept != self.all_keys
-            and self.cells.missing in WILDCARDS
-            and not np.any(self.present(cells) & np.uint64(kept))
-        ):
-            kept = 0
-        f, F, combination = self._margin(kept)
-        at = combination[cells]
-        asked = np.zeros(len(f), bool)
-        asked[at] = True
-        risk = np.empty(len(f))
-        more = []
-        if self._by_keys:
-            cell = np.empty(len(f), np.intp)
-            cell[at] = cells  # any cell of the combination
-            more = [
-                [
-                    column[cell[asked]] if kept >> i & 1 else None
-                    for i, column in enumerate(self.cells.codes)
-                ]
-            ]
-        risk[asked] = self._risk(f[asked].astype(np.float64), F[asked], *more)
-        undefined = np.count_nonzero(np.isnan(risk[asked]))
-        if undefined:
-            names = [key for i, key in enumerate(self.cells.keys) if kept >> i & 1]
-            raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
-        return risk[at]
-
-    def present(self, cells: Positions) -> KeyMasks:
-        """Return for each cell the mask of the keys that are not missing."""
-        present = np.full(len(cells), self.all_keys, np.uint64)
-        for i, missing in enumerate(self._missing_codes):
-            if missing is not None:
-                absent = self.cells.codes[i][cells] == missing
-                present[absent] &= np.uint64(self.all_keys ^ 1 << i)
-        return present
-
-    def _margin(self, kept: int) -> tuple[Frequencies, Floats, Positions]:
-        """Return f and F of each combination, and the combination of each cell."""
-        cells = self.cells
-        if kept == self.all_keys:
-            f, F = cells.sample_frequency, cells.population_frequency
-            return f, F, np.arange(len(cells))
-        if kept == 0:
-            total = np.array([math.fsum(cells.weight_sum)])
-            return np.array([cells.n]), total, np.zeros(len(cells), np.intp)
-        keys = [i for i in range(len(cells.keys)) if kept >> i & 1]
-        margin = count(
-            [cells.codes[i] for i in keys],
-            [len(cells.categories[i]) for i in keys],
-            cells.weight_sum,
-        )
-        # Whole numbers below 2**53: the sums are exact.
-        f = np.bincount(margin.inverse, cells.records).astype(np.int64)
-        F = margin.weight_sum
-        if cells.missing in WILDCARDS:
-            codes = [self._missing_codes[i] for i in keys]
-            f, F = count_compatible(
-                margin.codes, codes, f, F, cells.alpha, blank_matches_complete=True
-            )
-        return f, F, margin.inverse
 
 
 @dataclass(frozen=True, slots=True, eq=False)

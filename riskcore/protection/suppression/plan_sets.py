@@ -19,15 +19,12 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.margins import Floats, KeyMasks, Margins, Positions
 from riskcore.common.progress import Lines, silent
 from riskcore.protection.suppression.plan_record import (
     Draw,
-    Floats,
     Integers,
-    KeyMasks,
-    Margins,
     Plan,
-    Positions,
     Preference,
     members,
     preference_of,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.data.files import formats
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.leaks.disclosure import (
     RecodedColumn,
-    Shown,
     SuppressedColumn,
     _holds,
     what_shows,

@@ -1,8 +1,10 @@
-"""One round of suppression: which records are unsafe, and which values to blank.
+"""Suppression: which records are unsafe, and which of their values to blank.
 
 A record is unsafe if its sample frequency is below k, if its risk reaches the threshold
-for records, or if it reaches its share of the threshold for its household. The values
-to blank are chosen for all sets of keys at once. With household keys, mu-Argus's
+for records, or if it reaches its share of the threshold for its household. How many
+original records fit a released one depends on what it loses itself, and not on others,
+so each record is planned alone. The values to blank are chosen for all sets of keys at
+once. With household keys, mu-Argus's
 heuristic or risks that depend on the values of keys, sets are planned one after the
 other, and what is blanked already is free for the next. Without given costs the order
 of the keys and of their sets decides nothing.
@@ -13,7 +15,7 @@ all planned alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,18 +24,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.margin_goals import (
+    MarginGoal,
+    PopulationGoal,
+    SensitiveGoal,
+)
+from riskcore.assessment.margins import Margins
+from riskcore.assessment.released import Patterns, assess_released
 from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.common.words import shortened
 from riskcore.core.risk.anonymity import short_of
 from riskcore.data.cells import Cells
-from riskcore.data.columns import plain_value
+from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.plan_record import (
     Draw,
     Integers,
-    Margins,
     entropies,
     losses_of,
     plan,
@@ -64,10 +72,19 @@ class Aim:
     within_households: bool  # whether members are unsafe only in unsafe households
     k: int | None = None  # the least sample frequency
     strata: tuple[Hashable, ...] = ()  # the keys that are never blanked
+    goals: tuple[MarginGoal, ...] = ()  # of people and sensitive values
 
     @classmethod
-    def of(cls, assessment: Assessment, settings: Settings) -> Aim:
-        """Return the thresholds of the settings for a recoded file."""
+    def of(
+        cls,
+        assessment: Assessment,
+        settings: Settings,
+        sensitive: Iterable[CodedColumn] = (),
+    ) -> Aim:
+        """Return the thresholds of the settings for a recoded file.
+
+        ``sensitive`` are its sensitive columns.
+        """
         threshold, household = settings.threshold, settings.household_threshold
         if settings.rate is not None:
             threshold = assessment.risk_threshold(rate=settings.rate)
@@ -79,6 +96,7 @@ class Aim:
             settings.within_households,
             settings.k_of(assessment.cells.keys),
             settings.strata,
+            tuple(_goals(assessment.cells, settings, sensitive)),
         )
 
     @property
@@ -114,7 +132,9 @@ class Aim:
     def unsafe(self, assessment: Assessment) -> Mask:
         """Return the mask of the unsafe rows, shape (n,)."""
         cells = assessment.cells
-        risk = self.risk(cells.sample_frequency, assessment.cell_risk)
+        risk = self.risk(cells.frequency_for_k, assessment.cell_risk)
+        if isinstance(cells, Patterns):
+            risk = np.where(cells.failed, np.inf, risk)
         return risk[cells.rows] >= self.limit(assessment)
 
     def unsafe_households(self, assessment: Assessment) -> int:
@@ -124,6 +144,13 @@ class Aim:
         return assessment.unsafe_household_count(self.household_threshold)
 
 
+def unsafe_rows(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
+    """Return which rows are unsafe from any set of keys."""
+    pairs = zip(aims, assessments, strict=True)
+    unsafe: Mask = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
+    return unsafe
+
+
 def suppress(
     assessments: Sequence[Assessment],
     aims: Sequence[Aim],
@@ -131,26 +158,48 @@ def suppress(
     settings: Settings,
     progress: Lines,
     draw: Draw | None = None,
-) -> tuple[Masks, bool]:
-    """Return which values to blank so that the unsafe records become safe."""
+    blanked: Masks | None = None,
+) -> Masks:
+    """Return which values to blank so that the unsafe records become safe.
+
+    ``blanked`` are values that are blanked already, and cost nothing more.
+    """
     n = len(assessments[0].cells.rows)
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
-    if len(assessments) > 1 and plans_together(assessments, settings):
-        return masks, _suppress_together(
-            assessments, aims, costs, masks, settings, progress, draw
-        )
-    for assessment, aim, cost in sets_in_order(assessments, aims, costs, settings):
+    if blanked is not None:
+        masks |= {name: mask.copy() for name, mask in blanked.items()}
+    elif len(assessments) > 1 and _plans_together(assessments, settings):
+        _suppress_together(assessments, aims, costs, masks, settings, progress, draw)
+        return masks
+    for assessment, aim, cost in _in_order(assessments, aims, costs, settings):
         _suppress_set(assessment, aim, cost, masks, settings, progress, draw)
-    proven = (
-        len(assessments) == 1
-        and settings.suppression == "exact"
-        and not settings.household_keys
-        and not settings.related
-    )
-    return masks, proven
+    return masks
 
 
-def sets_in_order(
+def unblanked(assessment: Assessment, aim: Aim) -> Assessment:
+    """Return the risks of a file of which nothing is blanked, by who fits its records.
+
+    They differ from those before protection where original keys are missing.
+    """
+    if not (assessment.cells.shared or aim.goals):
+        return assessment
+    return assess_released(assessment, {}, goals=aim.goals)
+
+
+def _goals(
+    cells: Cells, settings: Settings, sensitive: Iterable[CodedColumn]
+) -> Iterator[MarginGoal]:
+    """Yield the goals of people and sensitive values for a set of keys."""
+    if settings.min_population is not None:
+        yield PopulationGoal(settings.min_population)
+    for column in sensitive:
+        ordered = column.name in settings.ordered
+        for rule, asked in (("l", settings.l), ("t", settings.t)):
+            if asked is not None:
+                yield SensitiveGoal(rule, asked, column, cells, settings.kind, ordered)
+
+
+def _in_order(
     assessments: Sequence[Assessment],
     aims: Sequence[Aim],
     costs: Sequence[Risks],
@@ -163,7 +212,7 @@ def sets_in_order(
     return sets
 
 
-def by_name(
+def _by_name(
     names: Sequence[Hashable], assessments: Sequence[Assessment], costs: Sequence[Risks]
 ) -> tuple[Risks, list[Integers]]:
     """Return the costs of keys, (C,), or by row, (n, C), and the losses of codes."""
@@ -176,7 +225,7 @@ def by_name(
     return price, [losses[name] for name in names]
 
 
-def plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
+def _plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
     """Whether each record is planned for all sets of keys at once."""
     return (
         settings.suppression == "exact"
@@ -195,19 +244,19 @@ def _suppress_together(
     settings: Settings,
     progress: Lines,
     draw: Draw | None,
-) -> bool:
-    """Blank what makes records safe from all sets of keys; return if all are safe."""
+) -> None:
+    """Blank what makes records safe from all sets of keys."""
     names = list(settings.variables)
     sights = [
         Sight(
             margins_of(one, aim),
             tuple(map(names.index, one.cells.keys)),
             one.cells.rows,
-            aim.limit(one),
+            aim.limit(unblanked(one, aim)),
         )
         for one, aim in zip(assessments, aims, strict=True)
     ]
-    price, losses = by_name(names, assessments, costs)
+    price, losses = _by_name(names, assessments, costs)
     found = plan_together(
         sights,
         names,
@@ -220,7 +269,6 @@ def _suppress_together(
     for i, name in enumerate(names):
         masks[name] |= (found.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
     _join_related(masks, assessments[0], settings)
-    return bool(found.safe.all())
 
 
 def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
@@ -251,8 +299,8 @@ def _suppress_set(
     What is blanked for another set or another member of the household is free, so
     household keys are settled before the records' own.
     """
-    cells, limit = assessment.cells, aim.limit(assessment)
-    unsafe = np.flatnonzero(aim.unsafe(assessment))
+    cells, now = assessment.cells, unblanked(assessment, aim)
+    unsafe, limit = np.flatnonzero(aim.unsafe(now)), aim.limit(now)
     if not len(unsafe):
         return
     margins = margins_of(assessment, aim)
@@ -293,10 +341,7 @@ def margins_of(assessment: Assessment, aim: Aim) -> Margins:
 
         risk = partial(risk_of_margins, model, cells)
 
-    def deciding(f: Risks, F: Risks, *codes: Any) -> Risks:
-        return aim.risk(f, risk(f, F, *codes))
-
-    return Margins(cells, deciding, by_keys=model is not None)
+    return Margins(cells, risk, model is not None, aim.k, aim.goals)
 
 
 def _prices(
@@ -372,15 +417,6 @@ def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list
         np.stack([of_rows[key] for key in one.cells.keys], axis=1)
         for one in assessments
     ]
-
-
-def tally(
-    costs: NDArray[Any], records: NDArray[np.int64] | None = None
-) -> list[tuple[Any, int]]:
-    """Return the distinct costs of some values, and how many values have each."""
-    each, which = np.unique(costs, return_inverse=True)
-    counts = np.bincount(which.reshape(-1), records, len(each)).astype(np.int64)
-    return list(zip(each.tolist(), counts.tolist(), strict=True))
 
 
 def _costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:

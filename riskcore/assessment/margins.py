@@ -1,0 +1,211 @@
+"""Who fits a released record: combinations of the keys that it keeps.
+
+A released record keeps some of its keys; a blank stands for any value. The original
+records that agree with it in the keys it keeps *fit* it: they share a combination of
+the margin, the table of the original over the kept keys. How many fit depends on the
+original and on these keys alone, not on what other records lose, and only grows when
+more keys are blanked. Sets of keys are bit masks: bit i is key i.
+
+An original record without a value of a kept key may fit. Where missing keys match any
+value it counts by the chance that it fits: the share, among the complete records that
+agree with it in the keys it has, of those that agree in the others, too. As a wildcard,
+which fits everybody, it would make every record look safer than it is. Where missing is
+a category, it is one here, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.margin_goals import MarginGoal
+from riskcore.data.cells import Cells
+from riskcore.data.count import Counts, count
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.integer[Any]]
+KeyMasks = NDArray[np.uint64]
+
+
+class Fits(NamedTuple):
+    """The original records that fit some combinations of kept keys.
+
+    Attributes
+    ----------
+    whole : int64 ndarray
+        Those that have all the kept keys: what counts for k.
+    f : int64 or float64 ndarray
+        The same with what records without some of these keys count.
+    F : float64 ndarray
+        The sum of their weights.
+    """
+
+    whole: NDArray[np.int64]
+    f: NDArray[Any]
+    F: Floats
+
+    def at(self, some: Any) -> Fits:
+        """Return the numbers of some combinations."""
+        return Fits(self.whole[some], self.f[some], self.F[some])
+
+
+class Margins:
+    """The risks of the combinations that remain when keys are blanked.
+
+    A margin is counted when it is asked for, and not kept.
+
+    Parameters
+    ----------
+    cells : Cells
+        The original records after recoding.
+    risk : callable
+        Takes f and F, must not rise when they grow, and returns no nan; F may be below
+        f, as in `Cells`.
+    by_keys : bool
+        Whether ``risk`` also takes, for each key, the codes of the combinations; None
+        for a blanked key.
+    k : int, optional
+        The risk is infinite where fewer records fit; those that lack a key do not
+        count.
+    goals : sequence of MarginGoal
+        The risk is infinite where one of them fails.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        risk: Callable[..., Floats],
+        by_keys: bool = False,
+        k: int | None = None,
+        goals: Sequence[MarginGoal] = (),
+    ) -> None:
+        self.cells = cells
+        self.all_keys = (1 << len(cells.keys)) - 1
+        self._risk, self._by_keys, self._k, self._goals = risk, by_keys, k, goals
+        self._missing_codes = [
+            len(labels) - 1 if labels[-1] is None else None
+            for labels in cells.categories
+        ]
+
+    def risk(self, kept: int, cells: Positions) -> Floats:
+        """Return the risks of cells by the keys that are kept."""
+        risk = np.empty(len(cells))
+        for keys, at in self._each(kept, cells):
+            risk[at] = self._risk_of(keys, cells[at])
+        return risk
+
+    def fits(self, kept: int, cells: Positions) -> Fits:
+        """Return who fits cells by the keys that are kept."""
+        whole, f, F = np.zeros(len(cells), np.int64), *np.zeros((2, len(cells)))
+        for keys, at in self._each(kept, cells):
+            found, combination = self._margin(keys)
+            whole[at], f[at], F[at] = found.at(combination[cells[at]])
+        return Fits(whole, f if self.cells.shared else whole, F)
+
+    def measured(self, goal: MarginGoal, kept: int, cells: Positions) -> Floats:
+        """Return the figures of a goal for cells by the keys that are kept."""
+        figures = np.empty(len(cells))
+        for keys, at in self._each(kept, cells):
+            found, combination = self._margin(keys)
+            figures[at] = goal.measured(combination, found.F)[combination[cells[at]]]
+        return figures
+
+    def present(self, cells: Positions) -> KeyMasks:
+        """Return for each cell the mask of the keys that are not missing."""
+        present = np.full(len(cells), self.all_keys, np.uint64)
+        for i, missing in enumerate(self._missing_codes):
+            if missing is not None:
+                absent = self.cells.codes[i][cells] == missing
+                present[absent] &= np.uint64(self.all_keys ^ 1 << i)
+        return present
+
+    def _each(self, kept: int, cells: Positions) -> Iterator[tuple[int, Any]]:
+        """Yield the keys that cells have and keep, and the positions of the cells."""
+        if not self.cells.shared:
+            yield kept, slice(None)
+            return
+        has = self.present(cells) & np.uint64(kept)
+        for keys in np.unique(has).tolist():
+            yield keys, np.flatnonzero(has == keys)
+
+    def _risk_of(self, kept: int, cells: Positions) -> Floats:
+        """Return the risks of cells that have all the kept keys."""
+        fits, combination = self._margin(kept)
+        at = combination[cells]
+        asked = np.zeros(len(fits.f), bool)
+        asked[at] = True
+        failed = np.zeros(len(asked), bool)
+        for goal in self._goals:
+            failed |= goal.fails(goal.measured(combination, fits.F))
+        fits, risk = fits.at(asked), np.empty(len(asked))
+        more = []
+        if self._by_keys:
+            cell = np.empty(len(asked), np.intp)
+            cell[at] = cells  # any cell of the combination
+            more = [
+                [
+                    column[cell[asked]] if kept >> i & 1 else None
+                    for i, column in enumerate(self.cells.codes)
+                ]
+            ]
+        found = self._risk(fits.f.astype(np.float64), fits.F, *more)
+        undefined = np.count_nonzero(np.isnan(found))
+        if undefined:
+            names = [key for i, key in enumerate(self.cells.keys) if kept >> i & 1]
+            raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
+        if self._k is not None:
+            found = np.where(fits.whole < self._k, np.inf, found)
+        risk[asked] = np.where(failed[asked], np.inf, found)
+        return risk[at]
+
+    def _margin(self, kept: int) -> tuple[Fits, Positions]:
+        """Return who fits each combination, and the combination of each cell."""
+        cells = self.cells
+        if kept == self.all_keys and not cells.shared:
+            f, F = cells.records, cells.weight_sum
+            return Fits(f, f, F), np.arange(len(cells))
+        if kept == 0:
+            total = np.array([math.fsum(cells.weight_sum)])
+            everybody = np.array([cells.n])
+            return Fits(everybody, everybody, total), np.zeros(len(cells), np.intp)
+        keys = [i for i in range(len(cells.keys)) if kept >> i & 1]
+        margin = count(
+            [cells.codes[i] for i in keys],
+            [len(cells.categories[i]) for i in keys],
+            cells.weight_sum,
+        )
+        # Whole numbers below 2**53: the sums are exact.
+        f = np.bincount(margin.inverse, cells.records).astype(np.int64)
+        found = Fits(f, f, margin.weight_sum)
+        if cells.shared:
+            found = self._with_chances(keys, margin, found)
+        return found, margin.inverse
+
+    def _with_chances(self, keys: Sequence[int], margin: Counts, own: Fits) -> Fits:
+        """Return who fits complete combinations, with those that lack some keys."""
+        lacks = np.zeros((len(keys), len(own.f)), bool)
+        for j, i in enumerate(keys):
+            if self._missing_codes[i] is not None:
+                lacks[j] = margin.codes[j] == self._missing_codes[i]
+        kinds, kind = np.unique(lacks, axis=1, return_inverse=True)
+        kind = kind.reshape(-1)
+        complete = np.flatnonzero(~lacks.any(axis=0))
+        f, F = own.f.astype(np.float64), own.F.copy()
+        for number in np.flatnonzero(kinds.any(axis=0)).tolist():
+            some = np.flatnonzero(kind == number)
+            both = np.concatenate([complete, some])
+            known = np.flatnonzero(~kinds[:, number]).tolist()
+            group = np.zeros(len(both), np.int32)
+            if known:
+                codes = [margin.codes[j][both] for j in known]
+                group = count(codes, [int(one.max()) + 1 for one in codes]).inverse
+            of, lacking = group[: len(complete)], group[len(complete) :]
+            size = int(group.max()) + 1
+            share = own.f[complete] / np.bincount(of, own.f[complete], size)[of]
+            f[complete] += share * np.bincount(lacking, own.f[some], size)[of]
+            F[complete] += share * np.bincount(lacking, own.F[some], size)[of]
+        return Fits(own.whole, f, F)

@@ -1,0 +1,265 @@
+"""The risk of released records, counted against the people of the original file.
+
+The pattern of a released record is its keys, a blank standing for any value. Its
+frequency is the number of original records that fit the pattern, see
+`riskcore.assessment.margins`; blanked records never count as matches of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.margin_goals import MarginGoal
+from riskcore.assessment.margins import Margins
+from riskcore.assessment.population import risk_by, sum_over_patterns
+from riskcore.assessment.result import Assessment
+from riskcore.core.risk.household import households
+from riskcore.data.cells import Cells
+from riskcore.data.count import count
+from riskcore.data.engines.groups import Groups
+from riskcore.data.wildcard import WILDCARDS
+from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_table import ANY, CellTable
+from riskcore.models.poisson_binomial import PoissonBinomial
+
+Mask = NDArray[np.bool_]
+Positions = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Patterns(Cells):
+    """The patterns of released records, and the original records that fit them.
+
+    Attributes
+    ----------
+    sample_frequency, population_frequency : ndarray, each shape (P,)
+        The original records that fit each pattern, and the sum of their weights.
+    records, weight_sum : ndarray, each shape (P,)
+        The released records that have it.
+    whole : int64 ndarray, shape (P,)
+        The original records that fit it and have all its keys: what counts for k.
+    failed : ndarray of bool, shape (P,)
+        Whether it fails a goal beside k and the risk.
+    """
+
+    whole: NDArray[np.int64] = field(kw_only=True)
+    failed: Mask = field(kw_only=True)
+
+    @property
+    def frequency_for_k(self) -> NDArray[np.int64]:
+        """What counts for k-anonymity: original records that have the kept keys."""
+        return self.whole
+
+    @property
+    def shared(self) -> bool:
+        """Whether released records count in each other's patterns: they never do."""
+        return False
+
+    @property
+    def incomplete(self) -> int:
+        """Number of records that count for others because of missing keys: none."""
+        return 0
+
+
+class Measured(NamedTuple):
+    """The figure of a goal for each pattern."""
+
+    goal: MarginGoal
+    figures: NDArray[np.float64]
+
+    @property
+    def failed(self) -> Mask:
+        """Mask of the patterns that fail the goal."""
+        return self.goal.fails(self.figures)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedAssessment(Assessment):
+    """The risk of released records among the original ones, see `Assessment`.
+
+    Attributes
+    ----------
+    cells : Patterns
+    table : CellTable
+        The patterns as a model of the population takes them.
+    measured : tuple of Measured
+        The figures of goals beside k and the risk.
+    """
+
+    cells: Patterns
+    table: CellTable = field(kw_only=True)
+    measured: tuple[Measured, ...] = field(default=(), kw_only=True)
+
+    @cached_property
+    def by_model(self) -> ReleasedAssessment | None:
+        """The same records by the latent-class model, see `Assessment.by_model`."""
+        model = None if self.beside is None else self.beside.model
+        return None if model is None else self._by(model)
+
+    def _by(self, model: CellModel) -> ReleasedAssessment:
+        """Return the same records by a model of the population."""
+        known, cells = model.prior(self.table), self.cells
+        if known.population is not None:
+            given = ~np.isnan(known.population)
+            F = np.where(given, known.population, cells.population_frequency)
+            cells = replace(cells, population_frequency=F)
+        found = replace(
+            self,
+            cells=cells,
+            computed_risk=risk_by(known),
+            model=model,
+            unique=known.unique_probability(),
+            cells_by_weights=self.cells,
+            beside=None,
+        )
+        return found._with_households(self)
+
+    def _with_households(self, like: Assessment) -> ReleasedAssessment:
+        """Return the records with the risks of the households of others."""
+        groups = like.households
+        if groups is None:
+            return self
+        joint = households(self.cell_risk[self.cells.inverse], groups.inverse)
+        return replace(self, households=replace(joint, ids=groups.ids))
+
+    def expected_reidentifications_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the sum of 1/F over the released records.
+
+        See `Assessment.expected_reidentifications_interval`; records of one pattern
+        have the same F, and patterns are taken to be independent.
+        """
+        return sum_over_patterns(self.model, self.table, self.cells.records, level)
+
+    def expected_population_uniques_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the released records that only one person fits."""
+        chance = np.repeat(self.cell_unique_probability, self.cells.records)
+        return PoissonBinomial.of(chance[chance > 0.0]).interval(level)
+
+
+def assess_released(
+    original: Assessment,
+    blanked: Mapping[Hashable, Mask],
+    data: Any = None,
+    goals: Sequence[MarginGoal] = (),
+) -> ReleasedAssessment:
+    """Return the risk of records after some of their keys were blanked.
+
+    ``original`` is the assessment before, ``blanked`` the mask of the rows that lose
+    each key, ``data`` the released records, ``goals`` those beside k and the risk.
+    """
+    before = original.cells_by_weights or original.cells
+    lost = {
+        i: blanked[key]
+        for i, key in enumerate(before.keys)
+        if key in blanked and blanked[key].any()
+    }
+    cells, cell, first = _patterns(before, lost)
+    margins = Margins(before, lambda f, _: f)
+    bits = np.zeros(len(cell), np.uint64)
+    for number, mask in enumerate(lost.values()):
+        bits |= mask[first].astype(np.uint64) << np.uint64(number)
+    fits = margins.fits(margins.all_keys, cell)
+    figures = [margins.measured(goal, margins.all_keys, cell) for goal in goals]
+    codes = [column[cell].astype(np.int64) for column in before.codes]
+    for kind in np.unique(bits[bits > 0]).tolist():
+        at, gone = np.flatnonzero(bits == kind), [*_members(kind, [*lost])]
+        kept = margins.all_keys ^ sum(1 << i for i in gone)
+        for whole, part in zip(fits, margins.fits(kept, cell[at]), strict=True):
+            whole[at] = part
+        for goal, each in zip(goals, figures, strict=True):
+            each[at] = margins.measured(goal, kept, cell[at])
+        for i in gone:
+            codes[i][at] = ANY
+    measured = tuple(map(Measured, goals, figures))
+    cells = replace(
+        cells,
+        whole=fits.whole,
+        sample_frequency=fits.f,
+        population_frequency=fits.F,
+        failed=np.logical_or.reduce([cells.failed, *(one.failed for one in measured)]),
+    )
+    found = ReleasedAssessment(
+        original.data if data is None else data,
+        cells,
+        risk_of(original.method, fits.f.astype(np.float64), fits.F),
+        original.method,
+        sampling_fraction=original.sampling_fraction,
+        weights=original.weights,
+        beside=original.beside,
+        table=CellTable.of_margins(before, codes, fits.f, fits.F),
+        measured=measured,
+    )
+    if original.model is not None:
+        return found._by(original.model)._with_households(original)
+    return found._with_households(original)
+
+
+def _members(kind: int, keys: list[int]) -> list[int]:
+    """Return the keys whose bits are set."""
+    return [key for number, key in enumerate(keys) if kind >> number & 1]
+
+
+def _patterns(
+    before: Cells, lost: Mapping[int, Mask]
+) -> tuple[Patterns, Positions, Positions]:
+    """Return the patterns, and an original cell and a row of each."""
+    rows, any_value = before.rows, before.missing in WILDCARDS
+    codes, levels, categories, lacking = [], [], [], []
+    for i, labels in enumerate(before.categories):
+        code, level, absent = before.codes[i][rows], len(labels), labels[-1] is None
+        # A category of missing values is a value that the record keeps, and is not a
+        # blank, though both are written alike.
+        blank = level - 1 if absent and any_value else level
+        if i in lost:
+            level = max(level, blank + 1)
+            code = np.where(lost[i], blank, code.astype(np.min_scalar_type(blank)))
+        if i in lost and not absent:
+            labels = np.fromiter([*labels, None], object, len(labels) + 1)
+        codes.append(code)
+        levels.append(level)
+        categories.append(labels)
+        gone = code >= blank if not absent else code >= len(before.categories[i]) - 1
+        lacking.append(before.count_of(gone))
+    counts = count(codes, levels, before.record_weights)
+    if before.counted is not None:
+        counts = counts.of_groups(before.counted.records)
+    if isinstance(before.counted, Groups):
+        sums = before.counted.weight_sum(counts.inverse, len(counts.frequency))
+        counts = replace(counts, weight_sum=sums)
+    first = np.zeros(len(counts.frequency), np.int64)
+    first[counts.inverse[::-1]] = np.arange(len(rows) - 1, -1, -1)
+    shown = [
+        np.minimum(counts.codes[i], len(labels) - 1)
+        for i, labels in enumerate(categories)
+    ]
+    cells = Patterns(
+        keys=before.keys,
+        categories=tuple(categories),
+        codes=shown,
+        sample_frequency=counts.frequency,
+        population_frequency=counts.weight_sum,
+        records=counts.frequency,
+        weight_sum=counts.weight_sum,
+        rows=counts.inverse,
+        weighted=before.weighted,
+        missing=before.missing,
+        alpha=before.alpha,
+        missing_values=tuple(lacking),
+        intake=before.intake,
+        counted=before.counted,
+        record_weights=before.record_weights,
+        whole=counts.frequency,
+        failed=np.zeros(len(counts.frequency), bool),
+    )
+    return cells, rows[first], first
