@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     )
     from riskcore.assessment.numeric_risk import (  # isort: skip
         NumericRisk as NumericRisk,
+    )
+    from riskcore.disclosure.numeric_risk import (  # isort: skip
         numeric_risk as numeric_risk,
     )
     from riskcore.assessment.suda import (  # isort: skip
@@ -141,7 +143,7 @@ _HOMES = {
     "estimate_uniques": "riskcore.assessment.uniques",
     "grid": "riskcore.protection.trials",
     "household_risk": "riskcore.core.risk.household",
-    "numeric_risk": "riskcore.assessment.numeric_risk",
+    "numeric_risk": "riskcore.disclosure.numeric_risk",
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.data.argus_recode_file",
     "recode": "riskcore.data.recode",

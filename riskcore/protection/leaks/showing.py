@@ -13,12 +13,12 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
-from riskcore.disclosure.leaks import Shown
-from riskcore.protection.leaks.disclosure import (
+from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     SuppressedColumn,
     what_shows,
 )
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 

@@ -21,8 +21,8 @@ from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.source import Source
+from riskcore.disclosure.hidden_values import STEP
 from riskcore.protection.facts import facts_of, verdict_facts
-from riskcore.protection.leaks.disclosure import STEP
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
 from riskcore.protection.numbers import numeric_risks

@@ -60,6 +60,7 @@ def assess_key_sets(
 
     ``original``: those before recoding; where a model decided, it decides again.
     """
+    # Without an original no choice is kept.
     kept = [one.model is not None for one in original or ()]
     kept = kept or [False] * len(settings.keys)
     return [
@@ -134,7 +135,8 @@ class KeySet:
         aim, found = self.aim, dict[str, Any]()
         if aim.k is not None:
             found["below_k"] = asdict(stage.below(aim.k))
-        if aim.of_households or (aim.k is not None and aim.threshold < np.inf):
+        several = aim.k is not None or bool(aim.goals)
+        if aim.of_households or (several and aim.threshold < np.inf):
             found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
         if aim.of_households:
             found["unsafe_households"] = aim.unsafe_households(stage)

@@ -83,9 +83,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
+from riskcore.disclosure.groupings import Grouping, Order, groupings
 from riskcore.disclosure.leaks import NEAR, Rule, Shown
-from riskcore.protection.leaks.groupings import Grouping, Order, groupings
-from riskcore.protection.leaks.neighbors import (
+from riskcore.disclosure.neighbors import (
     count_equal_neighbors,
     stand_in_row,
     try_neighbors,

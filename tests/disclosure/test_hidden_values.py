@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.data.files import formats
-from riskcore.disclosure.leaks import Shown
-from riskcore.protection.leaks.disclosure import (
+from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     SuppressedColumn,
     _holds,
     what_shows,
 )
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 
 N = 1200
