@@ -445,8 +445,8 @@ def test_numbers_that_were_swapped_do_not_hide_one_that_was_not():
     (leak,) = protected(data, treat=swapped | noise).examination.open
     assert leak.kind == "numbers"
     found = re.search(
-        r"([\d.]+) % of the records are found by the keys and "
-        r"('income', 'debts'|'debts', 'income') alone",
+        rf"of {N} people (\d+) are found by the keys and "
+        r"('income' and 'debts'|'debts' and 'income')",
         leak.text,
     )
     far = [
@@ -456,9 +456,9 @@ def test_numbers_that_were_swapped_do_not_hide_one_that_was_not():
     ]
     # As good as the distances of all pairs of records, without the swapped numbers.
     nearest = sum(one**2 for one in far).argmin(axis=1)
-    assert float(found[1]) > 90 * np.mean(nearest == np.arange(N)) > 20
+    assert float(found[1]) > 0.9 * np.count_nonzero(nearest == np.arange(N)) > 60
     far = protected(data, treat=swapped | dict.fromkeys(noise, "swap:99%"))
-    assert not any("alone (" in one.text for one in far.examination.leaks)
+    assert not far.examination.leaks
 
 
 def test_two_columns_that_give_blanked_values_back():

@@ -95,7 +95,7 @@ def test_a_gate_by_rules(folder):
     found = rules.check()
     assert found.passed
     assert found.same_file is None
-    assert found.recorded_safe is None
+    assert found.recorded_state is None
     named = [(one.rule, one.keys) for one in found.rules]
     assert named == [
         ("k", ("REGION", "AGE")), ("threshold", ("REGION", "AGE")),
