@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 N = 90
 KEYS = ("sex", "age", "region", "job")
-SETTINGS = 300
+SETTINGS = 24
 # The first words of the sentences, inside and in public; public ones have no figures.
 SAID = {
     "safe": ("Safe: no leak", "Safe: no leak"),
@@ -118,6 +118,10 @@ def test_doors(survey, run, seed):
     assert record["safe"] == found["safe"]
     private = json.loads((folder / "safe.csv.private.json").read_text())
     assert (private["safe"], private["verdict"]) == (record["safe"], record["verdict"])
+    # The file that was written, with its record.
+    checked = riskcore.check(output, record=f"{output}.private.json")
+    assert checked.same_file
+    assert (checked.state, checked.passed) == (state, found["safe"])
     # In memory, if the file is written as it stands there.
     if not layout:
         assert result.state == state
