@@ -48,11 +48,11 @@ UNIQUE = [i * i * 17 % 4001 for i in range(N)]
 # A column, the kind of its leak, what its text says, and what its advice.
 COLUMNS = {
     "name": ([f"Ann {i} Smith" for i in range(N)], "identifier", "its name, and",
-             "role of an identifier, or new ids"),
-    "number": (list(range(N)), "identifier", "a running number", "new ids"),
-    "income": (UNIQUE, "unique", "", "round it, code its top, or drop it"),
+             "--role name=identifier; or leave it out: --drop name"),
+    "number": (list(range(N)), "identifier", "a running number", "--renumber number"),
+    "income": (UNIQUE, "unique", "", "--treat income=round:1000; or leave it out"),
     "code": (["c", "d"] * (N // 2 - 2) + ["p", "q", "r", "s"], "unique", "",
-             "recode it, make it a key, or drop it"),
+             "make it a key: --keys sex age code; or leave it out"),
 }  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def test_columns_and_the_order_reveal_values(tmp_path):
         ({"*": "it is known"}, set()),
         ({"copy": "a", "(order)": "b"}, set()),
     ):
-        found = protect(path, **REGIONS, accept=accept)
+        found = protect(path, **REGIONS, accept=accept, roles={"copy": "harmless"})
         assert {one.column for one in found.examination.open} == left
         assert found.safe == (not left)
     record = found.write(tmp_path / "a.csv")
