@@ -19,10 +19,8 @@ from riskcore.protection.prepare import numbers_of as real_numbers_of
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
-_SHARED = (
-    "ask for more different values (--l 2 or more), make the keys or the values "
-    "coarser, or drop the column; or accept this with a reason"
-)
+_SHARED = "{}make the keys coarser, or drop the column; or accept this with a reason"
+_DIFFERENT = "ask for two different values or more (--l 2), "
 _ELIMINATED = (
     "blank companions of their records (--against-insiders), or recode so that fewer "
     "values are blanked; or accept this with a reason, such as that nobody knows all "
@@ -76,7 +74,8 @@ def leaks_of_shared(
                 f"{result.n:,} records ({one.by_chance:,.1f} by chance; a guess by the "
                 f"shares of values is right for {one.guessed:,.1f} of them)"
             )
-            yield Leak(name, "attribute", text, _SHARED, of=(name,))
+            advice = _SHARED.format("" if one.width else _DIFFERENT)
+            yield Leak(name, "attribute", text, advice, of=(name,))
 
 
 def leaks_of_elimination(
