@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal[
     "composition",
     "numbers",
     "no effect",
-    "attribute",
+    "attributes",
     "elimination",
     "reveals",
     "harmless",

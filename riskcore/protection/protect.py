@@ -195,9 +195,9 @@ def protect(
     known_waves : int, optional
         For a panel, how many waves of a person the intruder knows, as for `assess`.
     against_insiders : bool
-        Whether to blank values of further records until nobody is named to someone who
-        knows all people of the file. Complete records account for their people, and a
-        blanked record must belong to one of those who are left.
+        Whether to blank values of further records until no blanked key can be told by
+        someone who knows all people of the file. Complete records account for their
+        people, and a blanked record must belong to one of those who are left.
     suppression : {"exact", "argus"}
         Which keys to blank in a record: the cheapest set, or the keys that mu-Argus
         would choose.

@@ -105,7 +105,7 @@ class Settings:
     ties : "rule" or "secret"
         What decides between keys of equal cost.
     against_insiders : bool
-        Whether more is blanked until nobody is named by elimination.
+        Whether more is blanked until elimination tells no blanked key.
     cluster : column name or None
         The unit of sampling, for a model of the population.
     sampling_fraction : float or None

@@ -274,9 +274,9 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
         Setting(
             default=False,
             kind=FLAG,
-            help="blank more values, until nobody is named to someone who knows all "
-            "people of the file: who is left over once complete records account for "
-            "the others",
+            help="blank more values, until no blanked key can be told by someone who "
+            "knows all people of the file, from who is left over once complete records "
+            "account for the others",
         ),
     ]
     suppression: Annotated[

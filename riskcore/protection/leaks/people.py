@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.words import listed, printable
+from riskcore.common.words import counted, listed, printable
 from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
 from riskcore.disclosure.leaks import Leak
@@ -53,12 +53,12 @@ def named_by_elimination(result: ProtectedRecords) -> Elimination | None:
     if result.units is not None:
         return None
     sets = [keys for keys in _released_sets(result) if keys[1].any()]
-    return max((eliminate(*keys) for keys in sets), key=_people, default=None)
+    return max((eliminate(*keys) for keys in sets), key=_told, default=None)
 
 
-def _people(found: Elimination) -> int:
-    """Return the number of people who are named."""
-    return found.people
+def _told(found: Elimination) -> tuple[int, int]:
+    """Return the number of people who are named, and of records that are told."""
+    return found.people, found.records_told
 
 
 def leaks_of_shared(
@@ -75,21 +75,28 @@ def leaks_of_shared(
                 f"shares of values is right for {one.guessed:,.1f} of them)"
             )
             advice = _SHARED.format("" if one.width else _DIFFERENT)
-            yield Leak(name, "attribute", text, advice, of=(name,))
+            yield Leak(name, "attributes", text, advice, of=(name,))
 
 
 def leaks_of_elimination(
     result: ProtectedRecords, found: Elimination | None
 ) -> Iterator[Leak]:
     """Yield that people are named, if the file has all people of the population."""
-    if found is None or not found.people or not _is_population(result.settings):
+    if (
+        found is None
+        or not (found.people or found.records_told)
+        or not _is_population(result.settings)
+    ):
         return
-    keys = [name for name in result.settings.variables if result.masks[name].any()]
-    people = "1 person is" if found.people == 1 else f"{found.people:,} people are"
+    # Without blanks of suppression they are missing values.
+    variables = result.settings.variables
+    keys = [name for name in variables if result.masks[name].any()] or variables
     text = (
-        f"blanks of {listed([printable(str(name)) for name in keys])}: {people} named "
-        "to someone who knows all people of the file, because complete records account "
-        "for the others"
+        f"blanks of {listed([printable(str(name)) for name in keys])}: someone who "
+        "knows all people of the file tells the blanked keys of "
+        f"{counted(found.records_told, 'record')}, and names "
+        f"{counted(found.people, 'person', 'people')}, because complete records "
+        "account for the others"
     )
     column = keys[0] if len(keys) == 1 else " + ".join(map(str, keys))
     yield Leak(column, "elimination", text, _ELIMINATED, of=tuple(keys), of_all=True)

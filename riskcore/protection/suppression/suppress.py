@@ -380,7 +380,7 @@ def with_companions(
     masks: Masks,
     settings: Settings,
 ) -> Masks:
-    """Return masks by which nobody is named by elimination, with any set of keys."""
+    """Return masks by which elimination tells no blanked key, with any set of keys."""
     masks = {name: mask.copy() for name, mask in masks.items()}
     for one, cost in zip(assessments, costs, strict=True):
         cells = one.cells_by_weights or one.cells
