@@ -53,6 +53,8 @@ class Elimination:
         The people among them who remain for someone who knows all people of the file.
     combinations : int64, shape (n,)
         Combinations of all keys that these people have; 1 for a complete record.
+    blanked : bool, shape (n,)
+        Whether the record lost a key that the original has.
     exact : bool
         Whether these are counted exactly; otherwise there may be fewer.
     """
@@ -60,6 +62,7 @@ class Elimination:
     fits: Integers
     candidates: Integers
     combinations: Integers
+    blanked: Mask
     exact: bool
 
     @property
@@ -70,12 +73,9 @@ class Elimination:
 
     @property
     def told(self) -> Mask:
-        """The records whose blanked keys are known, as other people do not remain.
-
-        Those of named people are among them.
-        """
+        """The records whose blanked keys are known, as other people do not remain."""
         told: Mask = (self.combinations == 1) & (self.candidates < self.fits)
-        return told
+        return told & self.blanked
 
     @property
     def people(self) -> int:
@@ -128,6 +128,7 @@ def eliminate(
         With more pairs of a pattern and a cell the count is not exact.
     """
     keys = codes.shape[1]
+    lost: Mask = np.any(blanked & (codes >= 0), axis=1)
     blanked = blanked | (codes < 0)
     people = with_missing_drawn(codes.astype(np.int64))
     cell = cells(people, range(keys))
@@ -157,7 +158,7 @@ def eliminate(
     exact = sum(int(one.number.sum()) for one in sets) <= most_arcs
     if exact:
         _count_exactly(sets, cell, size, candidates, combinations)
-    return Elimination(fits, candidates, combinations, exact)
+    return Elimination(fits, candidates, combinations, lost, exact)
 
 
 def _patterns(

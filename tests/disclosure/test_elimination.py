@@ -94,7 +94,7 @@ def test_missing_keys_fit_by_chance():
     found = eliminate(codes, np.zeros(codes.shape, bool))
     assert found.candidates[10] == 6
     assert found.fits[10] == 11
-    assert found.people == 0
+    assert (found.people, found.records_told) == (0, 0)
 
 
 def test_no_records():

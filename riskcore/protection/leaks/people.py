@@ -88,7 +88,7 @@ def leaks_of_elimination(
         or not _is_population(result.settings)
     ):
         return
-    # Without blanks of suppression they are missing values.
+    # Without suppression people are named whose keys are missing.
     variables = result.settings.variables
     keys = [name for name in variables if result.masks[name].any()] or variables
     text = (

@@ -36,7 +36,8 @@ def companions(
     more = np.zeros(blanked.shape, bool)
     people = with_missing_drawn(codes.astype(np.int64))
     now = blanked | (codes < 0)
-    waiting = eliminate(codes, now).told
+    found = eliminate(codes, blanked)
+    waiting = found.told | found.named
     cell = cells(people, range(codes.shape[1]))
     for kept, rows in kept_sets(now.copy()):
         told = rows[waiting[rows]]
