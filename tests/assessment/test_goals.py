@@ -95,10 +95,10 @@ def test_k_and_a_threshold_hold_both():
     result = protect(data, KEYS, "w", k=3, threshold=0.025)
     touched = np.logical_or.reduce(list(result.masks.values()))
     assert np.array_equal(touched, unsafe)
-    whole, _, risk = risks_of(data, KEYS, result.masks, data["w"])
+    whole, _, after = risks_of(data, KEYS, result.masks, data["w"])
     assert whole.min() >= 3
-    assert risk.max() < 0.025
-    assert result.protected.individual_risk == pytest.approx(risk, rel=1e-13)
+    assert after.max() < 0.025
+    assert result.protected.individual_risk == pytest.approx(after, rel=1e-13)
     goals = "frequency f below 3 and no record has a risk of 0.025 or more"
     assert f"no record has a {goals}" in result.verdict
     figures = result.sets[0].comparison()["original"]
@@ -315,7 +315,7 @@ def test_many_sets_make_one_table(run):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"k": None}, ValueError, "nothing to protect against: give .*, or k"),
+        ({"k": None}, ValueError, "nothing to protect against: give .*, k, l"),
         ({"k": 1}, ValueError, "k=1: need a whole number from 2"),
         ({"k": 2**40 + 1}, ValueError, r"k=1099511627777: need .* to 2\^40 .*more rec"),
         (
