@@ -46,7 +46,8 @@ def assessed(run):
 
 def suppressed(**options):
     """Protect the recoded file by the threshold of the report."""
-    return protect(FILE, KEYS, threshold=0.00125, recodings=RECODINGS, **options)
+    how = {"threshold": 0.00125, "recodings": RECODINGS, "population": "weights"}
+    return protect(FILE, KEYS, **how | options)
 
 
 @pytest.mark.parametrize("name", ["Demodata.asc", "Demofree.asc"])

@@ -92,7 +92,8 @@ def test_k_and_a_threshold_hold_both():
     unsafe = (f < 3) | (risk >= 0.025)
     assert (unsafe & (f >= 3)).any()
     assert (unsafe & (risk < 0.025)).any()
-    result = protect(data, KEYS, "w", k=3, threshold=0.025)
+    asked = {"k": 3, "population": "weights"}
+    result = protect(data, KEYS, "w", threshold=0.025, **asked)
     touched = np.logical_or.reduce(list(result.masks.values()))
     assert np.array_equal(touched, unsafe)
     whole, _, after = risks_of(data, KEYS, result.masks, data["w"])
@@ -106,7 +107,7 @@ def test_k_and_a_threshold_hold_both():
     assert figures["below_k"]["records"] == np.count_nonzero(f < 3)
     assert figures["at_risk_threshold"] == np.count_nonzero(risk >= 0.025)
     # With the rate the threshold is found from the file as ever.
-    rate = protect(data, KEYS, "w", k=3, rate=0.01)
+    rate = protect(data, KEYS, "w", rate=0.01, **asked)
     assert rate.sets[0].aim.threshold == before.risk_threshold(rate=0.01)
 
 

@@ -60,7 +60,8 @@ def _safe_of(i, data, blank, sets, k, threshold):
 
 def planned(data, sets, k, threshold, **asked):
     weight = "w" if threshold is not None else None
-    return protect(data, sets, weight, k=k, threshold=threshold, **asked)
+    how = {"k": k, "threshold": threshold, "population": "weights", **asked}
+    return protect(data, sets, weight, **how)
 
 
 GOALS = [(2, None), (None, 0.14), (2, 0.12)]
@@ -98,8 +99,9 @@ def test_no_order_of_records_keys_or_sets_matters():
         columns += [result.masks[key] for key in keys]
         return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
-    one = protect(data, sets, "WEIGHT", k=3, threshold=0.02)
-    other = protect(moved, turned, "WEIGHT", k=3, threshold=0.02)
+    goals = {"k": 3, "threshold": 0.02, "population": "weights"}
+    one = protect(data, sets, "WEIGHT", **goals)
+    other = protect(moved, turned, "WEIGHT", **goals)
     assert rows(data, one) == rows(moved, other)
 
 
@@ -153,7 +155,7 @@ def test_related_and_household_keys_are_blanked_together():
     }
     sets = [keys[:4], [*keys[2:], "REGION"]]
     result = protect(
-        data, sets, "WEIGHT", threshold=0.1,
+        data, sets, "WEIGHT", threshold=0.1, population="weights",
         related={"AGE": ["MARSTAT"], "MARSTAT": ["AGE"]}, **shared,
     )  # fmt: skip
     assert result.goals_met

@@ -54,7 +54,7 @@ def survey(n=300, seed=1, missing=0.0):
 def protected(data=None, keys=KEYS, **options):
     """Protect a survey, unless options say otherwise below a risk of 0.03."""
     data = survey() if data is None else data
-    defaults = {"threshold": 0.03, **ANY_LEAK}
+    defaults = {"threshold": 0.03, "population": "weights", **ANY_LEAK}
     return protect(data, keys, "w", **defaults | options)
 
 
