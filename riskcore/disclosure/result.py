@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.check import Checked
 from riskcore.assessment.goals import Goal
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
@@ -18,6 +17,7 @@ from riskcore.common.words import counted, listed, printable
 from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 from riskcore.disclosure.attributes import AttributeGuesses
+from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.disclosure.copies import Copies
 from riskcore.disclosure.in_words import number, plain
@@ -203,7 +203,9 @@ class Audit(OnASheet):
         self,
         *,
         max_right_claims: float | None = None,
+        max_claim_excess: float | None = None,
         max_guess_excess: float | None = None,
+        max_copy_excess: float | None = None,
     ) -> Checked:
         """Check the release against limits, for a pipeline.
 
@@ -212,13 +214,20 @@ class Audit(OnASheet):
         max_right_claims : float, optional
             Largest share of the claims that may be right, in [0, 1]: the expected
             number over the number of claims.
+        max_claim_excess : float, optional
+            The same beyond chance: without the claims that would be right about other
+            people.
         max_guess_excess : float, optional
             For each target, by how much the share of right guesses may be larger for
             the original's people than for others, in [0, 1].
+        max_copy_excess : float, optional
+            Largest share of released records that look like copies, beyond those that
+            look like copies of people of the holdout, in [0, 1].
 
         Returns
         -------
         Checked
+            What is unknown is not judged.
 
         Raises
         ------
@@ -234,27 +243,40 @@ class Audit(OnASheet):
         >>> found.check(max_right_claims=0.05).passed
         False
         """
-        if max_right_claims is None and max_guess_excess is None:
-            raise ValueError("give max_right_claims or max_guess_excess")
+        limits = {
+            "max_right_claims": max_right_claims,
+            "max_claim_excess": max_claim_excess,
+            "max_guess_excess": max_guess_excess,
+            "max_copy_excess": max_copy_excess,
+        }
+        if all(limit is None for limit in limits.values()):
+            raise ValueError(f"give a limit: {', '.join(limits)}")
+        if max_guess_excess is not None and not self.attributes:
+            raise ValueError("max_guess_excess needs targets: give target")
+        claims, copies = max(self.claims, 1), self.copies
+        copied = math.nan if copies is None else copies.share
+        if self.records[2:] and copies is not None:
+            copied = copies.excess
+        found: dict[str, list[tuple[Hashable | None, float]]] = {
+            "max_right_claims": [(None, self.expected_right_claims / claims)],
+            "max_claim_excess": [(None, self.identity.excess / claims)],
+            "max_guess_excess": [
+                (one.target, one.excess if one.guessed else 0.0)
+                for one in self.attributes
+            ],
+            "max_copy_excess": [(None, copied)],
+        }
         rules = []
-        if max_right_claims is not None:
-            most = arguments.number_in("max_right_claims", max_right_claims, "[0, 1]")
-            share = self.expected_right_claims / self.claims if self.claims else 0.0
-            rules.append(self._rule("max_right_claims", None, most, share))
-        if max_guess_excess is not None:
-            if not self.attributes:
-                raise ValueError("max_guess_excess needs targets: give target")
-            most = arguments.number_in("max_guess_excess", max_guess_excess, "[0, 1]")
-            for one in self.attributes:
-                found = one.excess if one.guessed else 0.0
-                rules.append(self._rule("max_guess_excess", one.target, most, found))
+        for name, limit in limits.items():
+            if limit is None:
+                continue
+            most = arguments.number_in(name, limit, "[0, 1]")
+            for target, share in found[name]:
+                passed = None if math.isnan(share) else share <= most
+                rules.append(
+                    Goal(name, self.keys, target, most, share, None, None, passed)
+                )
         return Checked(self.records[1], tuple(rules))
-
-    def _rule(
-        self, rule: str, target: Hashable | None, asked: float, found: float
-    ) -> Goal:
-        """Return a rule with what was found; what is unknown does not pass."""
-        return Goal(rule, self.keys, target, asked, found, None, None, found <= asked)
 
     @property
     def released_records(self) -> Any:

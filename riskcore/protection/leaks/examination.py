@@ -149,7 +149,7 @@ def examine(
         *settings.suppressible,
         *settings.treated,
         *result.numbers_known,
-        *(one.column for one in found),
+        *(one.column for one in found if one.kind != "reveals"),
     }
     not_examined = tuple(
         name
