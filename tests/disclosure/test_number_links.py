@@ -247,7 +247,7 @@ def protected(data, treat, **options):
     roles = {name: "numeric" for name in ("income", "debts", "rent") if name in data}
     return riskcore.protect(
         data, ["sex", "age", "area"], k=2, roles=roles | options.pop("roles", {}),
-        treat=treat, secret="1" * 64, **options,
+        treat=treat, secret="1" * 64, sampling_fraction=0.1, **options,
     )  # fmt: skip
 
 

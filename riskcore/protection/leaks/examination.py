@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,18 @@ from riskcore.disclosure.composition import (
     records_by_composition,
     records_rebuilt,
 )
+from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.leaks import Kind, Leak, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
+from riskcore.protection.leaks.people import (
+    leaks_of_elimination,
+    leaks_of_shared,
+    named_by_elimination,
+    values_shared,
+)
 from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
@@ -62,12 +70,18 @@ class Examination:
         The risk from numbers, before and after.
     number_links : tuple of NumberLink
         What whoever knows keys and numbers learns from the row that fits best.
+    shared : dict of column name to SharedValues
+        The people of whom the keys tell the value of each sensitive column.
+    elimination : Elimination or None
+        Who is named to someone who knows all people of the file.
     """
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
     numeric: NumericRisks | None = None
     number_links: tuple[NumberLink, ...] = ()
+    shared: dict[Hashable, SharedValues] = field(default_factory=dict)
+    elimination: Elimination | None = None
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -91,6 +105,12 @@ class Examination:
                 stage: one.to_dict() for stage, one in self.numeric._asdict().items()
             },
             "number_links": [one.to_dict() for one in self.number_links],
+            "attributes": {
+                str(name): one.to_dict() for name, one in self.shared.items()
+            },
+            "elimination": None
+            if self.elimination is None
+            else self.elimination.to_dict(),
         }
 
 
@@ -128,6 +148,11 @@ def examine(
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
         found += _of_numbers(result, numeric.protected, links)
+    say("looking for people whose values are told")
+    shared = values_shared(result, gone)
+    found += leaks_of_shared(result, shared)
+    elimination = named_by_elimination(result)
+    found += leaks_of_elimination(result, elimination)
     found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
@@ -159,7 +184,9 @@ def examine(
     if not_examined and settings.accepted(ANY):
         found.append(_called_harmless(not_examined))
         not_examined = ()
-    return Examination(tuple(found), not_examined, numeric, links).under(settings)
+    return Examination(
+        tuple(found), not_examined, numeric, links, shared, elimination
+    ).under(settings)
 
 
 def _of_columns(
