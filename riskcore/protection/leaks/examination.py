@@ -36,7 +36,7 @@ from riskcore.disclosure.composition import (
 )
 from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.leaks import Kind, Leak, Shown
-from riskcore.disclosure.no_effect import MOSTLY, rows_left
+from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import NumberLink, number_links
 from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
@@ -284,7 +284,9 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         left = [name for name in names if str(name) not in gone]
         if treated is None or not left:
             continue
-        columns = [(treated.before[name], treated.after[name]) for name in left]
+        columns = [
+            to_precision(treated.before[name], treated.after[name]) for name in left
+        ]
         for keys in result.settings.keys:
             known = [codes_of(result, name)[0] for name in keys if name not in left]
             count = rows_left([(one, one) for one in known], columns)
@@ -302,7 +304,7 @@ def _leak_without_effect(
     text = (
         f"{_quoted(names)}: the treatment protects nothing, because {count:,} of "
         f"{n:,} rows of {listed(map(str, (*keys, *names)))} are still those of the "
-        "original"
+        "original, to the precision of the released numbers"
     )
     advice = (
         "swap within fewer keys or none, make the values coarser, or drop them; or "
