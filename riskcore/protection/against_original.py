@@ -12,21 +12,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.assessment.goals import Names
-from riskcore.assessment.released import ReleasedAssessment, assess_released
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.settings_table import AUTO, BOTH
 from riskcore.common.progress import Lines
 from riskcore.core.risk.household import households
 from riskcore.data.cells import Cells, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import with_columns
-from riskcore.data.count import count
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.recode import recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
+from riskcore.disclosure.fits import assess_patterns
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.shared_columns import refuse_other_kinds
 from riskcore.models.cell_table import ANY, CellTable
@@ -98,23 +97,16 @@ class AgainstOriginal:
             refuse_other_kinds([coded.columns[name], self.prepared.coded.columns[name]])
         released = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
         patterns = _patterns(released, names)
-        before = original.cells_by_weights or original.cells
-        fits = _fitting_cells(before, patterns)[released.inverse]
-        known = np.flatnonzero(fits >= 0)
-        unknown = coded.n - len(known)
-        if not len(known):
-            return None, unknown
-        blank = {
-            name: (column == ANY)[released.inverse[known]]
-            for name, column in zip(names, patterns.codes, strict=True)
-        }
-        cells = replace(before, rows=fits[known], record_weights=None)
-        found = assess_released(
-            replace(original, cells=cells, cells_by_weights=None, households=None),
-            blank,
+        found, known = assess_patterns(
+            original,
+            patterns,
+            released.inverse,
             data,
             self.prepared.aims(self.settings)[at].goals,
         )
+        unknown = coded.n - len(known)
+        if found is None:
+            return None, unknown
         if coded.households is not None and self.settings.level == "record":
             joint = households(found.individual_risk, coded.households[known])
             found = replace(found, households=joint)
@@ -168,30 +160,3 @@ def _patterns(cells: Cells, names: Names) -> CellTable:
         names,
         categories,
     )
-
-
-def _fitting_cells(cells: Cells, patterns: CellTable) -> NDArray[np.int64]:
-    """Return for each pattern a cell of the original that fits it; -1 if none does."""
-    table = CellTable.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
-    fitting = np.full(len(patterns), -1, np.int64)
-    known = np.flatnonzero(patterns.known_in(table))
-    asked = patterns.some(known).coded_as(table)
-    for keys, at in asked.patterns():
-        there = np.arange(len(table))
-        if keys:
-            some = [table.codes[key] != ANY for key in keys]
-            there = np.flatnonzero(np.logical_and.reduce(some))
-        number = np.zeros(len(there) + len(at), np.int64)
-        if keys:
-            both = [
-                np.concatenate([table.codes[key][there], asked.codes[key][at]])
-                for key in keys
-            ]
-            number = count(
-                [codes.astype(np.uint32) for codes in both],
-                [table.levels[key] for key in keys],
-            ).inverse.astype(np.int64)
-        place = np.full(int(number.max(initial=0)) + 1, -1, np.int64)
-        place[number[: len(there)]] = there
-        fitting[known[at]] = place[number[len(there) :]]
-    return fitting

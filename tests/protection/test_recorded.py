@@ -73,7 +73,7 @@ def test_a_safe_file_keeps_the_goals_of_its_record():
             ("max_household_rate", 0.01),
         )
     }
-    assert found.verdict.endswith("The file is the one that the record names.")
+    assert "The file is the one that the record names." in found.verdict
     assert found.to_dict()["same_file"] is True
     # The original file breaks what it was protected from, and is another file.
     found = check("survey.csv", record=RECORD, original="survey.csv")
@@ -117,7 +117,7 @@ def test_no_risk_may_reach_the_threshold():
     assert check(data, KEYS, "w", original=data, **above).passed
 
 
-@pytest.mark.parametrize("missing", ["wildcard", "argus", "category"])
+@pytest.mark.parametrize("missing", ["wildcard", "argus"])
 def test_a_blank_of_a_safe_file_matches_any_value(missing):
     """A file that breaks k so counted breaks it among the original's records, too."""
     written(k=3, missing=missing)
