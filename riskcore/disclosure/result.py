@@ -24,6 +24,7 @@ from riskcore.disclosure.in_words import number, plain
 from riskcore.disclosure.linkage import Linkage
 from riskcore.disclosure.measures import Measures
 from riskcore.disclosure.membership import Membership
+from riskcore.disclosure.number_links import NumberLink, part_of_links
 
 LEVEL = 0.95
 _WIDE = 96  # of a line of the verdict
@@ -55,6 +56,9 @@ class Audit(OnASheet):
         For each target, the guesses about the people of the original and about others.
     linkage : tuple of Linkage
         With numbers, the links by distance and by the weights of Fellegi and Sunter.
+    number_links : tuple of NumberLink
+        With numbers, what the released records that fit a person's keys and numbers
+        best tell of the person.
     membership : Membership or None
         With a holdout, whether distances tell who was in the original.
     copies : Copies or None
@@ -82,6 +86,7 @@ class Audit(OnASheet):
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
     linkage: tuple[Linkage, ...] = ()
+    number_links: tuple[NumberLink, ...] = ()
     membership: Membership | None = None
     copies: Copies | None = None
     measures: Measures | None = None
@@ -133,7 +138,8 @@ class Audit(OnASheet):
         "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
         "copies": those whose interval lies above what it would be for others, that of
         membership above 0.52. The levels are those of Bonferroni: all comparisons
-        together are right with 95 %.
+        together are right with 95 %. "numbers" are links by numbers that are right more
+        often than by chance.
         """
         compared: list[tuple[str, Interval, float]] = [
             ("claims", self.identity.excess_interval, 0.0)
@@ -149,6 +155,7 @@ class Audit(OnASheet):
             compared.append(("copies", self.copies.excess_interval, 0.0))
         level = 1.0 - (1.0 - LEVEL) / len(compared)
         more = [name for name, of, other in compared if of(level)[0] > other]
+        more += ["numbers"] * any(one.leaks for one in self.number_links)
         return tuple(dict.fromkeys(more))
 
     @property
@@ -373,6 +380,7 @@ class Audit(OnASheet):
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
             "linkage": [one.to_dict() for one in self.linkage],
+            "number_links": [one.to_dict() for one in self.number_links],
             "membership": None
             if self.membership is None
             else self.membership.to_dict(),
@@ -400,6 +408,8 @@ class Audit(OnASheet):
             yield Part(
                 f"Guesses of a target by the keys, beside {by}", rows=rows, sides="<>"
             )
+        if self.number_links:
+            yield part_of_links(self.number_links)
         for found in (*self.linkage, self.membership, self.copies, self.measures):
             if found is not None:
                 yield from found._parts()

@@ -222,11 +222,15 @@ def test_public_pages_and_records_say_what_the_model_says(survey, tmp_path):
     assert "as many re-identifications" not in believed
 
 
-@pytest.mark.parametrize("population", ["auto", "weights"])
-def test_blanks_of_their_own_category_have_no_model(survey, population):
-    found = protected(survey, missing="category", population=population)
-    assert found.sets[0].unsafe_by_model == 0
-    assert found.sets[0].original.beside is None
+def test_a_blank_is_any_value_to_the_model_not_a_category(survey):
+    found, usual = (
+        protected(survey, missing=missing, population="auto")
+        for missing in ("category", "wildcard")
+    )
+    assert found.sets[0].protected.population_name == "latent-class"
+    assert found.suppressed == usual.suppressed
+    risk = usual.sets[0].protected.individual_risk
+    assert found.sets[0].protected.individual_risk.tobytes() == risk.tobytes()
 
 
 def test_a_check_by_the_weights_names_the_rules_that_the_model_breaks(survey):

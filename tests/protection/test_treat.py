@@ -91,7 +91,14 @@ def test_written_read_back_and_replayed(tmp_path, suffix):
         "w=round-weights:5",
     ]
     command = ["protect", str(source), *words, "--treat", *treat, "--quiet"]
-    accept = ["--accept", "*=a test", "--output", str(safe)]
+    accept = [
+        "--role",
+        "*=harmless:a test",
+        "--accept",
+        "*=a test",
+        "--output",
+        str(safe),
+    ]
     assert cli.main([*command, *accept]) == 0
     record = tmp_path / f"safe{suffix}.private.json"
     replay = ["--replay", str(record), "--output", str(again), "--quiet"]

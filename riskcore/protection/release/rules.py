@@ -34,6 +34,7 @@ from riskcore.disclosure.checked import Checked
 from riskcore.protection.check import Request, checked, reading_of
 from riskcore.protection.protect import protect
 from riskcore.protection.release.rules_table import (
+    CONFIRMED,
     FORMAT,
     TRY,
     changed,
@@ -638,6 +639,12 @@ class Release:
         >>> Release.of("survey.csv", ["SEX"], threshold=0.01).arguments()
         {'keys': ['SEX'], 'threshold': 0.01}
         """
+        if self.tables.get(CONFIRMED, True) is False:
+            raise self._error(
+                (CONFIRMED,),
+                "the rules are proposals: check the role of each column and the goals, "
+                "then delete this line",
+            )
         found = self._arguments("columns", "safe", "suppress")
         if "keys" not in found:
             raise self._error(("columns", "keys"), "missing; name the key variables")
@@ -757,7 +764,7 @@ class Release:
         return RulesError(f"{where}: {named}{message}")
 
     def __repr__(self) -> str:
-        left_out = ("format", TRY)
+        left_out = ("format", CONFIRMED, TRY)
         tables = [one for name, one in self.tables.items() if name not in left_out]
         rules = sum(map(len, tables))
         data = self.tables.get("data", {}).get("file", "any file")

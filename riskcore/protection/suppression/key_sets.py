@@ -61,22 +61,21 @@ def assess_key_sets(
 
     ``original``: those before recoding; where a model decided, it decides again.
     """
-    populations = [settings.counted_by] * len(settings.keys)
     # Without an original no choice is kept.
     kept = [one.model is not None for one in original or ()]
-    kept = kept or [False] * len(populations)
+    kept = kept or [False] * len(settings.keys)
     return [
         assess_coded(
             data,
             coded,
             keys,
-            population=population,
+            population=settings.counted_by,
             method=settings.method,
             missing=settings.missing,
             alpha=settings.alpha,
             kept=keep,
         )
-        for keys, population, keep in zip(settings.keys, populations, kept, strict=True)
+        for keys, keep in zip(settings.keys, kept, strict=True)
     ]
 
 
