@@ -18,7 +18,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.protect.HouseholdKeyDiffers",
 )
 KEYS = ["a", "b"]
-OTHERS = {"*": "harmless:a test"}
 RECORD = "safe.csv.private.json"
 
 
@@ -42,7 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def written(keys=KEYS, weight="w", household=None, path="safe.csv", **how):
-    how = {"roles": OTHERS, "accept": ANY_LEAK, **how}
+    how = {**ANY_LEAK, **how}
     result = protect("survey.csv", keys, weight, household, **how)
     result.write(path)
     return result
@@ -105,7 +104,7 @@ def test_no_risk_may_reach_the_threshold():
     """A risk equal to the threshold is unsafe in protect, but kept by max_risk."""
     data = survey()
     at = assess(data, KEYS, "w", missing="wildcard").max_risk
-    result = protect(data, KEYS, "w", threshold=at, accept=ANY_LEAK, roles=OTHERS)
+    result = protect(data, KEYS, "w", threshold=at, **ANY_LEAK)
     assert sum(result.suppressed.values())
     result.write("safe.csv")
     formats.write("original.csv", data)
@@ -189,7 +188,7 @@ CASES = {
         "l": 2,
         "t": 0.6,
         "min_population": 60,
-        "roles": {"s": "sensitive", **OTHERS},
+        "roles": {"s": "sensitive", **ANY_LEAK["roles"]},
     },
     "treated": {"k": 3, "threshold": 0.05, "treat": {"x": "top:5%=mean"}},
     "treated key": {"k": 3, "treat": {"a": "pram:0.9"}},
@@ -208,10 +207,10 @@ def test_a_file_that_protect_writes_passes_check_with_its_record(case, kind):
     if kind == "sav":
         data["b"] = [int(one or 1) for one in data["b"]]
     formats.write(f"given.{kind}", data)
-    how = {"keys": KEYS, "weight": "w", "household": None, "roles": OTHERS}
+    how = {"keys": KEYS, "weight": "w", "household": None, **ANY_LEAK}
     how |= CASES[case]
     roles = [how.pop(name) for name in ("keys", "weight", "household")]
-    result = protect(f"given.{kind}", *roles, accept=ANY_LEAK, **how)
+    result = protect(f"given.{kind}", *roles, **how)
     name = f"safe.{kind}"
     # Without the ids and the weights only the record tells the risks.
     gone = [one for one in ("hh", "w", "hhw") if one in roles]
@@ -243,8 +242,7 @@ def test_a_given_population_is_named_by_the_record():
         threshold=0.5,
         k=3,
         population=people,
-        accept=ANY_LEAK,
-        roles=OTHERS,
+        **ANY_LEAK,
     )
     result.write("safe.csv")
     assert check("safe.csv", record=RECORD).passed
@@ -272,8 +270,7 @@ def test_the_file_is_read_as_it_was_written(name):
         reading=reading,
         threshold=0.01,
         recodings=recode,
-        accept=ANY_LEAK,
-        roles=OTHERS,
+        **ANY_LEAK,
     )
     result.write(name)
     with_w = {} if name == "safe.parquet" else {"max_rate": 0.01}
