@@ -249,7 +249,7 @@ def examine_released(
     if others and settings.accepted(ANY_COLUMN):
         found.append(called_harmless(others))
         others = ()
-    return tuple(one.under(settings) for one in found), others
+    return tuple(one.under(settings.accepted) for one in found), others
 
 
 def _patterns(cells: Cells, names: Names) -> CellTable:
