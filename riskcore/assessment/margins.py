@@ -172,7 +172,7 @@ class Margins:
             return Fits(f, f, F), np.arange(len(cells))
         if kept == 0:
             total = np.array([math.fsum(cells.weight_sum)])
-            everybody = np.array([cells.n])
+            everybody = np.array([cells.records.sum()])
             return Fits(everybody, everybody, total), np.zeros(len(cells), np.intp)
         keys = [i for i in range(len(cells.keys)) if kept >> i & 1]
         weights = cells.weight_sum

@@ -133,7 +133,7 @@ def examine(
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
     profiles = [one for one in result.profiles if str(one.name) not in gone]
-    found = [*_of_columns(profiles, settings)]
+    found = [*of_columns(profiles, settings)]
     household = settings.household
     links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
@@ -182,16 +182,14 @@ def examine(
         if name not in known and str(name) not in gone
     )
     if not_examined and settings.accepted(ANY):
-        found.append(_called_harmless(not_examined))
+        found.append(called_harmless(not_examined))
         not_examined = ()
     return Examination(
         tuple(found), not_examined, numeric, links, shared, elimination
     ).under(settings)
 
 
-def _of_columns(
-    profiles: Iterable[ColumnProfile], settings: Settings
-) -> Iterator[Leak]:
+def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
         rare, of = _rare(one), (one.name,)
@@ -274,7 +272,7 @@ def _of_numbers(
         names |= dict.fromkeys((*one.known, *told))
         said.append(str(one))
     if said:
-        yield _leak_of_numbers([name for name in risk.columns if name in names], said)
+        yield leak_of_numbers([name for name in risk.columns if name in names], said)
 
 
 def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -342,7 +340,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
             yield Leak(name, "unique", text, advice, of=(name,))
 
 
-def _leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
+def leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
     column = names[0] if len(names) == 1 else " + ".join(map(str, names))
     advice = _NUMBERS
@@ -548,7 +546,7 @@ def _kept_ids(household: Hashable, settings: Settings) -> Leak:
     return Leak(household, "ids", text, "give them new ids", of=(household,))
 
 
-def _called_harmless(names: Collection[Hashable]) -> Leak:
+def called_harmless(names: Collection[Hashable]) -> Leak:
     """Return that columns were called harmless all at once, which is accepted."""
     verb = "is" if len(names) == 1 else "are"
     text = (
