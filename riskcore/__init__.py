@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from riskcore.assessment.result import (  # isort: skip
         Assessment as Assessment,
     )
-    from riskcore.assessment.check import (  # isort: skip
+    from riskcore.disclosure.checked import (  # isort: skip
         Checked as Checked,
+    )
+    from riskcore.protection.check import (  # isort: skip
         check as check,
     )
     from riskcore.assessment.describe import (  # isort: skip
@@ -122,7 +124,7 @@ _HOMES = {
     "Assessment": "riskcore.assessment.result",
     "Audit": "riskcore.disclosure.result",
     "Cells": "riskcore.data.cells",
-    "Checked": "riskcore.assessment.check",
+    "Checked": "riskcore.disclosure.checked",
     "Comparison": "riskcore.comparison.compare",
     "Description": "riskcore.assessment.describe",
     "Hierarchy": "riskcore.data.hierarchy",
@@ -135,7 +137,7 @@ _HOMES = {
     "WaveAssessment": "riskcore.assessment.waves",
     "assess": "riskcore.assessment.assess",
     "audit": "riskcore.disclosure.audit",
-    "check": "riskcore.assessment.check",
+    "check": "riskcore.protection.check",
     "describe": "riskcore.assessment.describe",
     "diversity": "riskcore.assessment.diversity",
     "compare": "riskcore.comparison.compare",

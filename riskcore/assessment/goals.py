@@ -33,7 +33,9 @@ _TITLES = {
     "t": "t-closeness",
     # Of an audit, see `riskcore.Audit.check`.
     "max_right_claims": "share of right claims",
+    "max_claim_excess": "right claims beyond others",
     "max_guess_excess": "right guesses beyond others",
+    "max_copy_excess": "copies beyond others",
 }
 
 
@@ -56,7 +58,10 @@ class Goal:
         Numbers of records and cells that break the rule, for a rule on household risks
         the members of the households that break it; None if the rule is not on records
         or cells.
-    passed : bool
+    passed : bool or None
+        None if the goal could not be judged.
+    recorded : bool
+        Whether the figure is the one in the record of exactly this file.
     """
 
     rule: str
@@ -66,7 +71,8 @@ class Goal:
     found: int | float
     records: int | None
     cells: int | None
-    passed: bool
+    passed: bool | None
+    recorded: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the goal as plain data for JSON."""

@@ -178,6 +178,13 @@ WAVE_CHOICE = Setting(
     help="which M waves the intruder knows: M waves at random (average, default), or "
     "for each person those with the largest risk (worst)",
 )
+TARGET = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="columns that an intruder wants to learn of a person with known keys: guess "
+    "them from the released file, for the people of ORIGINAL and for others",
+)
 KIND_OF_L = Setting(
     default="distinct",
     choices=("distinct", "entropy", "recursive"),
@@ -277,18 +284,6 @@ class AssessSettings(TypedDict, total=False):
     wave_choice: Annotated[str, WAVE_CHOICE]
 
 
-# Rules of `check` that need the weights of the file itself.
-OF_WEIGHTS = frozenset(
-    {
-        "max_risk",
-        "max_rate",
-        "max_household_risk",
-        "max_household_rate",
-        "min_population",
-    }
-)
-
-
 class CheckSettings(TypedDict, total=False):
     """The settings of `check`: the rules, and how they are counted."""
 
@@ -372,3 +367,41 @@ class CheckSettings(TypedDict, total=False):
     alpha: Annotated[float, ALPHA]
     population: Annotated[Any, POPULATION]
     method: Annotated[Method, METHOD]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
+    max_right_claims: Annotated[
+        float | None,
+        _limit(
+            "a share of the claims",
+            "SHARE",
+            "with the original: largest share allowed of the claims that a record is a "
+            "certain person to be right",
+        ),
+    ]
+    max_claim_excess: Annotated[
+        float | None,
+        _limit(
+            "a share of the claims",
+            "SHARE",
+            "with the original: the same beyond chance, without claims that would be "
+            "right about other people",
+        ),
+    ]
+    target: Annotated[Iterable[Hashable], TARGET]
+    max_guess_excess: Annotated[
+        float | None,
+        _limit(
+            "a share of the guesses",
+            "SHARE",
+            "with the original and a target: by how much the share of right guesses "
+            "may be larger for the people of ORIGINAL than for others, such as 2 %",
+        ),
+    ]
+    max_copy_excess: Annotated[
+        float | None,
+        _limit(
+            "a share of the records",
+            "SHARE",
+            "with the original: largest share allowed of records that look like copies "
+            "of its records, beyond chance",
+        ),
+    ]

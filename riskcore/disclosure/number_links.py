@@ -3,12 +3,15 @@
 The intruder looks for the released row that fits the keys and has the nearest numbers.
 The link is right if what the row tells is right: a column that was not used for the
 link agrees with the person, exactly or within the precision of its numbers, more often
-than other rows do that fit the person, and than those do that have the next numbers:
-what many rows say alike is a relation between variables, and no link. So records that
-exchanged several columns together are found as well as records that exchanged none.
+than by chance. Chance is what other rows tell: all that fit the person, those with the
+next numbers, or those with other keys and the nearest numbers, whichever is most often
+right. For what many rows say alike is a relation between variables, and no link. So
+records that exchanged several columns together are found as well as records that
+exchanged none.
 
-If it is known which released row is a person's own, that row is right, too. If it is
-not known, and there is no other column, the row must have the person's number.
+If it is known which released row is a person's own, that row is right, too; and if keys
+were altered, links are also sought without these. If it is not known, and there is no
+other column, the row must have the person's number.
 
 Among m nearest rows one is taken: it is right with the probability 1/m.
 """
@@ -25,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.scatter import scattered
+from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import ALLOWED, by_chance, too_many
-from riskcore.disclosure.fitting_rows import Nearest, Runs, nearest_rows
+from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
 from riskcore.disclosure.record_linkage import standard_scale
 
 Floats = NDArray[np.float64]
@@ -39,6 +43,8 @@ EXTREMES = 20  # of the largest and of the smallest numbers
 _PEOPLE = 20_000  # that are linked, and _PAIRS of them with rows
 _PAIRS = 1 << 27
 _PAIRED = 4  # numbers whose pairs are known together
+_AROUND = 32  # rows on either side of a number
+_SHOWN = 6  # links in a table
 _EXACT = 1e-9  # relative error of a multiple of a unit
 
 
@@ -47,7 +53,7 @@ class KnownNumbers(NamedTuple):
 
     Attributes
     ----------
-    keys : sequence of pairs of int64 ndarray
+    keys : mapping of column name to pair of int64 ndarray
         Codes of each key of people and rows; -1 for missing, which fits everybody in a
         released row.
     numbers : mapping of column name to pair of float64 ndarray
@@ -58,7 +64,7 @@ class KnownNumbers(NamedTuple):
         The released row of each person, -1 for none; None if it is not known.
     """
 
-    keys: Sequence[tuple[Integers, Integers]]
+    keys: Mapping[Hashable, tuple[Integers, Integers]]
     numbers: Mapping[Hashable, Pair]
     others: Mapping[Hashable, Pair]
     own: Integers | None
@@ -82,11 +88,13 @@ class NumberLink:
     right : float
         How many links are right, expected over ties.
     chance : float
-        The same of a row that fits the keys, or of one with the next numbers,
-        whichever is more.
+        The same by chance: of any row that fits, of those with the next numbers, or of
+        those with other keys and the nearest numbers, whichever is most.
     looked_at : int
         The people who were drawn to be linked, if they are many; right and chance are
         scaled to all.
+    without : tuple of column names
+        The keys that the intruder does not use, because they were altered.
     comparisons : int
         How many ways were tried in all.
     """
@@ -98,6 +106,7 @@ class NumberLink:
     right: float
     chance: float
     looked_at: int
+    without: tuple[Hashable, ...] = ()
     comparisons: int = 1
 
     @property
@@ -119,21 +128,28 @@ class NumberLink:
         )
 
     def __str__(self) -> str:
-        names = listed(repr(printable(str(name))) for name in self.known)
+        names = listed(["the keys" + self._without, *map(_quoted, self.known)])
         people = f"{self.people:,} people"
         if self.among != "all":
             people = f"the people with the {self.people} {self.among} numbers"
         what = "of {people} {right} are found"
         if self.told is not None:
-            name = repr(printable(str(self.told)))
-            what = f"{name} is read rightly for {{right}} of {{people}}"
+            what = f"{_quoted(self.told)} is read rightly for {{right}} of {{people}}"
         what = what.format(people=people, right=f"{self.right:,.4g}")
-        return f"{what} by the keys and {names} ({self.chance:,.3g} by chance)"
+        return f"{what} by {names} ({self.chance:,.3g} by chance)"
+
+    @property
+    def _without(self) -> str:
+        """Which keys are not used, in words."""
+        if not self.without:
+            return ""
+        return f" without {listed(printable(str(name)) for name in self.without)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON."""
         found = asdict(self)
         found["known"] = [*map(str, self.known)]
+        found["without"] = [*map(str, self.without)]
         found["told"] = None if self.told is None else str(self.told)
         return found | {"beyond_chance": self.beyond_chance, "leaks": self.leaks}
 
@@ -143,10 +159,36 @@ def number_links(given: KnownNumbers) -> tuple[NumberLink, ...]:
 
     Of more than four numbers, the four by which most is right make the pairs.
     """
-    names = [*given.numbers]
-    if not names:
+    if not given.numbers:
         return ()
-    found = []
+    found = _by_numbers(given)
+    if altered := _altered_keys(given):
+        keys = {name: one for name, one in given.keys.items() if name not in altered}
+        others = _by_numbers(given._replace(keys=keys))
+        found += [replace(one, without=altered) for one in others]
+    return tuple(replace(one, comparisons=len(found)) for one in found)
+
+
+def _altered_keys(given: KnownNumbers) -> tuple[Hashable, ...]:
+    """Return the keys that the own row of somebody has with another value."""
+    if given.own is None:
+        return ()
+    who = given.own >= 0
+    pairs = {
+        name: (one[who], other[given.own[who]])
+        for name, (one, other) in given.keys.items()
+    }
+    return tuple(
+        name
+        for name, (one, other) in pairs.items()
+        if ((other >= 0) & (other != one)).any()
+    )
+
+
+def _by_numbers(given: KnownNumbers) -> list[NumberLink]:
+    """Return the links by one number, two and all, with some keys."""
+    names = [*given.numbers]
+    found: list[NumberLink] = []
     alone = {}
     search = _Search.of(given)
     for name in names:
@@ -157,7 +199,25 @@ def number_links(given: KnownNumbers) -> tuple[NumberLink, ...]:
     several += [tuple(names)] if len(names) > 2 else []
     for some in several:
         found += search.links(some)
-    return tuple(replace(one, comparisons=len(found)) for one in found)
+    return found
+
+
+def _quoted(name: Hashable) -> str:
+    """Return the name of a column in quotation marks."""
+    return repr(printable(str(name)))
+
+
+def part_of_links(links: Sequence[NumberLink]) -> Part:
+    """Return a table of the links that find most, those first that leak."""
+    rows = [["numbers", "tell", "of", "people", "right", "by chance"]]
+    ranked = sorted(links, key=lambda one: (not one.leaks, -one.beyond_chance))
+    for one in ranked[:_SHOWN]:
+        names = ", ".join(printable(str(name)) for name in one.known) + one._without
+        told = "the person" if one.told is None else printable(str(one.told))
+        figures = (f"{one.right:,.4g}", f"{one.chance:,.3g}")
+        rows.append([names, told, one.among, f"{one.people:,}", *figures])
+    title = "What the record tells that fits keys and numbers best"
+    return Part(title, rows=rows, sides="<<<>")
 
 
 def _best(links: Sequence[NumberLink]) -> float:
@@ -179,9 +239,8 @@ class _Search:
     @classmethod
     def of(cls, given: KnownNumbers) -> _Search:
         n, m = map(len, next(iter(given.numbers.values())))
-        runs = Runs.of(
-            [one for one, _ in given.keys], [one for _, one in given.keys], m
-        )
+        keys = [*given.keys.values()]
+        runs = Runs.of([one for one, _ in keys], [one for _, one in keys], m)
         told = {name: (pair, 0.0) for name, pair in given.others.items()}
         told |= {
             name: (pair, precision(pair[1])) for name, pair in given.numbers.items()
@@ -233,14 +292,26 @@ class _Search:
             return scale * math.fsum(right[some].tolist()), scale * max(each)
 
         if self.given.own is not None:
-            found = sums(nearest.own / ties, 1 / candidates)
+            found = sums(nearest.own / ties, self._own_fits(people) / candidates)
             yield NumberLink(known, None, among, of, *found, looked)
+        elsewhere = self._elsewhere(known, names, people)
         for k, name in enumerate(names):
             chances = [nearest.agree_fitting[:, k], nearest.agree_next[:, k]]
+            chances.append(elsewhere[:, k])
             if name in known:
                 chances.append(self._by_luck(name, people, candidates))
             found = sums(nearest.agree[:, k] / ties, *chances)
             yield NumberLink(known, name, among, of, *found, looked)
+
+    def _own_fits(self, people: Integers) -> Mask:
+        """Return whose own row has their keys."""
+        own = self.given.own
+        assert own is not None
+        row = own[people]
+        fits = row >= 0
+        for key, released in self.given.keys.values():
+            fits &= (released[row] < 0) | (released[row] == key[people])
+        return fits
 
     def _nearest(
         self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
@@ -265,6 +336,40 @@ class _Search:
             np.array([self.told[name][1] for name in names]),
             mine[people],
         )
+
+    def _elsewhere(
+        self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
+    ) -> Floats:
+        """Return how often columns agree in rows with other keys and near numbers.
+
+        The rows are the nearest of those next to a person in the first number.
+        """
+        first = self.given.numbers[known[0]]
+        order = np.argsort(first[1], kind="stable")  # nan is last
+        order = order[: np.count_nonzero(~np.isnan(first[1]))]
+        right = np.zeros((len(people), len(names)))
+        if not len(order) or not names or not self.given.keys:
+            return right
+        place = np.searchsorted(first[1][order], first[0][people])
+        reach = np.arange(-_AROUND, _AROUND)
+        rows = order[np.clip(place[:, None] + reach, 0, len(order) - 1)]
+        fits = np.ones(rows.shape, bool)
+        for key, released in self.given.keys.values():
+            fits &= (released[rows] < 0) | (released[rows] == key[people][:, None])
+        gap = np.zeros(rows.shape)
+        for name in known:
+            ours, theirs = self.given.numbers[name]
+            scale = standard_scale(ours)
+            gap += ((theirs[rows] - ours[people][:, None]) * scale) ** 2
+        gap = np.where(fits | np.isnan(gap), math.inf, gap)
+        limit = np.partition(gap, NEXT - 1, axis=1)[:, [NEXT - 1]]
+        near = (gap <= limit) & (gap < math.inf)
+        for k, name in enumerate(names):
+            (ours, theirs), within = self.told[name]
+            agree = np.abs(theirs[rows] - ours[people][:, None]) <= within
+            right[:, k] = (agree & near).sum(axis=1)
+        found: Floats = right / np.maximum(near.sum(axis=1), 1)[:, None]
+        return found
 
     def _by_luck(self, name: Hashable, people: Integers, candidates: Floats) -> Floats:
         """Return how likely one of the fitting rows has a number if all may have it."""
@@ -300,7 +405,7 @@ def extremes(values: Floats) -> Integers:
 def precision(values: Floats) -> float:
     """Return half the unit that released numbers are multiples of, 0 for no unit.
 
-    >>> precision(np.array([1500.0, 2000.0, np.nan])), precision(np.array([0.1, 7.25]))
+    >>> precision(np.array([1500.0, 2000.0, np.nan])), precision(np.array([0.1, 7.27]))
     (250.0, 0.005)
     """
     distinct = np.unique(values[~np.isnan(values)])

@@ -55,21 +55,14 @@ def numeric_risks(result: ProtectedRecords, say: Lines = silent) -> NumericRisks
     return NumericRisks(first, second)
 
 
-def known_numbers(
-    result: ProtectedRecords, gone: Collection[str], *, treated_keys: bool = True
-) -> KnownNumbers:
+def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbers:
     """Return what links by keys and numbers are looked for in, and what rows tell.
 
-    Rows tell the numbers and the sensitive columns that are in the file. Without
-    treated keys the intruder does not trust the keys that were treated.
+    Rows tell the numbers and the sensitive columns that are in the file.
     """
     settings = result.settings
     treated = () if result.treated is None else (*result.treated.after,)
-    keys = [
-        codes_of(result, name)
-        for name in settings.variables
-        if treated_keys or name not in treated
-    ]
+    keys = {name: codes_of(result, name) for name in settings.variables}
     numbers = [name for name in result.numbers_known if str(name) not in gone]
     taken = {*settings.variables, *numbers, settings.weight}
     told = dict.fromkeys((*settings.with_role("sensitive"), *treated))

@@ -114,11 +114,7 @@ class Protected(ProtectedRecords):
         rows = self.data if self.on_engine is None else self.rows
         # New ids tell only who belongs together.
         new_ids = columns_with_ids(self.source, self.settings)
-        return tuple(
-            one
-            for one in shown_by(self, Records.of(rows).columns)
-            if one.column not in new_ids or one.rule in ("equal", "code")
-        )
+        return shown_by(self, Records.of(rows).columns, drawn=new_ids)
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return the suppressed and recoded values that some columns reveal.

@@ -69,7 +69,7 @@ DEFAULT_COST = 50.0
 COSTS = ("fewest", "equal", "entropy")
 # The blanks of a record are a bit mask of its keys.
 # Prefix for the type of a given model, which a record cannot hold.
-_GIVEN = "given: "
+GIVEN = "given: "
 _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
 _OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
 # In place of related columns: those that are found.
@@ -334,7 +334,7 @@ class Settings:
         """The name of the population in a record; for a given model, its type."""
         if isinstance(self.population, str):
             return self.population
-        return f"{_GIVEN}{type(self.population).__name__}"
+        return f"{GIVEN}{type(self.population).__name__}"
 
     @property
     def by_content(self) -> bool:
@@ -716,7 +716,7 @@ class Settings:
             raise ValueError(f"not the settings of a protection: {odd}")
         for name, kind in RECORDED.items():
             _refuse_unfit(f"settings.{name}", plain[name], kind)
-        if plain["population"].startswith(_GIVEN):
+        if plain["population"].startswith(GIVEN):
             raise ValueError(
                 f"settings.population: a record cannot hold {plain['population']!r}; "
                 "protect again by riskcore.protect(..., population=...)"

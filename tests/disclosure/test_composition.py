@@ -15,7 +15,13 @@ from riskcore.protection.release.writing import preview
 
 def protected(data, k=2, **settings):
     return riskcore.protect(
-        data, ["sex", "age"], household="hh", k=k, accept={"*": "a test"}, **settings
+        data,
+        ["sex", "age"],
+        household="hh",
+        k=k,
+        accept={"*": "a test"},
+        roles={"*": "harmless:a test"},
+        **settings,
     )
 
 

@@ -35,7 +35,7 @@ from riskcore.disclosure.composition import (
     records_rebuilt,
 )
 from riskcore.disclosure.leaks import Kind, Leak, Shown
-from riskcore.disclosure.no_effect import has_no_effect
+from riskcore.disclosure.no_effect import MOSTLY, rows_left
 from riskcore.disclosure.number_links import NumberLink, number_links
 from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.showing import advice_on, codes_before
@@ -126,7 +126,7 @@ def examine(
         found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         say("looking for numbers that link records")
-        links = _links(result, gone)
+        links = number_links(known_numbers(result, gone))
         found += _of_numbers(result, numeric.protected, links)
     found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
@@ -138,7 +138,7 @@ def examine(
             one.column,
             "reveals",
             str(one),
-            advice_on(result, one, shuffled=shuffled),
+            advice_on(result, one),
             shown=one,
             of=(one.column,),
         )
@@ -149,7 +149,7 @@ def examine(
         *settings.suppressible,
         *settings.treated,
         *result.numbers_known,
-        *(one.column for one in found),
+        *(one.column for one in found if one.kind != "reveals"),
     }
     not_examined = tuple(
         name
@@ -224,16 +224,6 @@ def _advice(proposed: str | None) -> str:
     return f"{mend}; or give it a role, or accept this with a reason"
 
 
-def _links(result: ProtectedRecords, gone: Collection[str]) -> tuple[NumberLink, ...]:
-    """Return what links by the numbers tell, with all keys and with untreated ones."""
-    found = number_links(known_numbers(result, gone))
-    if result.treated is not None and {*result.settings.variables}.intersection(
-        result.treated.after
-    ):
-        found += number_links(known_numbers(result, gone, treated_keys=False))
-    return found
-
-
 def _of_numbers(
     result: ProtectedRecords, risk: NumericRisk, links: Iterable[NumberLink]
 ) -> Iterator[Leak]:
@@ -270,16 +260,22 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         columns = [(treated.before[name], treated.after[name]) for name in left]
         for keys in result.settings.keys:
             known = [codes_of(result, name)[0] for name in keys if name not in left]
-            if has_no_effect([(one, one) for one in known], columns):
-                yield _leak_without_effect(left, keys)
+            count = rows_left([(one, one) for one in known], columns)
+            # Categories may agree with those of others by chance.
+            most = 1.0 if treated.categorical.issuperset(left) else MOSTLY
+            if count >= most * result.n:
+                yield _leak_without_effect(left, keys, count, result.n)
                 break
 
 
-def _leak_without_effect(names: Sequence[Hashable], keys: Sequence[Hashable]) -> Leak:
+def _leak_without_effect(
+    names: Sequence[Hashable], keys: Sequence[Hashable], count: int, n: int
+) -> Leak:
     """Return the leak of a treatment without effect, accepted if all columns are."""
     text = (
-        f"{_quoted(names)}: the treatment protects nothing, because as many records "
-        f"have each value with the keys {listed(map(str, keys))} as before"
+        f"{_quoted(names)}: the treatment protects nothing, because {count:,} of "
+        f"{n:,} rows of {listed(map(str, (*keys, *names)))} are still those of the "
+        "original"
     )
     advice = (
         "swap within fewer keys or none, make the values coarser, or drop them; or "

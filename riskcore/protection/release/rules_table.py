@@ -32,6 +32,8 @@ from riskcore.protection.settings_table import (
 Shape: TypeAlias = dict[str, Any]
 
 FORMAT = 1
+# Whether somebody has checked the rules; rules that are proposals say false.
+CONFIRMED = "confirmed"
 _IN_COLUMNS = ("person", "wave", "cluster")
 # Settings that name columns, each a table of its own.
 _BY_COLUMN = ("roles", "recodings", "treat", "accept")
@@ -224,7 +226,12 @@ def _described(setting: Setting) -> Shape:
 def schema() -> Shape:
     """Return the JSON schema of a file of rules."""
     tables: dict[str, Any] = {
-        "format": {"const": FORMAT, "description": "the version of this layout"}
+        "format": {"const": FORMAT, "description": "the version of this layout"},
+        CONFIRMED: {
+            "type": "boolean",
+            "default": True,
+            "description": "whether the rules were checked; false in proposals",
+        },
     }
     for name, content in TABLES.items():
         if isinstance(content, Setting):
@@ -311,8 +318,13 @@ def fault_of(rules: Mapping[str, Any]) -> tuple[Place, str] | None:
     for table, content in rules.items():
         if table == "format":
             continue
-        if table == TRY:
-            if (found := _fault_of_candidates(content)) is not None:
+        if table in (CONFIRMED, TRY):
+            found = (
+                _fault_of_candidates(content)
+                if table == TRY
+                else _fault(_BOOLEAN, content, (table,))
+            )
+            if found is not None:
                 return found
             continue
         known = TABLES.get(table)

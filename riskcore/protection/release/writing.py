@@ -99,7 +99,7 @@ def write(
     say = steps or silent
     examined = _examined(result, layout, say)
     shown = [one.shown for one in examined.leaks if one.shown is not None]
-    warn_of_what_shows(result, shown, shuffled=shuffled)
+    warn_of_what_shows(result, shown)
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined, layout.dropped)
     figures = facts_of(result, examined)
@@ -177,7 +177,8 @@ def _layout(
 def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examination:
     """Return what is found about the columns and the order of a layout."""
     say(STEP)
-    shown = shown_by(result, layout.columns, layout.order, say=say)
+    drawn = layout.renumbered
+    shown = shown_by(result, layout.columns, layout.order, drawn=drawn, say=say)
     numeric = numeric_risks(result, say)
     say("examining each column")
     return examine(

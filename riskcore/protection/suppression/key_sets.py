@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
 from riskcore.common.warn import warn
@@ -140,6 +141,20 @@ class KeySet:
             found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
         if aim.of_households:
             found["unsafe_households"] = aim.unsafe_households(stage)
+        if stage.households is not None:
+            found["max_household_risk"] = float(stage.households.risk.max())
+            found["household_reidentification_rate"] = (
+                stage.household_reidentification_rate
+            )
+        if isinstance(stage, ReleasedAssessment) and stage.measured:
+            found["measured"] = [
+                {
+                    "rule": goal.rule,
+                    "sensitive": goal.sensitive,
+                    "found": goal.worst(figures),
+                }
+                for goal, figures in stage.measured
+            ]
         return found
 
     def _by_model(self, stage: Assessment) -> dict[str, int]:
