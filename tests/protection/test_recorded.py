@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def written(keys=KEYS, weight="w", household=None, path="safe.csv", **how):
-    how = {"roles": OTHERS, "accept": ANY_LEAK, **how}
+    how = {**ANY_LEAK, **how}
     result = protect("survey.csv", keys, weight, household, **how)
     result.write(path)
     return result
@@ -105,7 +105,7 @@ def test_no_risk_may_reach_the_threshold():
     """A risk equal to the threshold is unsafe in protect, but kept by max_risk."""
     data = survey()
     at = assess(data, KEYS, "w", missing="wildcard").max_risk
-    result = protect(data, KEYS, "w", threshold=at, accept=ANY_LEAK, roles=OTHERS)
+    result = protect(data, KEYS, "w", threshold=at, **ANY_LEAK)
     assert sum(result.suppressed.values())
     result.write("safe.csv")
     formats.write("original.csv", data)
@@ -211,7 +211,7 @@ def test_a_file_that_protect_writes_passes_check_with_its_record(case, kind):
     how = {"keys": KEYS, "weight": "w", "household": None, "roles": OTHERS}
     how |= CASES[case]
     roles = [how.pop(name) for name in ("keys", "weight", "household")]
-    result = protect(f"given.{kind}", *roles, accept=ANY_LEAK, **how)
+    result = protect(f"given.{kind}", *roles, accept=ANY_LEAK["accept"], **how)
     name = f"safe.{kind}"
     # Without the ids and the weights only the record tells the risks.
     gone = [one for one in ("hh", "w", "hhw") if one in roles]
@@ -243,8 +243,7 @@ def test_a_given_population_is_named_by_the_record():
         threshold=0.5,
         k=3,
         population=people,
-        accept=ANY_LEAK,
-        roles=OTHERS,
+        **ANY_LEAK,
     )
     result.write("safe.csv")
     assert check("safe.csv", record=RECORD).passed
@@ -272,8 +271,7 @@ def test_the_file_is_read_as_it_was_written(name):
         reading=reading,
         threshold=0.01,
         recodings=recode,
-        accept=ANY_LEAK,
-        roles=OTHERS,
+        **ANY_LEAK,
     )
     result.write(name)
     with_w = {} if name == "safe.parquet" else {"max_rate": 0.01}
