@@ -337,6 +337,8 @@ def margins_of(assessment: Assessment, aim: Aim) -> Margins:
     """Return the margins of a file with the risks that decide."""
     cells, model = assessment.cells_by_weights or assessment.cells, assessment.model
     risk: Callable[..., Risks] = partial(risk_of, assessment.method)
+    if not aim.has_threshold:
+        model = None  # only f decides
     if model is not None:
         from riskcore.assessment.population import risk_of_margins
 
