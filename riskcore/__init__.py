@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from riskcore.assessment.result import (  # isort: skip
         Assessment as Assessment,
     )
-    from riskcore.assessment.check import (  # isort: skip
+    from riskcore.disclosure.checked import (  # isort: skip
         Checked as Checked,
+    )
+    from riskcore.protection.check import (  # isort: skip
         check as check,
     )
     from riskcore.assessment.describe import (  # isort: skip
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     )
     from riskcore.assessment.numeric_risk import (  # isort: skip
         NumericRisk as NumericRisk,
+    )
+    from riskcore.disclosure.numeric_risk import (  # isort: skip
         numeric_risk as numeric_risk,
     )
     from riskcore.assessment.suda import (  # isort: skip
@@ -120,7 +124,7 @@ _HOMES = {
     "Assessment": "riskcore.assessment.result",
     "Audit": "riskcore.disclosure.result",
     "Cells": "riskcore.data.cells",
-    "Checked": "riskcore.assessment.check",
+    "Checked": "riskcore.disclosure.checked",
     "Comparison": "riskcore.comparison.compare",
     "Description": "riskcore.assessment.describe",
     "Hierarchy": "riskcore.data.hierarchy",
@@ -133,7 +137,7 @@ _HOMES = {
     "WaveAssessment": "riskcore.assessment.waves",
     "assess": "riskcore.assessment.assess",
     "audit": "riskcore.disclosure.audit",
-    "check": "riskcore.assessment.check",
+    "check": "riskcore.protection.check",
     "describe": "riskcore.assessment.describe",
     "diversity": "riskcore.assessment.diversity",
     "compare": "riskcore.comparison.compare",
@@ -141,7 +145,7 @@ _HOMES = {
     "estimate_uniques": "riskcore.assessment.uniques",
     "grid": "riskcore.protection.trials",
     "household_risk": "riskcore.core.risk.household",
-    "numeric_risk": "riskcore.assessment.numeric_risk",
+    "numeric_risk": "riskcore.disclosure.numeric_risk",
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.data.argus_recode_file",
     "recode": "riskcore.data.recode",

@@ -197,7 +197,8 @@ def test_protected(suppression, where):
     stages = nothing.sets[0].comparison()
     assert stages["original"]["unsafe_records"] == 4 * UNSAFE[where]
     assert (
-        nothing.verdict.startswith("NOT SAFE with the keys a x b: 4") == UNSAFE[where]
+        nothing.verdict.startswith("Goals not met with the keys a x b: 4")
+        == UNSAFE[where]
     )
     # A record whose other key would leave it at the threshold loses more.
     t = around(0.25, where)

@@ -15,9 +15,12 @@ from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
 from riskcore.common.progress import Lines
 from riskcore.comparison.result import Comparison
 from riskcore.data.source import Source
+from riskcore.disclosure.verdict import Verdict
+from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.release.rules import Release
 from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trial, Trials, trial_of
+from riskcore.protection.verdict import verdict_of
 from riskcore.protection.with_original import studies_of
 from riskcore.report.utility_view import MOST_RECORDS
 
@@ -192,7 +195,7 @@ def _keep_figures(bench: Bench, number: int, plan: Job, found: Comparison) -> No
     """Keep the figures of a version if the plan is of its rules."""
     rules = Release.parse(bench.history.versions[number].text, bench.path)
     if bench.key_of(*OF_WRITING, of=rules.tables) == plan.key:
-        trial = trial_of("", {}, plan.result, found)
+        trial = trial_of("", {}, plan.result, on_goals_alone(plan.result), found)
         figures = {name: getattr(trial, name) for name in FIGURES}
         figures["values_suppressed"] = trial.values_suppressed
         bench.history.keep_figures(number, figures)
@@ -237,8 +240,13 @@ def _trial(number: int, figures: Mapping[str, Any]) -> Trial:
     known = {name: figure_of(figures.get(name)) for name in FIGURES}
     blanks = figure_of(figures.get("values_suppressed"))
     suppressed = None if blanks is None else {"": int(blanks)}
-    safe = known.pop("safe") is True
-    return Trial(str(number), {}, safe, "", suppressed=suppressed, **known)
+    reason = "" if known.pop("safe") is True else "the goals are not met"
+    return Trial(str(number), {}, "", reason, suppressed=suppressed, **known)
+
+
+def on_goals_alone(result: Protected) -> Verdict:
+    """Return the verdict before leaks are looked for: a plan is compared by it."""
+    return verdict_of(result, Examination())
 
 
 def figure_of(value: Any) -> Any:

@@ -46,9 +46,10 @@ from riskcore.protection.release.secret import new_secret
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ANY, LAYOUT
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
 from riskcore.protection.suppression.suppress import Aim
-from riskcore.protection.verdict import by_model
+from riskcore.protection.verdict import by_model, verdict_of
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -61,8 +62,6 @@ _GOALS = (
     "within_households",
     "k",
 )
-# The settings of `[output]` that decide what leaks.
-_LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 _FILES = "files"  # beside the tables of rules: the files that they name
 _KEPT = 3  # results of each kind
 _KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
@@ -268,6 +267,8 @@ class Workbench:
 
     def undecided_of(self, release: Release) -> list[str]:
         """Return the columns to which rules give no role."""
+        if ANY in release.tables.get("roles", {}):
+            return []
         return [name for name in self.names if self._role_in(release, name) is None]
 
     def set_roles(self, roles: Mapping[str, str | None], words: str) -> None:
@@ -660,11 +661,11 @@ class Workbench:
     def _layout(tables: Tables) -> dict[str, Any]:
         """Return how the file is to be written, as far as it decides what leaks."""
         output = tables.get("output", {})
-        return {name: output[name] for name in _LAYOUT if name in output}
+        return {name: output[name] for name in LAYOUT if name in output}
 
     def _examined(self, tables: Tables) -> str:
         """Return what the leaks of some rules rest on: reasons hide none of them."""
-        kinds = [f"output.{n}" for n in tables.get("output", {}) if n not in _LAYOUT]
+        kinds = [f"output.{n}" for n in tables.get("output", {}) if n not in LAYOUT]
         return self.key_of("check", "accept", *kinds, of=tables)
 
     def leaks(self) -> Job:
@@ -742,15 +743,15 @@ class Workbench:
         """Return the verdict on a file with its leaks, if they are known."""
         protected = self._protected(plan, settings, tables)
         assert protected is not None
-        if not protected.goals_met:
-            return "unsafe", said("verdict", "goals")
-        if leaks is None:
-            return "open", said("verdict", "not_examined")
-        if leaks.active:
-            return "open", said("verdict", "examining")
-        if leaks.result is None:
-            return "open", said("verdict", "ended")
-        if left := len(leaks.result.under(settings).open):
-            return "unsafe", said("verdict", "leak" if left == 1 else "leaks", n=left)
-        doubts = " ".join(map(printable, by_model(protected)))
-        return "safe", f"{said('verdict', 'safe')} {doubts}".strip()
+        if protected.goals_met:
+            if leaks is None:
+                return "open", said("verdict", "not_examined")
+            if leaks.active:
+                return "open", said("verdict", "examining")
+            if leaks.result is None:
+                return "open", said("verdict", "ended")
+        examined = leaks and leaks.result
+        found = verdict_of(protected, (examined or Examination()).under(settings))
+        doubts = by_model(protected) if found.safe else ()
+        words = " ".join([found.headline, *map(printable, doubts)])
+        return "safe" if found.safe else "unsafe", words

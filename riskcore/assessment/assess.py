@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack
 from numpy.typing import NDArray
 
 from riskcore.assessment.assess_waves import assess_waves, waves_of
-from riskcore.assessment.beside import Beside, weights_tell_little
+from riskcore.assessment.beside import Beside
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
 from riskcore.assessment.exact_matches import code_numbers, exact_matches
 from riskcore.assessment.numeric_risk import NumericRisk
@@ -91,13 +91,13 @@ def assess(
     population : {"both", "weights", "auto", ...}, CellModel or frame
         What determines the population frequency F of a cell. "weights": only its
         weights, as in the sources. "both" (default): the same risk, and where many
-        records are alone in their cell, so that weights tell little, the figures of the
-        latent-class model beside it, see ``Assessment.by_model``. "auto": the one of
-        the two to believe. "latent-class", "log-linear": a model of the cells, fitted
-        to these data with its defaults, see `riskcore.models.LatentClass` and
-        `riskcore.models.LogLinear`. A model that has been fitted. Or a frame of the
-        population itself, with the keys and a column ``population_frequency``, see
-        `riskcore.models.KnownPopulation`.
+        records are alone in their cell, the figures of the latent-class model beside
+        it if they differ by a quarter, see ``Assessment.by_model``. "auto": the one of
+        the two to believe, which is the model where it has an estimate. "latent-class",
+        "log-linear": a model of the cells, fitted to these data with its defaults, see
+        `riskcore.models.LatentClass` and `riskcore.models.LogLinear`. A model that has
+        been fitted. Or a frame of the population itself, with the keys and a column
+        ``population_frequency``, see `riskcore.models.KnownPopulation`.
     sampling_fraction : float, optional
         The share of the population that was sampled, in (0, 1]. Without weights each
         record, with ``level="household"`` each household, gets the weight
@@ -248,9 +248,11 @@ def assess(
     if engine is not None and household is None and cluster is None:
         say(f"counting cells on {engine.name}")
         counted_there = engine.count(keys, weight)
-        held = _held(data, counted_there, how, weight, fraction)
+        weighs = fraction is None or weight is not None
+        held = held_assessment(data, counted_there, how) if weighs else None
         if held is not None:
-            return held
+            about = _about_weights(held, weight, counted_there, fraction)
+            return replace(held, **about)
     if household is not None:
         say("finding households")
     coded = (
@@ -296,31 +298,25 @@ class Counting(NamedTuple):
     tolerance: Mapping[Hashable, Tolerance] | None = None
 
 
-def _held(
-    data: Any,
-    counted_there: Counted,
-    how: Counting,
-    weight: Hashable | None,
-    fraction: float | None,
+def held_assessment(
+    data: Any, counted_there: Counted, how: Counting, above: float | None = None
 ) -> HeldAssessment | None:
-    """Return the assessment of cells that stay on their engine; None if they cannot."""
-    auto = _named(how.population, AUTO)
-    by_weights = auto or _is_weights(how.population)
-    if not by_weights or how.tolerance or (fraction is not None and weight is None):
+    """Return the assessment of cells that stay on their engine; None if they cannot.
+
+    Cells with a risk above ``above`` are counted.
+    """
+    if not _by_weights(how.population) or how.tolerance:
         return None
-    if not stays_there(counted_there, how.missing, how.alpha):
+    if not _stays_there(counted_there, how.missing, how.alpha):
         return None
-    held = HeldAssessment.of(data, counted_there, how.method, how.missing)
-    if auto and weights_tell_little(held.cells):
+    held = HeldAssessment.of(data, counted_there, how.method, how.missing, above=above)
+    beside = _beside(how.population, held.cells, None, how.method)
+    if _named(how.population, AUTO) and beside is not None and beside.needed:
         return None
-    return replace(
-        held,
-        **_about_weights(held, weight, counted_there, fraction),
-        beside=_beside(how.population, held.cells, None, how.method),
-    )
+    return replace(held, beside=beside)
 
 
-def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
+def _stays_there(counted: Counted, missing: str, alpha: float) -> bool:
     """Return whether cells can stay on the engine that counted them.
 
     Records with missing keys that match any value count in cells of other records.
@@ -330,9 +326,9 @@ def stays_there(counted: Counted, missing: str, alpha: float) -> bool:
     return alpha == 1.0 and not any(counted.weighed.missing_keys)
 
 
-def _is_weights(population: Any) -> bool:
-    """Return whether the risk is that of the weights."""
-    return isinstance(population, Beside) or _named(population, *BY_WEIGHTS)
+def _by_weights(population: Any) -> bool:
+    """Return whether the weights may give the risk."""
+    return isinstance(population, Beside) or _named(population, *BY_WEIGHTS, AUTO)
 
 
 def _named(population: Any, *names: str) -> bool:
@@ -342,7 +338,7 @@ def _named(population: Any, *names: str) -> bool:
 
 def check_population(population: Any, method: str) -> None:
     """Refuse an invalid population, or a method that needs the weights."""
-    if not _is_weights(population):
+    if not _by_weights(population):
         from riskcore.assessment.population import check_model
 
         check_model(population, method)
@@ -353,9 +349,7 @@ def checked_tolerance(
 ) -> dict[Hashable, Tolerance]:
     """Return the tolerance of each key; refuse it if the population takes none."""
     tolerance = tolerances(given, keys)
-    taken = isinstance(population, Beside) or _named(
-        population, *BY_WEIGHTS, AUTO, LATENT_CLASS
-    )
+    taken = _by_weights(population) or _named(population, LATENT_CLASS)
     if tolerance and not taken:
         raise ValueError(
             "tolerance: only the weights and population='latent-class' take numbers in "
@@ -373,8 +367,8 @@ def check_fitted(
     given = "strata" if cluster is None else "cluster"
     if _named(population, WEIGHTS):
         raise ValueError(
-            f"{given}: by the weights alone it changes nothing; give "
-            "population='both' (--population both), or leave it out"
+            f"{given}: by the weights alone it changes nothing; give another "
+            "population, such as 'auto' (--population auto), or leave it out"
         )
     if not isinstance(population, str):
         raise ValueError(
@@ -446,20 +440,27 @@ def assess_coded(
     intake: Intake | None = None,
     progress: Lines = silent,
     tolerance: Mapping[Hashable, Tolerance] | None = None,
+    *,
+    kept: bool = False,
 ) -> Assessment:
-    """Assess records whose columns are coded, see `assess`."""
+    """Assess records whose columns are coded, see `assess`.
+
+    ``kept``: the model decided before a recoding, and "auto" keeps it.
+    """
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake, tolerance)
-    model, unique, by_weights, beside = None, None, None, None
-    if _named(population, AUTO):
-        population = LATENT_CLASS if weights_tell_little(cells) else WEIGHTS
-    if _is_weights(population):
-        beside = _beside(population, cells, coded.design, method)
+    model, unique, by_weights = None, None, None
+    beside = _beside(population, cells, coded.design, method, kept=kept)
+    if _named(population, AUTO) and beside is not None and beside.needed:
+        progress(f"fitting the {LATENT_CLASS} model to {counted(len(cells), 'cell')}")
+        population = beside.model or AUTO
+    if _by_weights(population):
         progress(f"computing the risk of {counted(len(cells), 'cell')}")
         risk = cell_risk(cells, method)
     else:
         from riskcore.assessment.population import model_of, risks_of
 
+        beside = None
         warn_below(cells.totals)
         model = model_of(population, keys, cells, progress, coded.design)
         progress(f"computing the risk of {counted(len(cells), 'cell')}")
@@ -475,14 +476,19 @@ def assess_coded(
 
 
 def _beside(
-    population: Any, cells: Cells, design: SampleDesign | None, method: Method
+    population: Any,
+    cells: Cells,
+    design: SampleDesign | None,
+    method: Method,
+    *,
+    kept: bool = False,
 ) -> Beside | None:
-    """Return the model to show beside the weights of the cells, if any."""
+    """Return the model that decides by "auto", or is shown beside the weights."""
     if isinstance(population, Beside):
         return population
     # Other methods are for comparing formulas.
-    wanted = _named(population, BOTH) and method == "exact"
-    return Beside(cells, design) if wanted else None
+    wanted = _named(population, BOTH, AUTO) and method == "exact"
+    return Beside(cells, design, kept) if wanted else None
 
 
 def check_numeric(

@@ -1,8 +1,7 @@
-"""The model of the population that is shown beside the weights.
+"""The model of the population that decides, or is shown beside the weights.
 
-Where many records are alone in their cell, weights do not tell rare cells from common
-ones. There the latent-class model, fitted to the same cells, says how large the risk
-is; the risk by the weights stays what it was.
+Weights do not tell rare cells from common ones. Where records are alone in their cell,
+the latent-class model, fitted to the same cells, says how large the risk is.
 """
 
 from __future__ import annotations
@@ -20,24 +19,31 @@ from riskcore.data.sample_design import SampleDesign
 if TYPE_CHECKING:
     from riskcore.models.cell_model import CellModel
 
-# Sample uniques, their share of the records, and people for each record: from these on
-# the weights say little about the risk (notes/calibration_of_cells.md).
-MANY_UNIQUES, SHARE_OF_UNIQUES, FEW_SAMPLED = 50, 0.05, 1.25
+# Sample uniques, and people for each record: from these on a model is fitted. No share
+# of the records is asked: a few diverse people may be hidden among many that are alike.
+MANY_UNIQUES, FEW_SAMPLED = 20, 1.25
+# Figures differ where one is at least so many times the other.
+APART = 1.25
 
 
 def weights_tell_little(cells: Cells) -> bool:
-    """Return whether the weights say little about the population frequencies.
+    """Return whether the weights may say little about the population frequencies.
 
-    A rule of thumb: many records are alone in their cell, and people are left outside
-    the sample. In such samples of known populations the model came nearer to the truth.
+    Records are alone in their cell, and people are left outside the sample. In such
+    samples of known populations the model came nearer to the truth.
     """
     totals = cells.totals
     return bool(
         cells.weighted
         and totals.uniques >= MANY_UNIQUES
-        and totals.uniques >= SHARE_OF_UNIQUES * totals.records
         and totals.population >= FEW_SAMPLED * totals.records
     )
+
+
+def apart(one: float, other: float) -> bool:
+    """Return whether two estimates differ by a quarter or more."""
+    low, high = sorted((one, other))
+    return high >= APART * low and high > 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +56,18 @@ class Beside:
         The cells to fit; those of a file before values were suppressed.
     design : SampleDesign or None
         The clusters and strata of the records.
+    kept : bool
+        Whether the model is needed in any case: it decided before a recoding.
     """
 
     cells: Cells
     design: SampleDesign | None = None
+    kept: bool = False
 
     @cached_property
     def needed(self) -> bool:
-        """Whether the weights of the cells tell little."""
-        return weights_tell_little(self.cells)
+        """Whether the weights of the cells may tell little."""
+        return self.kept or weights_tell_little(self.cells)
 
     @cached_property
     def _found(self) -> tuple[CellModel | None, str]:
@@ -87,15 +96,14 @@ class Beside:
 
 
 def which_to_believe(figures: dict[str, Any]) -> str:
-    """Return in a sentence which figure to believe where the weights tell little."""
+    """Return in a sentence which figure to believe where the two differ."""
     found = figures["by_model"]
     if found["failure"]:
         return (
             f"neither: the model has no estimate ({found['failure']}), and the weights "
             "may say far too little"
         )
-    alone = figures["sample_uniques"] / figures["records"]
     return (
-        f"the model: {100 * alone:.3g} % of the records are alone in their cell, and "
-        "weights cannot tell how rare it is"
+        f"the model: {figures['sample_uniques']:,} records are alone in their cell, "
+        "and weights cannot tell how rare it is"
     )

@@ -4,21 +4,97 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
 from riskcore.common import arguments
+from riskcore.common.words import printable
 from riskcore.data.columns import key_names
 
 Names: TypeAlias = tuple[Hashable, ...]
 # One k for all sets of keys, or one for each of them by name.
-Goal: TypeAlias = int | Mapping[Any, int]
+KOfSets: TypeAlias = int | Mapping[Any, int]
 
 # Each set is counted, planned and verified by itself, and stands in the record.
 MOST_SETS = 300
 # More records than any file has.
 _LARGEST_K = 1 << 40
+_TITLES = {
+    "k": "k-anonymity",
+    "threshold": "risk below the threshold",
+    "max_risk": "maximum risk",
+    "max_rate": "re-identification rate",
+    "household_threshold": "household risk below the threshold",
+    "max_household_risk": "maximum household risk",
+    "max_household_rate": "household re-identification rate",
+    "min_population": "population of an area",
+    "l": "l-diversity",
+    "t": "t-closeness",
+    # Of an audit, see `riskcore.Audit.check`.
+    "max_right_claims": "share of right claims",
+    "max_claim_excess": "right claims beyond others",
+    "max_guess_excess": "right guesses beyond others",
+    "max_copy_excess": "copies beyond others",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One goal of a release, and the value found.
+
+    Attributes
+    ----------
+    rule : str
+        Name of the rule: the argument of `check`; with a record also "threshold" and
+        "household_threshold", which no risk may reach.
+    keys : tuple of column names
+        Columns of the rule: a set of keys with its strata, or the columns of areas.
+    sensitive : column name or None
+        The sensitive variable of a rule on l or t.
+    asked, found : int or float
+        The limit that was asked for, and the number that was found.
+    records, cells : int or None
+        Numbers of records and cells that break the rule, for a rule on household risks
+        the members of the households that break it; None if the rule is not on records
+        or cells.
+    passed : bool or None
+        None if the goal could not be judged.
+    recorded : bool
+        Whether the figure is the one in the record of exactly this file.
+    """
+
+    rule: str
+    keys: tuple[Hashable, ...]
+    sensitive: Hashable | None
+    asked: int | float
+    found: int | float
+    records: int | None
+    cells: int | None
+    passed: bool | None
+    recorded: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the goal as plain data for JSON."""
+        return {
+            **asdict(self),
+            "keys": [str(name) for name in self.keys],
+            "found": None if math.isnan(self.found) else self.found,
+            "sensitive": None if self.sensitive is None else str(self.sensitive),
+        }
+
+    @property
+    def title(self) -> str:
+        """The name of the rule in words."""
+        return _TITLES[self.rule]
+
+    @property
+    def of(self) -> str:
+        """The columns of the rule, joined on one line."""
+        keys = " x ".join(printable(str(name)) for name in self.keys)
+        if self.sensitive is None:
+            return keys
+        return f"{printable(str(self.sensitive))} in {keys}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +119,7 @@ class KeyGoals:
     def of(
         cls,
         sets: Sequence[Names],
-        k: Goal | None,
+        k: KOfSets | None,
         subsets: int | None,
         strata: Iterable[Hashable] | None,
     ) -> KeyGoals:
@@ -79,7 +155,7 @@ def check_k(k: Any, what: str = "k") -> int:
     return found
 
 
-def _k_of(sets: Sequence[Names], k: Goal | None) -> list[int | None]:
+def _k_of(sets: Sequence[Names], k: KOfSets | None) -> list[int | None]:
     """Return the k of each set, None for a set without a goal."""
     if not isinstance(k, Mapping):
         one = None if k is None else check_k(k)

@@ -125,7 +125,7 @@ class SensitiveGoal:
         cell, value, records = self._pairs
         K, levels = len(F), max(len(self.column.labels), 1)
         both = count([combination[cell].astype(np.uint32), value], [K, levels])
-        number = np.bincount(both.inverse, records, len(both.frequency))
+        number: Numbers = np.bincount(both.inverse, records).astype(np.float64)
         begin = np.searchsorted(both.codes[0], np.arange(K + 1))
         total = np.bincount(value, records, levels).astype(np.float64)
         found = Distributions(begin, both.codes[1].astype(np.int64), number, total)

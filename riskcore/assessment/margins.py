@@ -7,16 +7,17 @@ original and on these keys alone, not on what other records lose, and only grows
 more keys are blanked. Sets of keys are bit masks: bit i is key i.
 
 An original record without a value of a kept key may fit. Where missing keys match any
-value it counts by the chance that it fits: the share, among the complete records that
-agree with it in the keys it has, of those that agree in the others, too. As a wildcard,
-which fits everybody, it would make every record look safer than it is. Where missing is
-a category, it is one here, too.
+value it counts by the chance that it fits: the share, among the records with all keys
+that agree with it in the keys it has, of those that fit. As a wildcard, which fits
+everybody, it would make every record look safer than it is. Where missing is a
+category, it is one here, too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.data.cells import Cells
-from riskcore.data.count import Counts, count
+from riskcore.data.count import count
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.integer[Any]]
@@ -173,39 +174,56 @@ class Margins:
             everybody = np.array([cells.n])
             return Fits(everybody, everybody, total), np.zeros(len(cells), np.intp)
         keys = [i for i in range(len(cells.keys)) if kept >> i & 1]
-        margin = count(
-            [cells.codes[i] for i in keys],
-            [len(cells.categories[i]) for i in keys],
-            cells.weight_sum,
-        )
-        # Whole numbers below 2**53: the sums are exact.
-        f = np.bincount(margin.inverse, cells.records).astype(np.int64)
-        found = Fits(f, f, margin.weight_sum)
+        weights = cells.weight_sum
         if cells.shared:
-            found = self._with_chances(keys, margin, found)
-        return found, margin.inverse
+            gained, gained_weights = self._gained(kept)
+            weights = weights + gained_weights
+        codes = [cells.codes[i] for i in keys]
+        margin = count(codes, [len(cells.categories[i]) for i in keys], weights)
+        # Whole numbers below 2**53: the sums are exact.
+        whole = np.bincount(margin.inverse, cells.records).astype(np.int64)
+        f = whole + np.bincount(margin.inverse, gained) if cells.shared else whole
+        return Fits(whole, f, margin.weight_sum), margin.inverse
 
-    def _with_chances(self, keys: Sequence[int], margin: Counts, own: Fits) -> Fits:
-        """Return who fits complete combinations, with those that lack some keys."""
-        lacks = np.zeros((len(keys), len(own.f)), bool)
-        for j, i in enumerate(keys):
-            if self._missing_codes[i] is not None:
-                lacks[j] = margin.codes[j] == self._missing_codes[i]
-        kinds, kind = np.unique(lacks, axis=1, return_inverse=True)
-        kind = kind.reshape(-1)
-        complete = np.flatnonzero(~lacks.any(axis=0))
-        f, F = own.f.astype(np.float64), own.F.copy()
-        for number in np.flatnonzero(kinds.any(axis=0)).tolist():
-            some = np.flatnonzero(kind == number)
+    def _gained(self, kept: int) -> Any:
+        """Return what records that lack a kept key add to f and F of each cell."""
+        gained = np.zeros((2, len(self.cells)))
+        for lacks, cells, adds in self._chances:
+            if lacks & kept:
+                gained[:, cells] += adds
+        return gained
+
+    @cached_property
+    def _chances(self) -> list[tuple[int, Positions, Floats]]:
+        """The keys that records lack, and what such records add to complete cells.
+
+        The chances of a record are those by all the keys that it has, whatever others
+        keep: so f never falls when a key is blanked.
+        """
+        cells = self.cells
+        found: list[tuple[int, Positions, Floats]] = []
+        has = self.present(np.arange(len(cells)))
+        complete = np.flatnonzero(has == self.all_keys)
+        for kind in np.unique(has[has < self.all_keys]).tolist():
+            some = np.flatnonzero(has == kind)
             both = np.concatenate([complete, some])
-            known = np.flatnonzero(~kinds[:, number])
-            group = np.zeros(len(both), np.intp)
-            if len(known):
-                codes = [np.asarray(margin.codes[j])[both] for j in known]
+            codes = [
+                np.asarray(column)[both]
+                for i, column in enumerate(cells.codes)
+                if kind >> i & 1
+            ]
+            group = np.zeros(len(both), np.int32)
+            if kind:
                 group = count(codes, [int(one.max()) + 1 for one in codes]).inverse
             of, lacking = group[: len(complete)], group[len(complete) :]
             size = int(group.max()) + 1
-            share = own.f[complete] / np.bincount(of, own.f[complete], size)[of]
-            f[complete] += share * np.bincount(lacking, own.f[some], size)[of]
-            F[complete] += share * np.bincount(lacking, own.F[some], size)[of]
-        return Fits(own.whole, f, F)
+            records = cells.records[complete]
+            hit = np.flatnonzero(np.bincount(lacking, minlength=size)[of])
+            of, records = of[hit], records[hit]
+            share = records / np.bincount(of, records, size)[of]
+            adds = [
+                share * np.bincount(lacking, own[some], size)[of]
+                for own in (cells.records, cells.weight_sum)
+            ]
+            found.append((self.all_keys ^ kind, complete[hit], np.array(adds)))
+        return found

@@ -2,209 +2,193 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from riskcore.assessment.exact_matches import ExactMatches, code_numbers, exact_matches
-from riskcore.assessment.interval_disclosure import (
-    RANK,
-    SPREAD,
-    IntervalDisclosure,
-    interval_disclosure,
-)
-from riskcore.assessment.record_linkage import (
-    NUMBERS,
-    RecordLinkage,
-    link_records,
-    scales_of,
-)
+from riskcore.assessment.exact_matches import ExactMatches
 from riskcore.assessment.reported_figures import label
-from riskcore.common import arguments
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, printable
-from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, exact_numbers
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
-_MOST = 1 << 32  # codes are below
-_KEYS, _WEIGHT = "keys", "weight"  # what keys and weights are called
+NUMBERS, BOTH = "numbers", "keys and numbers"
+RANK, SPREAD = "rank", "spread"
+KEYS = "keys"  # what keys without names are called
 
 
-def numeric_risk(
-    original: Mapping[Hashable, ArrayLike],
-    released: Mapping[Hashable, ArrayLike] | None = None,
-    *,
-    keys: ArrayLike | None = None,
-    released_keys: ArrayLike | None = None,
-    weight: ArrayLike | None = None,
-    rank_width: float = 0.05,
-    spread_width: float = 0.05,
-) -> NumericRisk:
-    r"""Measure the risk of an intruder who knows numbers, in one file or in a pair.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecordLinkage:
+    """How often a way to link released records finds their originals.
 
-    Of one file: how many records are alone with their numbers. Of an original and what
-    is released of it: how often a released record is linked to its original, and how
-    often the original numbers lie close around the released ones.
-
-    Parameters
+    Attributes
     ----------
-    original : frame or mapping of column name to array_like, shape (n,)
-        Numbers of the records, nan for missing.
-    released : frame or mapping, optional
-        The same columns as they are released; row i is the record of row i above.
-    keys : array_like of integers, shape (n,) or (n, K), optional
-        Codes of the keys of each record, in the categories of the released file; -1 for
-        missing. Or the number of its cell.
-    released_keys : array_like of integers, of the shape of ``keys``, optional
-        The same codes as released, -1 where a key was blanked; by default ``keys``.
-    weight : array_like, shape (n,), optional
-        Sampling weights; by default 1.
-    rank_width, spread_width : float
-        How far the intervals reach on each side: a share of the records, from 0 to 1,
-        and a share of the standard deviation.
-
-    Returns
-    -------
-    NumericRisk
-        ``matches`` are of the released file if it is given; ``linkages`` and
-        ``intervals`` only exist then.
-
-    Raises
-    ------
-    TypeError
-        If values are not numbers, or keys not whole numbers.
-    ValueError
-        If there is no column, a column is not in both files, or lengths differ; if a
-        number is infinite, 2^53 or more, or beyond 1e150 standard deviations; if a key
-        is below -1; if a weight is not positive and finite; or if a width is not in its
-        range.
-
-    Notes
-    -----
-    Let d(i, j) be the distance of the released record i from the original record j, the
-    root of the sum over the columns of ((y_i - x_j) / s)^2, where s is the standard
-    deviation of the original column (Domingo-Ferrer and Torra 2001), or 1.4826 times
-    its median absolute deviation. If i is the nearest original record of itself, at the
-    same distance as m - 1 others, the link is right with probability 1/m.
-
-    Columns that a released record lacks are left out, for it alone; original records
-    that lack one of the others are not its candidates. A blanked key matches any value;
-    keys that differ are never linked.
-
-    The interval around y_i reaches from y_i - k s to y_i + k s, s being the standard
-    deviation of the released column (Mateo-Sanz, Sebe and Domingo-Ferrer 2004;
-    ``dRisk`` of sdcMicro), or over the released numbers whose ranks differ by at most
-    p n (Domingo-Ferrer and Torra 2001).
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> original = {"income": [10.0, 20.0, 30.0, 40.0], "debts": [0.0, 0.0, 5.0, 9.0]}
-    >>> released = {"income": [11.0, 19.0, 36.0, 39.0], "debts": [0.0, 0.0, 8.0, 9.0]}
-    >>> found = riskcore.numeric_risk(original, released)
-    >>> [(one.columns, one.sample_uniques) for one in found.matches]
-    [(('income',), 4), (('debts',), 2), (('income', 'debts'), 4)]
-    >>> found.linkage("standardized distance")
-    <RecordLinkage: numbers by standardized distance, rate 75.000000%, by chance ...>
-    >>> found.linkage("standardized distance").right
-    array([1., 1., 0., 1.])
-    >>> found.interval("spread").shares
-    {'income': 0.0, 'debts': 0.75}
+    known : {"numbers", "keys and numbers"}
+        What the intruder knows of a person.
+    measure : {"equal values", "standardized distance", "robust distance"}
+        How the original is sought: among the records with equal numbers, or as the
+        nearest one, by the distance of the numbers over their standard deviations, or
+        over their median absolute deviations.
+    right : float64 ndarray, shape (n,)
+        The probability that the link of each released record is right: 1/m if its own
+        original is among m equal (or equally near) ones, otherwise 0.
+    second : float64 ndarray, shape (n,), or None
+        The probability that its original is the second nearest.
+    candidates : int64 ndarray, shape (n,)
+        Number of original records that it could be linked to; 0 if its own is not one
+        of them.
     """
-    widths = {
-        RANK: arguments.number_in("rank_width", rank_width, "[0, 1]"),
-        SPREAD: arguments.number_in("spread_width", spread_width, "[0, inf)"),
-    }
-    before = _columns("original", original)
-    after = before if released is None else _columns("released", released)
-    names = list(before)
-    n = len(before[names[0]])
-    if set(names) != set(after) or n != len(after[names[0]]):
-        raise ValueError(
-            f"released: {_shape(after)}; the original has {_shape(before)}. Give the "
-            "same columns and records in the same order"
+
+    known: str
+    measure: str
+    right: Floats
+    second: Floats | None
+    candidates: Integers
+
+    @property
+    def expected(self) -> float:
+        """Expected number of right links, correctly rounded."""
+        return _sum(self.right)
+
+    @property
+    def rate(self) -> float:
+        """Expected number of right links over the number of records."""
+        return self.expected / len(self.right)
+
+    @property
+    def single(self) -> int:
+        """Number of records that are linked to one record only, and it is right."""
+        return int(np.count_nonzero(self.right == 1.0))
+
+    @property
+    def second_rate(self) -> float | None:
+        """The same for the second nearest record."""
+        return None if self.second is None else _sum(self.second) / len(self.second)
+
+    @property
+    def chance_rate(self) -> float:
+        """The rate of an intruder who picks one of the candidates by chance."""
+        chance = np.zeros(len(self.candidates))
+        np.divide(1.0, self.candidates, out=chance, where=self.candidates > 0)
+        return _sum(chance) / len(chance)
+
+    @property
+    def beyond_chance(self) -> float:
+        """The rate less the rate of chance."""
+        return self.rate - self.chance_rate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON."""
+        return {
+            "known": self.known,
+            "measure": self.measure,
+            "expected": self.expected,
+            "rate": self.rate,
+            "single": self.single,
+            "second_rate": self.second_rate,
+            "chance_rate": self.chance_rate,
+            "beyond_chance": self.beyond_chance,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<RecordLinkage: {self.known} by {self.measure}, "
+            f"rate {self.rate:.6%}, by chance {self.chance_rate:.6%}>"
         )
-    codes = _codes("keys", keys, n)
-    kept = codes if released_keys is None else _codes("released_keys", released_keys, n)
-    if [one.shape for one in kept] != [one.shape for one in codes]:
-        raise ValueError("released_keys: need the shape of keys")
-    files = [before[name] for name in names], [after[name] for name in names]
-    scales = {} if released is None else scales_of(names, *files)
-    coded = _coded(n, kept, weight, names)
-    numbers = code_numbers(Records.of(after), names)
-    matches = exact_matches(coded, numbers, list(coded.columns), "wildcard")
-    if released is None:
-        return NumericRisk(tuple(names), matches)
-    both = (codes[0], kept[0]) if codes else None
-    return NumericRisk(
-        tuple(names),
-        matches,
-        tuple(link_records(*files, scales, both)),
-        tuple(
-            interval_disclosure(measure, width, names, *files)
-            for measure, width in widths.items()
-        ),
-    )
 
 
-def _columns(argument: str, data: Any) -> dict[Hashable, Floats]:
-    """Return columns of numbers by name."""
-    try:
-        records = Records.of(data)
-        return {name: exact_numbers(records, name) for name in records.columns}
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{argument}: {error}") from None
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class IntervalDisclosure:
+    """The original numbers that lie in an interval around the released ones.
 
+    Attributes
+    ----------
+    measure : {"rank", "spread"}
+        What the interval is measured by: ranks of the released numbers, or their
+        standard deviation.
+    width : float
+        The interval reaches so far on each side: a share of the records, or of the
+        standard deviation.
+    columns : tuple of hashable
+        Names of the columns, d of them.
+    inside : bool ndarray, shape (n, d)
+        Whether an original number is in the interval. A number that is missing in
+        either file is not.
+    given : bool ndarray, shape (n, d)
+        Whether there is an original number.
+    released : bool ndarray, shape (n, d)
+        Whether there is one in both files.
+    """
 
-def _shape(columns: Mapping[Hashable, Floats]) -> str:
-    n = len(next(iter(columns.values())))
-    return f"{counted(n, 'record')} of {', '.join(map(repr, columns))}"
+    measure: str
+    width: float
+    columns: tuple[Hashable, ...]
+    inside: Mask
+    given: Mask
+    released: Mask
 
+    @property
+    def shares(self) -> dict[Hashable, float]:
+        """By column, the share of the original numbers that are inside; nan of none."""
+        inside = np.count_nonzero(self.inside, axis=0).tolist()
+        given = np.count_nonzero(self.given, axis=0).tolist()
+        return {
+            name: a / b if b else math.nan
+            for name, a, b in zip(self.columns, inside, given, strict=True)
+        }
 
-def _codes(argument: str, keys: ArrayLike | None, n: int) -> list[NDArray[np.int64]]:
-    """Return the codes of keys in a list, shape (n, K); an empty list for no keys."""
-    if keys is None:
-        return []
-    given = arguments.numbers(argument, keys, "whole numbers", kinds="iu")
-    codes = given.astype(np.int64).reshape(len(given), -1) if given.ndim else given
-    if given.ndim not in (1, 2) or codes.shape[0] != n or not codes.size:
-        raise ValueError(f"{argument}: shape {given.shape}, need ({n},) or ({n}, K)")
-    arguments.refuse(argument, (codes < -1) | (codes >= _MOST), f"in -1..{_MOST - 1}")
-    return [codes]
+    @property
+    def mean_share(self) -> float:
+        """Mean of the shares of the columns that have numbers; nan of none."""
+        shares = [one for one in self.shares.values() if not math.isnan(one)]
+        return math.fsum(shares) / len(shares) if shares else math.nan
 
+    @property
+    def record_share(self) -> Floats:
+        """Share of the original numbers of each record that are inside, shape (n,)."""
+        given = np.count_nonzero(self.given, axis=1)
+        share: Floats = np.count_nonzero(self.inside, axis=1) / np.maximum(given, 1)
+        return share
 
-def _coded(
-    n: int,
-    codes: Sequence[NDArray[np.int64]],
-    weight: ArrayLike | None,
-    names: Sequence[Hashable],
-) -> CodedRecords:
-    """Return the coded keys and the weights of records."""
-    columns: dict[Hashable, Any] = {}
-    for one in codes:
-        for k, key in enumerate(one.T, 1):
-            name = _KEYS if one.shape[1] == 1 else f"{_KEYS} {k}"
-            columns[name] = np.ma.array(key, mask=key < 0)
-    keys = list(columns)
-    taken = [name for name in names if name in (*keys, _WEIGHT)]
-    if taken:
-        raise ValueError(
-            f"original: a column is called {taken[0]!r}, as keys or weights are here; "
-            "rename it"
+    @property
+    def disclosed(self) -> Mask:
+        """Records with numbers in both files, all of them inside, shape (n,)."""
+        found: Mask = (self.inside == self.released).all(1) & self.released.any(1)
+        return found
+
+    @property
+    def disclosed_rate(self) -> float:
+        """Share of the records that are disclosed."""
+        return int(np.count_nonzero(self.disclosed)) / len(self.inside)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON; nan is None."""
+        mean = self.mean_share
+        return {
+            "measure": self.measure,
+            "width": self.width,
+            "shares": {
+                str(name): None if math.isnan(share) else share
+                for name, share in self.shares.items()
+            },
+            "mean_share": None if math.isnan(mean) else mean,
+            "disclosed_rate": self.disclosed_rate,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<IntervalDisclosure: by {self.measure} {self.width:g}, mean share "
+            f"{self.mean_share:.6%}, disclosed records {self.disclosed_rate:.6%}>"
         )
-    if weight is not None:
-        columns[_WEIGHT] = weight
-        if len(np.atleast_1d(np.asarray(weight))) != n:
-            raise ValueError(f"weight: need {n:,} weights, one for each record")
-        return CodedRecords.of(columns, keys, _WEIGHT)
-    return CodedRecords.of(columns, keys) if keys else CodedRecords(n, {})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -396,7 +380,7 @@ def numeric_parts(figures: dict[str, Any]) -> Iterator[Part]:
 
 def _known(columns: Sequence[str]) -> str:
     """Return the names of known columns, with unnamed keys together."""
-    keys = [name for name in columns if re.fullmatch(rf"{_KEYS}( \d+)?", name)]
+    keys = [name for name in columns if re.fullmatch(rf"{KEYS}( \d+)?", name)]
     others = [label(name) for name in columns if name not in keys]
     return ", ".join(["the keys"] * bool(keys) + others)
 
@@ -425,3 +409,7 @@ def _linkage_row(one: dict[str, Any]) -> list[str]:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.4g} %"
+
+
+def _sum(values: Floats) -> float:
+    return math.fsum(values[values > 0.0].tolist())

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.goals import Goal
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.population import risk_by, sum_over_patterns
@@ -78,6 +79,20 @@ class Measured(NamedTuple):
     def failed(self) -> Mask:
         """Mask of the patterns that fail the goal."""
         return self.goal.fails(self.figures)
+
+    def in_cells(self, cells: Cells) -> Goal:
+        """Return the goal, what was found, and the records and patterns that fail."""
+        failed, goal = self.failed, self.goal
+        return Goal(
+            goal.rule,
+            cells.keys,
+            goal.sensitive,
+            goal.asked,
+            goal.worst(self.figures),
+            int(cells.records[failed].sum()),
+            int(np.count_nonzero(failed)),
+            not failed.any(),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

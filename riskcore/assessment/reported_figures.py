@@ -8,12 +8,11 @@ declared once. The page for publication has rounded figures of its own.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from riskcore.assessment.beside import which_to_believe
+from riskcore.assessment.beside import apart, which_to_believe
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.html import all_digits, readable, short
 from riskcore.common.words import counted, printable, shortened
@@ -34,8 +33,6 @@ Writing = Place | Literal["digits"]
 # Writes a value, given all figures; returns None if there is nothing to say.
 Form = Callable[[Any, Plain, Writing], str | None]
 
-# Largest ratio of a model's figure to the weights' that goes without a remark.
-DISAGREE = 2.0
 # The k at which records and cells are counted.
 _SHOWN = " / ".join(map(str, SHOWN))
 # A name or label of more characters is cut in text.
@@ -109,7 +106,7 @@ def _tolerance(cells: Cells) -> Plain:
 
 def of_model(figures: Plain) -> list[str]:
     """Return the names of the figures that a population model adds."""
-    names = ("by_weights", "population_uniques")
+    names = ("population_model", "by_weights", "population_uniques")
     return [name for name in names if name in figures]
 
 
@@ -272,16 +269,10 @@ def _expected(value: float, _: Plain, place: Writing) -> str:
     return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
 
 
-def _by_weights(value: float, figures: Plain, place: Writing) -> str:
-    model = figures["expected_reidentifications"]
-    most = max(model, value)
-    apart = most / max(min(model, value), sys.float_info.min)
-    said = _risk(value, figures, place)
-    return (
-        said
-        if place == "digits" or apart <= DISAGREE
-        else f"{said}, {apart:.1f} times apart"
-    )
+def _by_weights(value: float, figures: Plain, place: Writing) -> str | None:
+    if not apart(value, figures["expected_reidentifications"]):
+        return None
+    return _risk(value, figures, place)
 
 
 # The declaration

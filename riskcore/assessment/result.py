@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.beside import apart
 from riskcore.assessment.cell_risk import (
     RECORD_COLUMNS,
     UNIQUE_COLUMN,
@@ -271,10 +272,11 @@ class Assessment:
 
     @cached_property
     def by_model(self) -> Assessment | None:
-        """The same records by the latent-class model, where the weights tell little.
+        """The same records by the latent-class model beside the weights.
 
-        None where the weights tell enough, with ``population="weights"``, and where the
-        model has no estimate. The model is fitted when this is first used.
+        None where hardly a record is alone in its cell, with ``population="weights"``,
+        and where the model has no estimate. The model is fitted when this is first
+        used.
         """
         model = None if self.beside is None else self.beside.model
         if model is None:
@@ -300,9 +302,12 @@ class Assessment:
     @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, for reports."""
-        if self.beside is None or not self.beside.needed:
+        failure = "" if self.beside is None else self.beside.failure
+        found, mine = self.by_model, self.expected_reidentifications
+        agrees = found is None or not apart(found.expected_reidentifications, mine)
+        if agrees and not failure:
             return self.counts
-        return {**self.counts, "by_model": self._beside_figures(self.beside.failure)}
+        return {**self.counts, "by_model": self._beside_figures(failure)}
 
     def _beside_figures(self, failure: str) -> dict[str, Any]:
         """Return the figures of the model beside the weights, None where unknown."""

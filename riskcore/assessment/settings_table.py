@@ -25,7 +25,7 @@ from riskcore.common.settings import (
 
 if TYPE_CHECKING:
     from riskcore.assessment.diversity import Tree
-    from riskcore.assessment.goals import Goal
+    from riskcore.assessment.goals import KOfSets
 
 Method: TypeAlias = Literal["exact", "series7", "franconi"]
 Level: TypeAlias = Literal["record", "household"]
@@ -38,10 +38,10 @@ _LEVEL = (
     "its members must agree in the keys and the weight, and "
 )
 _POPULATION = (
-    "how to estimate the number of people a cell stands for: by the weights, and where "
-    "they tell little show the latent-class model beside them (both, default); by the "
-    "weights alone (weights); by the one of the two to believe (auto); or by a model "
-    "fitted to the keys, latent-class or log-linear"
+    "how to estimate the number of people a cell stands for: by the weights, with the "
+    "latent-class model beside them where it says something else ({both}); by the one "
+    "of the two to believe, which is the model where records are alone in their cell "
+    "({auto}); or by a model fitted to the keys, latent-class or log-linear"
 )
 _MISSING = (
     "what a missing key matches: any value, as in sdcMicro (wildcard, default) or "
@@ -178,6 +178,13 @@ WAVE_CHOICE = Setting(
     help="which M waves the intruder knows: M waves at random (average, default), or "
     "for each person those with the largest risk (worst)",
 )
+TARGET = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="columns that an intruder wants to learn of a person with known keys: guess "
+    "them from the released file, for the people of ORIGINAL and for others",
+)
 KIND_OF_L = Setting(
     default="distinct",
     choices=("distinct", "entropy", "recursive"),
@@ -197,17 +204,22 @@ def level(consequence: str) -> Setting:
     return Setting(default="record", help=_LEVEL + consequence)
 
 
-def population(*, file: bool) -> Setting:
-    """Return the model of the population; with ``file``, a file may describe it."""
-    more = "; or a FILE of the population: its keys and a column population_frequency"
-    names = (BOTH, WEIGHTS, AUTO, LATENT_CLASS, "log-linear")
-    return Setting(
-        default=BOTH,
-        metavar="MODEL",
-        kind=MODEL_OR_FILE if file else MODEL,
-        choices=() if file else names,
-        help=_POPULATION + (more if file else ""),
-    )
+# The population of `assess`, which may be a file.
+_ASSESSED = Setting(
+    default=BOTH,
+    metavar="MODEL",
+    kind=MODEL_OR_FILE,
+    help=_POPULATION.format(both="both, default; weights without it", auto=AUTO)
+    + "; or a FILE of the population: its keys and a column population_frequency",
+)
+# The population by which a file is judged.
+POPULATION = Setting(
+    default=AUTO,
+    metavar="MODEL",
+    kind=MODEL,
+    choices=(AUTO, WEIGHTS, LATENT_CLASS, "log-linear"),
+    help=_POPULATION.format(both=WEIGHTS, auto=f"{AUTO}, default"),
+)
 
 
 class ReportSettings(TypedDict, total=False):
@@ -257,7 +269,7 @@ class AssessSettings(TypedDict, total=False):
     level: Annotated[
         Level, level("--output gives each record the results of its household")
     ]
-    population: Annotated[Any, population(file=True)]
+    population: Annotated[Any, _ASSESSED]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     method: Annotated[Method, METHOD]
     missing: Annotated[str, MISSING]
@@ -272,23 +284,11 @@ class AssessSettings(TypedDict, total=False):
     wave_choice: Annotated[str, WAVE_CHOICE]
 
 
-# Rules of `check` that need the weights of the file itself.
-OF_WEIGHTS = frozenset(
-    {
-        "max_risk",
-        "max_rate",
-        "max_household_risk",
-        "max_household_rate",
-        "min_population",
-    }
-)
-
-
 class CheckSettings(TypedDict, total=False):
     """The settings of `check`: the rules, and how they are counted."""
 
     level: Annotated[Level, level("the rules are on households")]
-    k: Annotated["Goal | None", K]
+    k: Annotated["KOfSets | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     max_risk: Annotated[
@@ -365,4 +365,43 @@ class CheckSettings(TypedDict, total=False):
     missing_sensitive: Annotated[str, MISSING_SENSITIVE]
     missing: Annotated[str, MISSING]
     alpha: Annotated[float, ALPHA]
+    population: Annotated[Any, POPULATION]
     method: Annotated[Method, METHOD]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
+    max_right_claims: Annotated[
+        float | None,
+        _limit(
+            "a share of the claims",
+            "SHARE",
+            "with the original: largest share allowed of the claims that a record is a "
+            "certain person to be right",
+        ),
+    ]
+    max_claim_excess: Annotated[
+        float | None,
+        _limit(
+            "a share of the claims",
+            "SHARE",
+            "with the original: the same beyond chance, without claims that would be "
+            "right about other people",
+        ),
+    ]
+    target: Annotated[Iterable[Hashable], TARGET]
+    max_guess_excess: Annotated[
+        float | None,
+        _limit(
+            "a share of the guesses",
+            "SHARE",
+            "with the original and a target: by how much the share of right guesses "
+            "may be larger for the people of ORIGINAL than for others, such as 2 %",
+        ),
+    ]
+    max_copy_excess: Annotated[
+        float | None,
+        _limit(
+            "a share of the records",
+            "SHARE",
+            "with the original: largest share allowed of records that look like copies "
+            "of its records, beyond chance",
+        ),
+    ]

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.beside import (
-    FEW_SAMPLED,
-    MANY_UNIQUES,
-    SHARE_OF_UNIQUES,
-)
+from riskcore.assessment.beside import FEW_SAMPLED, MANY_UNIQUES
 from riskcore.assessment.cell_risk import (
     UNIQUE_COLUMN,
     Mask,
@@ -600,11 +596,7 @@ class WaveAssessment(OnASheet):
         """Whether many persons are unique, and people are left outside the sample."""
         population = math.fsum(self.panel.weight.tolist())
         unique = self.expected_uniques
-        return bool(
-            population >= FEW_SAMPLED * self.persons
-            and unique >= MANY_UNIQUES
-            and unique >= SHARE_OF_UNIQUES * self.persons
-        )
+        return bool(population >= FEW_SAMPLED * self.persons and unique >= MANY_UNIQUES)
 
     def _model_figures(self, by_model: ModelRisks) -> dict[str, Any]:
         """Return the figures that come from the model."""

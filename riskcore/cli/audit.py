@@ -62,7 +62,7 @@ made, with the same columns. All files are read by the same options.
 of ORIGINAL have the keys of a claim, right_claim_probability, and copy_probability,
 that the record is a copy. Keep it, --report and what is printed to yourself.
 --report-public may go with RELEASED: it gives the answer in rounded figures and no
-record. "riskcore check --audit" is the gate for a pipeline.
+record. "riskcore check --original" is the gate for a pipeline.
 
 The exit status is 0; 2 if a file is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.

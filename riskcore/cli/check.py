@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
+from riskcore.assessment.settings_table import CheckSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -29,66 +28,72 @@ from riskcore.cli.results import (
 from riskcore.cli.rules import add_print_rules, print_rules, rules_of_check
 from riskcore.cli.settings import add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction
 from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
-from riskcore.disclosure.settings_table import AuditSettings
 
 if TYPE_CHECKING:
-    from riskcore.assessment.recorded import Recorded
     from riskcore.protection.release.rules import Release
 
 _CHECK = """\
-Check whether a file of survey microdata keeps the rules of a release.
+Check whether a released file keeps its goals, by the settings it was made by.
 
-Each rule is checked separately for each set of keys. The result shows the limit, the
-value found, and how many records and cells break the rule. The file is not changed;
-"riskcore protect" makes a file that passes. With --audit, FILE is also compared with
-its original, as by "riskcore audit": for synthetic and perturbed files.
+--record or --rules state the goals and how records are counted; or --keys and limits
+do. Each goal is checked separately for each set of keys. The result shows the limit,
+the value found, and how many records and cells fail. The file is not changed; "riskcore
+protect" makes a file that passes. With --original, whoever fits a record of FILE is
+counted among the people of ORIGINAL, and FILE is audited as by "riskcore audit".
 """
 
 _CHECK_EXAMPLES = """\
 examples:
   riskcore check safe.csv --record safe.csv.private.json
-  riskcore check --rules release.toml
+  riskcore check safe.csv --record safe.csv.private.json --original survey.csv
+  riskcore check --rules release.toml --original survey.csv
   riskcore check safe.csv --keys REGION SEX AGE MARSTAT --k 5
-  riskcore check safe.parquet --keys REGION SEX AGE --weight W --max-risk 0.05 \\
+  riskcore check survey.parquet --keys REGION SEX AGE --weight W --max-risk 0.05 \\
       --max-rate 0.1% --json
   riskcore check safe.csv --keys SEX AGE --keys SEX JOB --k 11 5
   riskcore check safe.csv --keys SEX AGE --k 11 --strata COUNTY --weight W \\
       --area COUNTY --min-population 20000
-  riskcore check safe.csv --keys SEX AGE --weight W --household HH \\
-      --max-household-risk 5% --max-household-rate 1%
-
   riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2 \\
       --report check.html --report-public rules.html
-  riskcore check synthetic.csv --audit survey.csv --keys SEX AGE JOB --weight W \\
-      --max-right-claims 5% --target DISEASE --max-guess-excess 2%
+  riskcore check synthetic.csv --original survey.csv --keys SEX AGE JOB --weight W \\
+      --max-right-claims 5% --max-copy-excess 1% --target DISEASE --max-guess-excess 2%
+  riskcore check public.csv --record public.csv.private.json --original survey.csv \\
+      --with research.csv
 
---record takes the keys, the goals and the rule for missing keys from the private record
-of the protection, so leave those options out; other rules may be added. A risk may not
-reach the record's threshold, as in protect. The file is compared with the record by its
-SHA-256; the check fails if it is another file.
+FILE is the file that leaves, and ORIGINAL the records that it was made from, the people
+to protect. --record takes the keys, the goals and how records are counted from the
+private record of the protection, so leave those options out; other limits may be
+added. A risk may not reach the record's threshold, as in protect. FILE is compared with
+the record by its SHA-256; the check fails if it is another file.
 
-A value equal to its limit keeps the rule: f = 5 keeps --k 5, a risk of 0.05 keeps
---max-risk 0.05. A missing key matches any value, as in protect, unless --missing says
-otherwise; the result says how many records have missing keys. An area is a combination
-of values of the --area columns, and its population is the sum of its weights. A record
-whose area is missing is in no area; the number of such records is shown, and a file in
-which all areas are missing is refused.
+What is judged without ORIGINAL: k, l, t and areas, among the records of FILE; a file
+that fails there fails beside ORIGINAL, too. A risk is that among the people of the
+original. Without ORIGINAL it is known only if no record of FILE lacks a key, or for
+exactly the file of --record, which holds the figure. Otherwise it is not judged: the
+result names it, and the check does not pass.
 
-With --audit, --weight names the weights of the original; FILE needs weights only for
-rules on its own risk. --max-right-claims is kept if the expected number of right claims
-is at most this share of the claims.
+A value equal to its limit is kept: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk
+0.05. A missing key matches any value, as in protect, unless --missing says otherwise;
+the result says how many records have missing keys. An area is a combination of values
+of the --area columns, and its population is the sum of its weights. A record whose
+area is missing is in no area; the number of such records is shown, and a file in which
+all areas are missing is refused.
+
+With --original, --weight names the weights of ORIGINAL. A limit "beyond chance" is one
+for what is told of the people of ORIGINAL without what is told of others as well: the
+people of --holdout, who were not in ORIGINAL, or people drawn from a model. --with
+names an EARLIER release of ORIGINAL: what both files tell together.
 
 --report holds what is printed, for internal use. --report-public may go with FILE as it
 is released: it lists the rules and whether they are kept, but no value that was found.
 
-The exit status is 0 if all rules are kept; 1 if a rule is broken or the file is not the
-one that the record names; 2 if the input is refused and nothing is written; 70 if
-riskcore has a defect; 74 if an error occurred after files were written; or 130 if
-interrupted.
+The exit status is 0 if all rules are kept; 1 if a rule is broken or not judged, or the
+file is not the one that the record names; 2 if the input is refused and nothing is
+written; 70 if riskcore has a defect; 74 if an error occurred after files were written;
+or 130 if interrupted.
 """
 
 
@@ -98,7 +103,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "check",
         usage="riskcore check FILE (--record JSON | --rules TOML | "
         "--keys COLUMN [COLUMN ...] (--k K | --max-risk RISK | --max-rate RATE | "
-        "--min-population N | --l L | --t T | --audit ORIGINAL)) [options]",
+        "--min-population N | --l L | --t T)) [--original ORIGINAL] [options]",
         help="check a file against the rules of a release",
         description=_CHECK,
         epilog=_CHECK_EXAMPLES,
@@ -125,7 +130,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_roles(parser)
     rules = parser.add_argument_group("rules")
     add_settings(rules, CheckSettings)
-    _add_audit(parser)
+    _add_original(parser)
     add_sheet_report(parser)
     parser.add_argument(
         "--report-public",
@@ -143,36 +148,29 @@ def add(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_audit(parser: argparse.ArgumentParser) -> None:
-    """Add the rules of an audit."""
-    group = parser.add_argument_group("rules beside the original")
+def _add_original(parser: argparse.ArgumentParser) -> None:
+    """Add the files that FILE is compared with."""
+    group = parser.add_argument_group("files beside FILE")
     group.add_argument(
-        "--audit",
+        "--original",
         type=Path,
         metavar="ORIGINAL",
-        help="the people to protect, from whose records FILE was made: audit FILE",
-    )
-    group.add_argument(
-        "--max-right-claims",
-        type=fraction,
-        metavar="SHARE",
-        help="with --audit: largest share allowed of the claims that a record is a "
-        "certain person to be right",
-    )
-    add_settings(group, AuditSettings, "target")
-    group.add_argument(
-        "--max-guess-excess",
-        type=fraction,
-        metavar="SHARE",
-        help="with --audit and --target: by how much the share of right guesses may be "
-        "larger for the people of ORIGINAL than for others, such as 0.02 or 2%%",
+        help="the records of the people to protect, from which FILE was made",
     )
     group.add_argument(
         "--holdout",
         type=Path,
-        metavar="FILE",
-        help="with --audit: people who were not in ORIGINAL; by default others are "
+        metavar="HOLDOUT",
+        help="with --original: people who were not in ORIGINAL; by default others are "
         "drawn from a model",
+    )
+    group.add_argument(
+        "--with",
+        dest="earlier",
+        type=Path,
+        metavar="EARLIER",
+        help="with --original: an earlier release of ORIGINAL; what both files tell "
+        "together",
     )
 
 
@@ -200,10 +198,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("give FILE, the file to be released")
     if options.print_rules:
         return print_rules(rules_of_check(options, given))
-    _check_audit(options)
     rules = arguments_of(options, CheckSettings, given) if given else {}
-    recorded = None if release is None else release._recorded()
-    source = source_of(options, progress, _reading(options, recorded))
+    source = source_of(options, progress, _reading(options, release))
     check_files(options, source, {"--report-public": options.report_public})
     found = _found(options, release, source, rules, progress)
     files = {
@@ -214,12 +210,23 @@ def run(options: argparse.Namespace) -> int:
     write_files(options, inputs(options, source), files, public=[public])
     progress.done()
     if options.json:
-        print_json({"file": str(options.file), **found.to_dict()})
+        names = {"file": str(options.file)}
+        names |= {name: str(path) for name, path in _beside(options).items()}
+        print_json({**names, **found.to_dict()})
     else:
-        print(printable(f"riskcore {__version__}: {options.file}"))
+        beside = "".join(f", {name} {path}" for name, path in _beside(options).items())
+        print(printable(f"riskcore {__version__}: {options.file}{beside}"))
         print(found.text())
         print_files({"report for publication": public, "report": options.report})
     return 0 if found.passed else 1
+
+
+def _beside(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the files that FILE is compared with, by what they are."""
+    named = {
+        name: getattr(options, name) for name in ("original", "holdout", "earlier")
+    }
+    return {name: path for name, path in named.items() if path is not None}
 
 
 def _found(
@@ -229,27 +236,27 @@ def _found(
     rules: dict[str, Any],
     progress: Progress,
 ) -> Any:
-    """Return the rules of a file of rules, or of the options and an audit, checked."""
-    from riskcore.assessment.check import check
+    """Return the rules of a file of rules, of a record or of the options, checked."""
+    from riskcore.data.source import Source
+    from riskcore.disclosure.files import read_like
+    from riskcore.protection.check import check
 
     if release is not None:
-        return release.check(source, progress=progress, **rules)
-    found: Any = None
-    of_file = rules.keys() - {"missing"}  # which holds for the audit, too
-    if of_file or options.of_record is not None or options.audit is None:
-        weighed = options.audit is None or bool(OF_WEIGHTS & rules.keys())
-        found = check(
-            source,
-            options.keys,
-            options.weight if weighed else None,
-            options.household,
-            record=options.of_record,
-            progress=progress,
-            **rules,
-        )
-    if options.audit is not None:
-        found = _with_audit(found, source, options, progress)
-    return found
+        return release.check(source, progress=progress, **_beside(options), **rules)
+    others: dict[str, Any] = dict(_beside(options))
+    if options.of_record is None:
+        how = read_like(reading(options))
+        others = {name: Source.of(path, how) for name, path in others.items()}
+    return check(
+        source,
+        options.keys,
+        options.weight,
+        options.household,
+        record=options.of_record,
+        progress=progress,
+        **others,
+        **rules,
+    )
 
 
 def _release(options: argparse.Namespace) -> Release | None:
@@ -258,7 +265,7 @@ def _release(options: argparse.Namespace) -> Release | None:
         return None
     from riskcore.protection.release.rules import Release
 
-    for name in ("keys", "weight", "household", "of_record", "audit", "print_rules"):
+    for name in ("keys", "weight", "household", "of_record", "print_rules"):
         if getattr(options, name):
             option = words_of(name.removeprefix("of_"))
             raise ValueError(f"--rules states what to check: leave out {option}")
@@ -268,68 +275,26 @@ def _release(options: argparse.Namespace) -> Release | None:
     return release
 
 
-def _check_audit(options: argparse.Namespace) -> None:
-    """Refuse options of an audit without it, and an audit without rules."""
-    limits = ("max_right_claims", "max_guess_excess")
-    if options.audit is None:
-        for name in (*limits, "target", "holdout"):
-            if getattr(options, name):
-                raise ValueError(f"{words_of(name)} needs --audit with the original")
-        return
-    if options.keys is None:
-        raise ValueError("--audit needs --keys")
-    if all(getattr(options, name) is None for name in limits):
-        raise ValueError("--audit needs --max-right-claims or --max-guess-excess")
-    if bool(options.target) != (options.max_guess_excess is not None):
-        raise ValueError("--target and --max-guess-excess belong together: give both")
-
-
 def words_of(name: str) -> str:
     """Return an option as it is typed."""
     return "--" + name.replace("_", "-")
 
 
-def _with_audit(
-    found: Any, source: Any, options: argparse.Namespace, progress: Progress
-) -> Any:
-    """Return the rules with those of the audit, for each set of keys."""
-    from riskcore.data.source import Source
-    from riskcore.disclosure.audit import audit
-    from riskcore.disclosure.files import read_like
-
-    how = reading(options)
-    asked = {"missing": options.missing} if options.missing is not None else {}
-    rules = [] if found is None else [*found.rules]
-    for keys in options.keys:
-        one = audit(
-            Source.of(options.audit, read_like(how)),
-            source,
-            keys,
-            options.weight,
-            holdout=options.holdout and Source.of(options.holdout, read_like(how)),
-            target=options.target,
-            progress=progress,
-            **asked,
-        ).check(
-            max_right_claims=options.max_right_claims,
-            max_guess_excess=options.max_guess_excess,
-        )
-        rules += one.rules
-        found = one if found is None else found
-    return replace(found, rules=tuple(rules))
-
-
-def _reading(options: argparse.Namespace, recorded: Recorded | None) -> Any:
+def _reading(options: argparse.Namespace, release: Release | None) -> Any:
     """Return how to read the file: as the options say, or the record or the rules."""
-    from riskcore.assessment.recorded import Recorded
     from riskcore.data.files.reading import Reading
+    from riskcore.protection.check import reading_of
+    from riskcore.protection.release.record import read_record
 
     chosen = reading(options)
     if chosen != Reading(missing_codes={}):
         return chosen
     if options.of_record is not None:
-        recorded = Recorded.read(options.of_record)
-    return chosen if recorded is None else recorded.reading_of(options.file)
+        record = read_record(options.of_record)
+        return reading_of(record.reading, options.file, record.path)
+    if release is None:
+        return chosen
+    return reading_of(release._reading().to_dict(), options.file, options.rules)
 
 
 def _rules_page(found: Any, title: str | None) -> str:

@@ -152,12 +152,12 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.comparison.compare import compare
     from riskcore.data.source import Source
-    from riskcore.protection.release.record import read_record
+    from riskcore.protection.release.record import read_to_replay
     from riskcore.report import utility_text
     from riskcore.report.utility_page import comparison_page
     from riskcore.report.utility_pictures import comparison_figure
 
-    before = None if options.replay is None else read_record(options.replay)
+    before = None if options.replay is None else read_to_replay(options.replay)
     how = reading_as_recorded(options, before)
     settings = _settings(options, before)
     progress = Progress(quiet=options.quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from riskcore.cli.options import add_file, add_quiet, add_reading, add_roles, source_of
@@ -34,6 +35,7 @@ _DESCRIBE_EXAMPLES = """\
 examples:
   riskcore describe survey.csv
   riskcore describe survey.sav --keys REGION SEX AGE --weight W --household HH
+  riskcore describe survey.csv --rules release.toml
   riskcore describe survey.csv --role INCOME=numeric HEALTH=sensitive NAME=identifier
 
 Extremes are values of single records: keep the result to yourself, and the --report.
@@ -71,6 +73,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="COLUMN=ROLE",
         help="roles of further columns: numeric, sensitive, identifier or harmless",
     )
+    parser.add_argument(
+        "--rules",
+        type=Path,
+        metavar="TOML",
+        help="write a file of rules for riskcore run, with the proposed role of each "
+        "column; riskcore run refuses it until you confirm the roles",
+    )
     add_sheet_report(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
@@ -81,10 +90,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.assessment.describe import describe
+    from riskcore.protection.release.proposals import proposed_rules
 
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    check_files(options, source, {})
+    check_files(options, source, {"--rules": options.rules})
     roles = split_by_columns("--role", options.role, source.names)
     found = describe(
         source,
@@ -94,11 +104,14 @@ def run(options: argparse.Namespace) -> None:
         roles=gathered("--role", roles),
         progress=progress,
     )
-    made = {options.report: lambda: report_text(options, found)}
+    made = {
+        options.report: lambda: report_text(options, found),
+        options.rules: lambda: proposed_rules(source, found, options.rules),
+    }
     write_files(options, inputs(options, source), made)
     progress.done()
     if options.json:
         print_json({"file": str(options.file), **found.to_dict()})
         return
     print(found.text(f"riskcore {__version__}: {options.file}"))
-    print_files({"report": options.report})
+    print_files({"report": options.report, "file of rules": options.rules})

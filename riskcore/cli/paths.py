@@ -20,7 +20,8 @@ READ = frozenset(
         "safe",
         "released",
         "holdout",
-        "audit",
+        "original",
+        "earlier",
         "metadata",
         "population",
         "recode",
@@ -55,7 +56,7 @@ def sources_of(
     found = [] if source is None else [source]
     if source is None and getattr(options, "file", None) is not None:
         found.append(Source.of(options.file, reading(options)))
-    for other in ("safe", "released", "holdout", "audit"):
+    for other in ("safe", "released", "original", "holdout", "earlier"):
         path = getattr(options, other, None)
         if path is not None:
             # Another file is read with the metadata beside it.

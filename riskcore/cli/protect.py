@@ -234,12 +234,12 @@ def run(options: argparse.Namespace) -> int:
 def carry_out(options: argparse.Namespace, release: Release | None = None) -> int:
     """Make the safe file, by the options or by a file of rules; return the status."""
     from riskcore.protection.protect import protect
-    from riskcore.protection.release.record import read_record
+    from riskcore.protection.release.record import read_to_replay
     from riskcore.report.release_files import check_release_files, write_release
 
     if release is None:
         _refuse_idle(options)
-    before = None if options.replay is None else read_record(options.replay)
+    before = None if options.replay is None else read_to_replay(options.replay)
     progress = Progress(quiet=options.quiet)
     how = release._reading() if release else reading_as_recorded(options, before)
     source = source_of(options, progress, how)

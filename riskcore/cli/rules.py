@@ -64,8 +64,9 @@ def files_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def rules_of_check(options: argparse.Namespace, given: Iterable[str]) -> Release:
     """Return the rules that the options of ``check`` say."""
-    for option, value in {"record": options.of_record, "audit": options.audit}.items():
-        if value is not None:
+    for name in ("of_record", "original"):
+        if getattr(options, name) is not None:
+            option = name.removeprefix("of_")
             raise ValueError(f"--print-rules prints options; leave out --{option}")
     names = [*given]
     rules = arguments_of(options, CheckSettings, names) if names else {}

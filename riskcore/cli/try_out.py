@@ -21,13 +21,13 @@ from riskcore.cli.options import (
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import check_files, print_files, print_json, write_files
 from riskcore.cli.rules import print_rules, rules_of
-from riskcore.cli.settings import arguments_of, options_of
+from riskcore.cli.settings import add_settings, arguments_of, options_of
 from riskcore.cli.shell import shell_lines
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered
 from riskcore.common.shell_line import shell_line
 from riskcore.common.version import __version__
-from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.settings_table import ProtectSettings, WriteSettings
 
 if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
@@ -71,6 +71,8 @@ Keep the results to yourself: they hold figures of FILE.
 The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and nothing
 is written; 74 if an error occurred after files were written; or 130 if interrupted.
 """
+# How the file would be written, which decides what leaks.
+_LAYOUT = ("drop", "shuffle", "renumber")
 # Options of riskcore protect that a candidate may use.
 _OF_CANDIDATES = (options_of(ProtectSettings) | {"household"}) - {"ties"}
 
@@ -125,6 +127,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="safe file named in that script (default safe, in the format of FILE)",
     )
+    add_settings(parser, WriteSettings, *_LAYOUT)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--report",
@@ -180,7 +183,9 @@ def run(options: argparse.Namespace) -> int:
         tried = release.try_out(source, progress=progress)
     else:
         keys = options.keys if len(options.keys) > 1 else options.keys[0]
-        tried = try_out(source, keys, candidates, progress=progress)
+        asked = arguments_of(options, WriteSettings, _LAYOUT)
+        layout = {name: one for name, one in asked.items() if one or one == []}
+        tried = try_out(source, keys, candidates, layout=layout, progress=progress)
     title = f"{options.file.name}: protections tried"
     files = {
         options.report: lambda: trials_page(tried, title=title),
@@ -225,7 +230,7 @@ def _release(options: argparse.Namespace) -> Release | None:
         return None
     from riskcore.protection.release.rules import Release
 
-    for name in ("keys", "weight", "candidate", "costs", "script", "output"):
+    for name in ("keys", "weight", "candidate", "costs", "script", "output", *_LAYOUT):
         if getattr(options, name):
             raise ValueError(f"--rules states what to try: leave out --{name}")
     release = Release.read(options.rules)
@@ -330,7 +335,8 @@ def _rules(
     if release is not None:
         return release.candidates()[name]
     source = source_of(options, Progress(quiet=True))
-    means = {"file": options.output or safe_name(source), "shuffle": True}
+    means = {"file": options.output or safe_name(source)}
+    means |= arguments_of(options, WriteSettings, _LAYOUT)
     chosen = _settings(options, name, words[name], source.names)
     options.weight, options.household = chosen.pop("weight"), chosen.pop("household")
     return rules_of(options, chosen, means)
@@ -349,7 +355,13 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
             line += [f"--{name.replace('_', '-')}", str(value)]
     if options.na:
         line += ["--na", *options.na]
-    return [*line, *words, "--shuffle", "--output", output]
+    for name in ("drop", "renumber"):
+        if getattr(options, name):
+            line += [f"--{name}", *getattr(options, name)]
+    if options.shuffle is not False:
+        seed = [] if options.shuffle is True else [str(options.shuffle)]
+        line += ["--shuffle", *seed]
+    return [*line, *words, "--output", output]
 
 
 _READING = (

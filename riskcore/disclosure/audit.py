@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
+import numpy as np
+
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
 from riskcore.assessment.settings_table import BOTH
 from riskcore.common import arguments
@@ -30,6 +32,7 @@ from riskcore.disclosure.files import (
 from riskcore.disclosure.linkage import link
 from riskcore.disclosure.measures import Measures, known_measures
 from riskcore.disclosure.membership import membership
+from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.disclosure.shared_columns import SharedColumn
@@ -116,8 +119,11 @@ def audit(
     model of keys and target: what a model teaches about everybody is not a leak.
 
     With numbers, each released record is linked to the person of the original, or of
-    the holdout, that fits best by keys and numbers together. With a holdout, the
-    distance to the closest released record tells whether somebody was in the original.
+    the holdout, that fits best by keys and numbers together. And each person is linked
+    to the released records that fit the keys and have the nearest numbers, see
+    `Audit.number_links`: right is what these tell of the person in other columns. With
+    a holdout, the distance to the closest released record tells whether somebody was in
+    the original.
 
     Examples
     --------
@@ -185,7 +191,7 @@ def audit(
             notes += [] if note is None else [note]
         numbers = {name: files.numbers(name) for name in single["numeric"]}
         notes += files.repeated_numbers(numbers)
-        more = _of_records(files, targets, numbers, own, say)
+        more = _of_records(files, targets, numbers, own, missing, say)
         more["data"] = files.data[RELEASED]
         if asked["measures"]:
             say("computing the measures of others")
@@ -217,6 +223,7 @@ def _of_records(
     targets: Mapping[Hashable, SharedColumn],
     numbers: Mapping[Hashable, tuple[Floats, ...]],
     own: Integers | None,
+    missing: str,
     say: Lines,
 ) -> dict[str, Any]:
     """Return what needs single records: guesses, links, closest records and copies."""
@@ -230,12 +237,54 @@ def _of_records(
     if values:
         say("linking records by keys and numbers")
         found["linkage"] = link(keys, values, [*files.keys, *numbers], own)
+        known = _known(files, targets, numbers, own, missing)
+        found["number_links"] = number_links(known)
     if HOLDOUT in files.coded:
         say("looking for the closest records")
         found["membership"] = membership(keys, values)
     say("looking for copies")
     found["copies"] = copies([*keys, *targets.values()])
     return found
+
+
+def _known(
+    files: AuditFiles,
+    targets: Mapping[Hashable, SharedColumn],
+    numbers: Mapping[Hashable, tuple[Floats, ...]],
+    own: Integers | None,
+    missing: str,
+) -> KnownNumbers:
+    """Return what links by keys and numbers are looked for in, and what rows tell."""
+    keys, told = (
+        [_signed(one, blank=blank) for one in columns]
+        for columns, blank in (
+            (files.shared_keys(), missing in WILDCARDS),
+            (targets.values(), True),
+        )
+    )
+    row = None
+    if own is not None:
+        row = np.full(files.n[0], -1)
+        there = np.flatnonzero(own >= 0)
+        row[own[there]] = there
+    return KnownNumbers(
+        dict(zip(files.keys, keys, strict=True)),
+        {name: (one[0], one[1]) for name, one in numbers.items()},
+        {
+            name: (np.where(a < 0, np.nan, a), np.where(b < 0, np.nan, b))
+            for name, (a, b) in zip(targets, told, strict=True)
+        },
+        row,
+    )
+
+
+def _signed(column: SharedColumn, *, blank: bool) -> tuple[Integers, Integers]:
+    """Return the codes of original and release, with -1 for missing if it is blank."""
+    first, second = (one.astype(np.int64) for one in column.codes[:2])
+    if blank:
+        last = column.levels - 1
+        first, second = (np.where(x == last, -1, x) for x in (first, second))
+    return first, second
 
 
 def _measures(

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskcore.assessment.record_linkage import standard_scale
 from riskcore.common import arguments
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
@@ -33,6 +32,7 @@ from riskcore.disclosure.compared_records import (
 from riskcore.disclosure.fellegi_sunter import fit, weights_of
 from riskcore.disclosure.in_words import number, percent, plain
 from riskcore.disclosure.patterns import patterns_of
+from riskcore.disclosure.record_linkage import standard_scale
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.disclosure.strangers import right_beyond
 

@@ -10,19 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.check import Checked, Rule
+from riskcore.assessment.goals import Goal
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
 from riskcore.disclosure.attributes import AttributeGuesses
+from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.disclosure.copies import Copies
 from riskcore.disclosure.in_words import number, plain
 from riskcore.disclosure.linkage import Linkage
 from riskcore.disclosure.measures import Measures
 from riskcore.disclosure.membership import Membership
+from riskcore.disclosure.number_links import NumberLink, part_of_links
 
 LEVEL = 0.95
 _WIDE = 96  # of a line of the verdict
@@ -54,6 +56,9 @@ class Audit(OnASheet):
         For each target, the guesses about the people of the original and about others.
     linkage : tuple of Linkage
         With numbers, the links by distance and by the weights of Fellegi and Sunter.
+    number_links : tuple of NumberLink
+        With numbers, what the released records that fit a person's keys and numbers
+        best tell of the person.
     membership : Membership or None
         With a holdout, whether distances tell who was in the original.
     copies : Copies or None
@@ -81,6 +86,7 @@ class Audit(OnASheet):
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
     linkage: tuple[Linkage, ...] = ()
+    number_links: tuple[NumberLink, ...] = ()
     membership: Membership | None = None
     copies: Copies | None = None
     measures: Measures | None = None
@@ -132,7 +138,8 @@ class Audit(OnASheet):
         "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
         "copies": those whose interval lies above what it would be for others, that of
         membership above 0.52. The levels are those of Bonferroni: all comparisons
-        together are right with 95 %.
+        together are right with 95 %. "numbers" are links by numbers that are right more
+        often than by chance.
         """
         compared: list[tuple[str, Interval, float]] = [
             ("claims", self.identity.excess_interval, 0.0)
@@ -148,6 +155,7 @@ class Audit(OnASheet):
             compared.append(("copies", self.copies.excess_interval, 0.0))
         level = 1.0 - (1.0 - LEVEL) / len(compared)
         more = [name for name, of, other in compared if of(level)[0] > other]
+        more += ["numbers"] * any(one.leaks for one in self.number_links)
         return tuple(dict.fromkeys(more))
 
     @property
@@ -195,7 +203,9 @@ class Audit(OnASheet):
         self,
         *,
         max_right_claims: float | None = None,
+        max_claim_excess: float | None = None,
         max_guess_excess: float | None = None,
+        max_copy_excess: float | None = None,
     ) -> Checked:
         """Check the release against limits, for a pipeline.
 
@@ -204,13 +214,20 @@ class Audit(OnASheet):
         max_right_claims : float, optional
             Largest share of the claims that may be right, in [0, 1]: the expected
             number over the number of claims.
+        max_claim_excess : float, optional
+            The same beyond chance: without the claims that would be right about other
+            people.
         max_guess_excess : float, optional
             For each target, by how much the share of right guesses may be larger for
             the original's people than for others, in [0, 1].
+        max_copy_excess : float, optional
+            Largest share of released records that look like copies, beyond those that
+            look like copies of people of the holdout, in [0, 1].
 
         Returns
         -------
         Checked
+            What is unknown is not judged.
 
         Raises
         ------
@@ -226,27 +243,40 @@ class Audit(OnASheet):
         >>> found.check(max_right_claims=0.05).passed
         False
         """
-        if max_right_claims is None and max_guess_excess is None:
-            raise ValueError("give max_right_claims or max_guess_excess")
+        limits = {
+            "max_right_claims": max_right_claims,
+            "max_claim_excess": max_claim_excess,
+            "max_guess_excess": max_guess_excess,
+            "max_copy_excess": max_copy_excess,
+        }
+        if all(limit is None for limit in limits.values()):
+            raise ValueError(f"give a limit: {', '.join(limits)}")
+        if max_guess_excess is not None and not self.attributes:
+            raise ValueError("max_guess_excess needs targets: give target")
+        claims, copies = max(self.claims, 1), self.copies
+        copied = math.nan if copies is None else copies.share
+        if self.records[2:] and copies is not None:
+            copied = copies.excess
+        found: dict[str, list[tuple[Hashable | None, float]]] = {
+            "max_right_claims": [(None, self.expected_right_claims / claims)],
+            "max_claim_excess": [(None, self.identity.excess / claims)],
+            "max_guess_excess": [
+                (one.target, one.excess if one.guessed else 0.0)
+                for one in self.attributes
+            ],
+            "max_copy_excess": [(None, copied)],
+        }
         rules = []
-        if max_right_claims is not None:
-            most = arguments.number_in("max_right_claims", max_right_claims, "[0, 1]")
-            share = self.expected_right_claims / self.claims if self.claims else 0.0
-            rules.append(self._rule("max_right_claims", None, most, share))
-        if max_guess_excess is not None:
-            if not self.attributes:
-                raise ValueError("max_guess_excess needs targets: give target")
-            most = arguments.number_in("max_guess_excess", max_guess_excess, "[0, 1]")
-            for one in self.attributes:
-                found = one.excess if one.guessed else 0.0
-                rules.append(self._rule("max_guess_excess", one.target, most, found))
+        for name, limit in limits.items():
+            if limit is None:
+                continue
+            most = arguments.number_in(name, limit, "[0, 1]")
+            for target, share in found[name]:
+                passed = None if math.isnan(share) else share <= most
+                rules.append(
+                    Goal(name, self.keys, target, most, share, None, None, passed)
+                )
         return Checked(self.records[1], tuple(rules))
-
-    def _rule(
-        self, rule: str, target: Hashable | None, asked: float, found: float
-    ) -> Rule:
-        """Return a rule with what was found; what is unknown does not pass."""
-        return Rule(rule, self.keys, target, asked, found, None, None, found <= asked)
 
     @property
     def released_records(self) -> Any:
@@ -350,6 +380,7 @@ class Audit(OnASheet):
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
             "linkage": [one.to_dict() for one in self.linkage],
+            "number_links": [one.to_dict() for one in self.number_links],
             "membership": None
             if self.membership is None
             else self.membership.to_dict(),
@@ -377,6 +408,8 @@ class Audit(OnASheet):
             yield Part(
                 f"Guesses of a target by the keys, beside {by}", rows=rows, sides="<>"
             )
+        if self.number_links:
+            yield part_of_links(self.number_links)
         for found in (*self.linkage, self.membership, self.copies, self.measures):
             if found is not None:
                 yield from found._parts()

@@ -7,16 +7,10 @@ from riskcore.assessment.settings_table import (
     AUTO,
     MISSING,
     SAMPLING_FRACTION,
+    TARGET,
 )
 from riskcore.common.settings import FLAG, MODEL_OR_FILE, NAME, NAMES, Setting
 
-TARGET = Setting(
-    default=(),
-    kind=NAMES,
-    metavar="COLUMN",
-    help="columns that an intruder wants to learn of a person with known keys: guess "
-    "them from RELEASED, for the people of ORIGINAL and for others",
-)
 NUMERIC = Setting(
     default=(),
     kind=NAMES,

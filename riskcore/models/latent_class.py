@@ -343,6 +343,26 @@ class LatentClass(CellModel):
             return probability(table, self.mixture)
         return probability(table, Mixture(*self.bands.window_mixture(self.mixture)))
 
+    def _squares(self, table: CellTable) -> Floats:
+        """Return the sum of pi^2 over cells: a mixture of the pairs of classes."""
+        if self.bands is not None:
+            return super()._squares(table)
+        (share, theta), found = self.mixture, np.zeros(len(table))
+        one, other = np.triu_indices(len(share))
+        both = share[one] * share[other] * np.where(one == other, 1.0, 2.0)
+        for first in range(0, len(both), MOST_CLASSES):
+            part = slice(first, first + MOST_CLASSES)
+            of_pairs = theta[:, one[part]] * theta[:, other[part]]
+            of_keys = np.split(of_pairs, self.sample.starts[1:-1])
+            for keys, cells in table.patterns():
+                gone = [sums.sum(axis=0) for sums in of_keys]
+                weight = both[part].copy()
+                for key in {*range(len(gone))} - {*keys}:
+                    weight *= gone[key]
+                pairs = Mixture(weight, of_pairs)
+                found[cells] += probability(table.some(cells), pairs)
+        return found
+
     def _prior_probability(self, table: CellTable) -> Floats:
         sample = self.sample
         if table is sample:

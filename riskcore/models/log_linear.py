@@ -245,19 +245,27 @@ class LogLinear(CellModel):
         )
 
     def _probability(self, table: CellTable) -> Floats:
+        return self._sums(table, 1)
+
+    def _squares(self, table: CellTable) -> Floats:
+        return self._sums(table, 2)
+
+    def _sums(self, table: CellTable, power: int) -> Floats:
+        """Return the sum of a power of pi over the cells of combinations."""
         pi = np.empty(len(table))
         for keys, cells in table.patterns():
             codes = [column[cells] for column in table.codes]
             if len(keys) == len(codes):
-                pi[cells] = self._of_complete(codes)
+                pi[cells] = self._of_complete(codes) ** power
             elif keys:
                 support, every = self._possible
                 sizes = [self.sample.levels[key] for key in keys]
                 place = self._place(support, keys)
-                margin = np.bincount(place, every, math.prod(sizes)).reshape(sizes)
+                sums = np.bincount(place, every**power, math.prod(sizes))
+                margin = sums.reshape(sizes)
                 pi[cells] = margin[tuple(codes[key] for key in keys)]
             else:
-                pi[cells] = math.fsum(self._possible[1])
+                pi[cells] = math.fsum(self._possible[1] ** power)
         return pi
 
     @cached_property

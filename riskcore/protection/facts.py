@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,11 +118,11 @@ def remarks_of(result: ProtectedRecords) -> list[str]:
     return weight_remarks(WeightFigures.of(weights, math.fsum(weights)), fraction)
 
 
-def verdict_facts(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
-    """Return the verdict on the file, its leaks, and what was not examined."""
-    return {
-        "goals_met": result.goals_met,
-        "safe": result.goals_met and not examined.open,
-        "verdict": verdict_of(result, examined),
-        **examined.to_dict(),
-    }
+def verdict_facts(
+    result: ProtectedRecords,
+    examined: Examination,
+    dropped: Collection[Hashable] = (),
+) -> dict[str, Any]:
+    """Return the verdict on the file, and the risk from its numbers."""
+    found = verdict_of(result, examined, dropped).to_dict()
+    return {**found, "numeric": examined.to_dict()["numeric"]}

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.numeric_risk import NumericRisk, numeric_risk
-from riskcore.assessment.record_linkage import (
-    BOTH,
-    RecordLinkage,
-    link_records,
-    scales_of,
-)
+from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.common.progress import Lines, silent
+from riskcore.disclosure.number_links import KnownNumbers
+from riskcore.disclosure.numeric_risk import numeric_risk
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-MEASURE = "standardized distance"
 
 
 class NumericRisks(NamedTuple):
@@ -61,43 +55,56 @@ def numeric_risks(result: ProtectedRecords, say: Lines = silent) -> NumericRisks
     return NumericRisks(first, second)
 
 
-def best_linked(
-    result: ProtectedRecords, names: Sequence[Hashable]
-) -> tuple[tuple[Hashable, ...], RecordLinkage]:
-    """Return the numbers by which, with the keys, most records are linked, and how.
+def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbers:
+    """Return what links by keys and numbers are looked for in, and what rows tell.
 
-    Numbers that were swapped far hide one that was changed little. So each number is
-    tried alone; then the best by itself is joined by the next best, while that helps.
+    Rows tell the numbers and the sensitive columns that are in the file.
     """
-    before = {name: numbers_of(result, name) for name in names}
-    after = {name: numbers_of(result, name, after=True) for name in names}
-    keys = _keys(result)
+    settings = result.settings
+    treated = () if result.treated is None else (*result.treated.after,)
+    keys = {name: codes_of(result, name) for name in settings.variables}
+    numbers = [name for name in result.numbers_known if str(name) not in gone]
+    taken = {*settings.variables, *numbers, settings.weight}
+    told = dict.fromkeys((*settings.with_role("sensitive"), *treated))
+    others = {}
+    for name in told:
+        if name not in taken and str(name) not in gone:
+            before, after = codes_of(result, name)
+            others[name] = (
+                np.where(before < 0, np.nan, before),
+                np.where(after < 0, np.nan, after),
+            )
+    return KnownNumbers(
+        keys,
+        {
+            name: (numbers_of(result, name), numbers_of(result, name, after=True))
+            for name in numbers
+        },
+        others,
+        np.arange(result.n),
+    )
 
-    def linked(some: Sequence[Hashable]) -> RecordLinkage:
-        files = [before[name] for name in some], [after[name] for name in some]
-        scales = {MEASURE: scales_of(some, *files)[MEASURE]}
-        return link_records(*files, scales, keys, known=(BOTH,))[-1]
 
-    alone = {name: linked([name]) for name in names}
-    ranked = sorted(names, key=lambda name: -alone[name].beyond_chance)
-    best: tuple[Hashable, ...] = (ranked[0],)
-    found = alone[ranked[0]]
-    for name in ranked[1:]:
-        more = linked([*best, name])
-        if more.beyond_chance <= found.beyond_chance:
-            break
-        best, found = (*best, name), more
-    return best, found
+def codes_of(result: ProtectedRecords, name: Hashable) -> tuple[Integers, Integers]:
+    """Return the codes of a column as recoded, and as released; -1 for missing."""
+    treated = result.treated
+    if treated is not None and name in treated.after:
+        both = np.concatenate([treated.before[name], treated.after[name]])
+        values, codes = np.unique(both, return_inverse=True)
+        codes = np.where(np.isnan(values)[codes.reshape(-1)], -1, codes.reshape(-1))
+        before, after = np.split(codes.astype(np.int64), 2)
+    else:
+        before = after = codes_before(result, name).astype(np.int64)
+    if name in result.masks:
+        after = np.where(result.masks[name], -1, after)
+    return before, after
 
 
 def _keys(result: ProtectedRecords) -> tuple[Integers, Integers]:
     """Return the codes of the keys as recoded, and as released, shape (n, K)."""
-    keys, kept = [], []
-    for name in result.settings.variables:
-        codes = codes_before(result, name).astype(np.int64)
-        keys.append(codes)
-        kept.append(np.where(result.masks[name], -1, codes))
-    return np.stack(keys, axis=1), np.stack(kept, axis=1)
+    pairs = [codes_of(result, name) for name in result.settings.variables]
+    before, after = zip(*pairs, strict=True)
+    return np.stack(before, axis=1), np.stack(after, axis=1)
 
 
 def numbers_of(

@@ -174,13 +174,15 @@ def protect(
         choices.
     sampling_fraction : float, optional
         The share of the population that was sampled, as for `assess`.
-    population : {"both", "weights", "auto", ...}, CellModel or frame
-        What determines the population frequency, as for `assess`. By default the
-        weights; where they tell little, a warning says how many records that are safe
-        by the weights are not so by the model. A model given by name is fitted to the
-        original file and again to the recoded file. A blanked key leaves a cell with
-        the probabilities of all its values together. A private record can hold a name
-        only.
+    population : {"auto", "weights", ...}, CellModel or frame
+        What determines the population frequency, as for `assess`. "auto" (default): the
+        number to believe, which is that of the latent-class model where 20 records or
+        more are alone in their cell, people are left outside the sample and the model
+        has an estimate; else that of the weights. "weights": the weights; where the
+        model calls more records unsafe, a warning, the verdict and all pages say so. A
+        model is fitted to the original file and again to the recoded file. A blanked
+        key leaves a cell with the probabilities of all its values together. A private
+        record can hold a name only.
     cluster : column name, optional
         The unit of sampling that records were drawn in, for a model given by name, as
         for `assess`; by default the household.
@@ -235,8 +237,8 @@ def protect(
         their related columns were checked for what they reveal, see
         `Protected.shown_in`.
     ModelDisagrees
-        If records that are safe by the weights are not so by the latent-class model, in
-        a file where the weights tell little.
+        With ``population="weights"``, if records that are safe by the weights are not
+        so by the latent-class model.
     HouseholdKeyDiffers
         If a suppressed household key is not equal within households.
     DoubtfulRules

@@ -18,8 +18,9 @@ from riskcore.common.words import counted, printable
 from riskcore.comparison.result import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.data.columns import Records
+from riskcore.disclosure.leaks import Shown
+from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.facts import facts_of
-from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import (
     SuppressedValueShows,
@@ -105,7 +106,7 @@ class Protected(ProtectedRecords):
         """The suppressed or recoded values that columns and the order reveal.
 
         By key and column, the most values first, see
-        `riskcore.protection.leaks.disclosure`. For data on an engine only the keys and
+        `riskcore.disclosure.hidden_values`. For data on an engine only the keys and
         their related columns were checked; see `not_checked` and `shown_in`.
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
@@ -113,11 +114,7 @@ class Protected(ProtectedRecords):
         rows = self.data if self.on_engine is None else self.rows
         # New ids tell only who belongs together.
         new_ids = columns_with_ids(self.source, self.settings)
-        return tuple(
-            one
-            for one in shown_by(self, Records.of(rows).columns)
-            if one.column not in new_ids or one.rule in ("equal", "code")
-        )
+        return shown_by(self, Records.of(rows).columns, drawn=new_ids)
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return the suppressed and recoded values that some columns reveal.
@@ -173,25 +170,30 @@ class Protected(ProtectedRecords):
         """
         return numeric_risks(self)
 
+    @cached_property
+    def judgment(self) -> Verdict:
+        """The verdict on the file that `write` makes by default."""
+        return verdict_of(self, self.examination)
+
+    @property
+    def state(self) -> str:
+        """The state of the file, see `riskcore.disclosure.verdict.Verdict.state`."""
+        return self.judgment.state
+
     @property
     def safe(self) -> bool:
-        """Whether the goals are met, see `goals_met`, and no leak is open."""
-        return self.goals_met and not self.examination.open
+        """Whether the file may leave: safe, or safe except for accepted leaks."""
+        return self.judgment.safe
 
     @property
     def verdict(self) -> str:
-        """Whether the file is safe, in words, from risks computed after protection.
+        """The state of the file in words, from risks computed after protection.
 
         With more than three sets of keys, sets with the same verdict share a sentence.
         The verdict names the price of safety: keys blanked in more than half of the
         records that had a value, and the number of records that lost all keys.
         """
-        return verdict_of(self, self.examination)
-
-    @property
-    def _public_verdict(self) -> str:
-        """The verdict without figures of the original or the recoded file."""
-        return verdict_of(self, None)
+        return self.judgment.sentence
 
     def compare(
         self,
@@ -320,7 +322,8 @@ class Protected(ProtectedRecords):
             `riskcore.page.protection_pages`. A callable gets ``"examined"`` of the
             returned dict and returns its text.
         public : mapping of paths to str, optional
-            Further texts that everybody can read, such as a report for publication.
+            Further texts that everybody can read, such as a report for publication;
+            or callables as in ``also``.
         progress : callable, optional
             Called with the part done and the whole while text is written.
         steps : callable, optional
@@ -385,8 +388,8 @@ class Protected(ProtectedRecords):
         >>> import riskcore
         >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
         >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> result.summary().splitlines()[2]
-        '  Safe with the keys sex x age: no record has a risk of 0.05 or more (...'
+        >>> result.summary().splitlines()[2][:24]
+        '  Safe: no leak is open.'
         """
         return reports().summary_of(self)
 
@@ -490,9 +493,8 @@ class Protected(ProtectedRecords):
         values = ", ".join(
             f"{printable(str(name))} {k}" for name, k in self.suppressed.items() if k
         )
-        word = "safe" if self.safe else "NOT SAFE"
         return (
-            f"<Protected: {counted(self.n, 'record')}, {word}; "
+            f"<Protected: {counted(self.n, 'record')}, {self.state}; "
             f"suppressed: {values or 'nothing'}>"
         )
 

@@ -16,7 +16,14 @@ from riskcore.assessment.assess import check_fitted, check_population, check_rol
 from riskcore.assessment.assess_waves import check_wave_roles, waves_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
-from riskcore.assessment.settings_table import BY_WEIGHTS, Level, Method
+from riskcore.assessment.settings_table import (
+    AUTO,
+    BOTH,
+    BY_WEIGHTS,
+    WEIGHTS,
+    Level,
+    Method,
+)
 from riskcore.common import arguments
 from riskcore.common.settings import (
     NAME,
@@ -62,7 +69,8 @@ DEFAULT_COST = 50.0
 COSTS = ("fewest", "equal", "entropy")
 # The blanks of a record are a bit mask of its keys.
 # Prefix for the type of a given model, which a record cannot hold.
-_GIVEN = "given: "
+GIVEN = "given: "
+_USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
 _OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
 # In place of related columns: those that are found.
 DERIVED = "derived"
@@ -206,7 +214,7 @@ class Settings:
                 [
                     *self.columns,
                     *cluster,
-                    *self.roles,
+                    *self.named_roles,
                     *accepted,
                     *self.treated,
                     *strata,
@@ -238,8 +246,13 @@ class Settings:
         """The role of each column that has one."""
         known = self.variables if self.wave is None else (*self.variables, self.wave)
         return roles_of(
-            known, self.weight, self.household, self.roles, self.household_keys
+            known, self.weight, self.household, self.named_roles, self.household_keys
         )
+
+    @property
+    def named_roles(self) -> dict[Any, str]:
+        """The roles given to columns by name."""
+        return {name: role for name, role in self.roles.items() if name != ANY}
 
     @property
     def unit(self) -> str:
@@ -257,18 +270,23 @@ class Settings:
         return f" in {known} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
-        """Return why leaks of a column may stay open; None stands for the order."""
+        """Return why leaks of a column may stay open; None stands for the order.
+
+        ``ANY`` stands for the columns that are called harmless all at once.
+        """
+        if column == ANY:
+            return self.roles.get(ANY, "").partition(":")[2].strip() or None
         name = ORDER if column is None else column
         return self.accept.get(name, self.accept.get(ANY))
 
     def check_names(self, source: Source) -> None:
         """Refuse names that are not columns, or are a column and stand for others."""
         source.check(self.named)
-        for name in self.accept:
+        for name in (*self.accept, *self.roles.keys() - self.named_roles.keys()):
             if name in (ANY, ORDER) and name in source.names:
                 raise ValueError(
-                    f"accept: {name!r} is a column, and also stands for "
-                    f"{'all leaks' if name == ANY else 'the order of the records'}; "
+                    f"{name!r} is a column, and also stands for "
+                    f"{'all columns' if name == ANY else 'the order of the records'}; "
                     "rename the column"
                 )
 
@@ -307,11 +325,16 @@ class Settings:
         return replace(self, level="record", household=None, household_keys=())
 
     @property
+    def counted_by(self) -> Any:
+        """The population of an assessment; with "weights" the model is beside them."""
+        return BOTH if self.population_name == WEIGHTS else self.population
+
+    @property
     def population_name(self) -> str:
         """The name of the population in a record; for a given model, its type."""
         if isinstance(self.population, str):
             return self.population
-        return f"{_GIVEN}{type(self.population).__name__}"
+        return f"{GIVEN}{type(self.population).__name__}"
 
     @property
     def by_content(self) -> bool:
@@ -358,7 +381,7 @@ class Settings:
         check_missing(self.missing, self.alpha)
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
-        check_fitted(self.population, self.cluster)
+        check_fitted(self.counted_by, self.cluster)
         if self.ties == "secret" and self.suppression == "argus":
             raise ValueError(
                 "ties='secret' with suppression='argus': its rules decide all ties; "
@@ -373,6 +396,13 @@ class Settings:
     def _check_leaks(self) -> None:
         """Refuse roles that cannot be given, and leaks accepted without a reason."""
         _ = self.roles_of_columns
+        if ANY in self.roles and not (
+            self.roles[ANY].startswith("harmless:") and self.accepted(ANY)
+        ):
+            raise ValueError(
+                f"roles: {self.roles[ANY]!r} for all other columns: need "
+                "'harmless:REASON', such as 'harmless:public register'"
+            )
         for name in self.with_role("identifier"):
             if name in self.columns:
                 raise ValueError(
@@ -452,7 +482,7 @@ class Settings:
                 self.missing == "category"
             ),
             f"population={self.population_name!r}: use 'weights'": (
-                self.population_name not in BY_WEIGHTS
+                self.population_name not in _USUAL
             ),
             "cluster: no model is fitted; leave it out": self.cluster is not None,
             "a threshold or rate of households: give threshold, rate or k": (
@@ -686,7 +716,7 @@ class Settings:
             raise ValueError(f"not the settings of a protection: {odd}")
         for name, kind in RECORDED.items():
             _refuse_unfit(f"settings.{name}", plain[name], kind)
-        if plain["population"].startswith(_GIVEN):
+        if plain["population"].startswith(GIVEN):
             raise ValueError(
                 f"settings.population: a record cannot hold {plain['population']!r}; "
                 "protect again by riskcore.protect(..., population=...)"

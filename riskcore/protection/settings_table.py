@@ -16,6 +16,7 @@ from riskcore.assessment.settings_table import (
     METHOD,
     ORDERED,
     PERSON,
+    POPULATION,
     SAMPLING_FRACTION,
     STRATA,
     SUBSETS,
@@ -24,7 +25,6 @@ from riskcore.assessment.settings_table import (
     Level,
     Method,
     level,
-    population,
 )
 from riskcore.common.settings import (
     COST,
@@ -48,7 +48,7 @@ from riskcore.common.settings import (
 )
 
 if TYPE_CHECKING:
-    from riskcore.assessment.goals import Goal
+    from riskcore.assessment.goals import KOfSets
     from riskcore.data.recode import Recoding
 
 Costs: TypeAlias = (
@@ -83,7 +83,7 @@ class SafetySettings(TypedDict, total=False):
     level: Annotated[
         Level, level("a key blanked for a household is blanked for all its members")
     ]
-    k: Annotated["Goal | None", K]
+    k: Annotated["KOfSets | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     threshold: Annotated[float | None, _risk("risk that no record may reach")]
@@ -158,7 +158,7 @@ class SafetySettings(TypedDict, total=False):
         ),
     ]
     alpha: Annotated[float, ALPHA]
-    population: Annotated[Any, population(file=False)]
+    population: Annotated[Any, POPULATION]
     cluster: Annotated[Hashable | None, CLUSTER]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     person: Annotated[Hashable | None, PERSON]
@@ -179,7 +179,9 @@ class ColumnSettings(TypedDict, total=False):
             metavar="COLUMN=ROLE",
             help="roles of columns that are not keys. numeric: known to an intruder as "
             "a number, to some precision. sensitive: not known to an intruder. "
-            "identifier: left out of the safe file. harmless: of no use to an intruder",
+            "identifier: left out of the safe file. harmless: of no use to an "
+            "intruder. *=harmless:REASON calls all other columns harmless without "
+            "examining them; the verdict says so",
         ),
     ]
     accept: Annotated[
@@ -193,6 +195,10 @@ class ColumnSettings(TypedDict, total=False):
             "in the private record and the internal report",
         ),
     ]
+
+
+# The settings of writing that decide what leaks.
+LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
 
 
 class ProtectSettings(SafetySettings, ColumnSettings, total=False):

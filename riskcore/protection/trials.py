@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -26,10 +26,13 @@ from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
+from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.protect import protect
 from riskcore.protection.release.program_text import call_text, protect_text
+from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.verdict import verdict_of
 
 # Errors of settings or data; any other error is a defect.
 _FAILURES = (
@@ -57,10 +60,11 @@ class Trial:
     name : str
     settings : dict
         Its arguments of `riskcore.protect`, including those common to all candidates.
-    safe : bool or None
-        None if it could not be tried.
+    state : str or None
+        The state of the file, as `Protected.write` would find it; None if it could not
+        be tried.
     reason : str
-        Why it is not safe or could not be tried.
+        Why it may not leave or could not be tried.
     unsafe_before, unsafe_after : int or None
         Unsafe records in the original and in the safe file; with several sets of keys,
         the largest number.
@@ -90,7 +94,7 @@ class Trial:
 
     name: str
     settings: dict[str, Any]
-    safe: bool | None
+    state: str | None
     reason: str
     unsafe_before: int | None = None
     unsafe_after: int | None = None
@@ -107,6 +111,11 @@ class Trial:
     pmse: float | None = None
     pmse_ratio: float | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def safe(self) -> bool | None:
+        """Whether the file may leave; None if the candidate could not be tried."""
+        return None if self.state is None else not self.reason
 
     @property
     def values_suppressed(self) -> int | None:
@@ -126,6 +135,8 @@ class Trials:
         The key variables, one set or several.
     trials : tuple of Trial
         In the order of the candidates.
+    layout : mapping of str to setting
+        How the file would be written.
 
     Examples
     --------
@@ -150,6 +161,7 @@ class Trials:
     source: Source
     keys: list[Any]
     trials: tuple[Trial, ...]
+    layout: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Trial:
         """Return the trial of a candidate."""
@@ -236,9 +248,7 @@ class Trials:
         """
         return protect(self.source, self.keys, progress=progress, **self[name].settings)
 
-    def script(
-        self, name: str, output: str | None = None, *, shuffle: bool | int = True
-    ) -> str:
+    def script(self, name: str, output: str | None = None) -> str:
         """Return a Python program that protects the file with a candidate's settings.
 
         Parameters
@@ -247,9 +257,6 @@ class Trials:
         output : str, optional
             The safe file that the program writes; by default ``safe`` with the suffix
             of the input, see `safe_name`.
-        shuffle : bool or int, optional
-            As for `Protected.write`; by default the order of the records is new and
-            secret at each run.
 
         Returns
         -------
@@ -273,7 +280,7 @@ class Trials:
         lines = ["import riskcore", "", protect_text(data, given, reading)]
         if path is not None:
             output = safe_name(self.source) if output is None else output
-            lines.append(call_text("safe.write", [repr(output)], {"shuffle": shuffle}))
+            lines.append(call_text("safe.write", [repr(output)], {**self.layout}))
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -286,7 +293,7 @@ class Trials:
         front = self.front()
         rows = []
         for one in self.trials:
-            row = asdict(one)
+            row = {**asdict(one), "safe": one.safe}
             for name in ("suppressed", "categories"):
                 if row[name] is not None:
                     row[name] = {str(key): n for key, n in row[name].items()}
@@ -302,11 +309,10 @@ class Trials:
         said = []
         for one in self.trials:
             name = shortened(one.name, _LONGEST_NAME)
-            if one.safe is None:
+            if one.state is None:
                 said.append(f"{name} failed")
                 continue
-            word = "safe" if one.safe else "NOT SAFE"
-            said.append(f"{name} {word}, {_suppressed(one)} suppressed")
+            said.append(f"{name} {one.state}, {_suppressed(one)} suppressed")
         return f"<Trials: {'; '.join(said)}>"
 
     def _repr_html_(self) -> str:
@@ -331,6 +337,7 @@ def try_out(
     *,
     reading: Reading | None = None,
     interactions: bool = False,
+    layout: Mapping[str, Any] | None = None,
     progress: Lines | None = None,
     **common: Any,
 ) -> Trials:
@@ -350,6 +357,9 @@ def try_out(
         How to read the file, if ``data`` is a path.
     interactions : bool, optional
         Whether the propensity score includes terms for pairs of keys.
+    layout : mapping, optional
+        How the file would be written, which decides what leaks: ``drop``, ``shuffle``
+        and ``renumber``, as for `Protected.write`.
     progress : callable, optional
         Called with a line of text at each step.
     **common
@@ -401,9 +411,10 @@ def try_out(
                 {**common, **settings},
                 _within(say, begun),
                 interactions=interactions,
+                layout=layout or {},
             )
         )
-    return Trials(source, list(keys), tuple(trials))
+    return Trials(source, list(keys), tuple(trials), layout or {})
 
 
 def safe_name(source: Source) -> str:
@@ -459,29 +470,39 @@ def _tried(
     say: Lines,
     *,
     interactions: bool,
+    layout: Mapping[str, Any],
 ) -> Trial:
     """Protect with the settings of one candidate, and return its figures."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             result = protect(source, keys, progress=say, **settings)
+            examined = result.examination
+            if result.on_engine is None:
+                examined = preview(result, say, **layout)
             found = result.compare(interactions=interactions, progress=say)
         except _FAILURES as error:
             return Trial(name, settings, None, _said(error))
     said = tuple(dict.fromkeys(str(one.message) for one in caught))
-    return replace(trial_of(name, settings, result, found), warnings=said)
+    verdict = verdict_of(result, examined)
+    made = trial_of(name, settings, result, verdict, found)
+    return replace(made, warnings=said)
 
 
 def trial_of(
-    name: str, settings: dict[str, Any], result: Protected, found: Comparison
+    name: str,
+    settings: dict[str, Any],
+    result: Protected,
+    verdict: Verdict,
+    found: Comparison,
 ) -> Trial:
     """Return the figures of a protected file and its comparison with the original."""
     sets = result.sets
     return Trial(
         name,
         settings,
-        result.goals_met,
-        "" if result.goals_met else result.verdict,
+        verdict.state,
+        "" if verdict.safe else verdict.sentence,
         unsafe_before=max(_unsafe(one, one.original) for one in sets),
         unsafe_after=max(_unsafe(one, one.protected) for one in sets),
         expected_before=max(one.original.expected_reidentifications for one in sets),

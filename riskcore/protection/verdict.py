@@ -1,88 +1,145 @@
-"""The verdict on a protected file: safe or not, with which keys, and at what price.
+"""What the verdict on a protected file says of its goals, and at what price.
 
-Safe is said of a file whose goals are met and in which no leak is open.
 Each set of keys gets a sentence; with many sets, sets with the same verdict share one,
 and the sets with the most unsafe records come first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from riskcore.assessment.goals import Goal
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common.words import counted, listed
+from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.on_engine import unchecked
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import record
 from riskcore.protection.suppression.key_sets import KeySet
-from riskcore.protection.suppression.suppress import costs_of_sets
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
 # With more sets of keys than this, not every set is named.
 MANY = 3
-_RULES = {
-    "wildcard": "missing keys match any value",
-    "argus": "missing keys match any value, as in mu-Argus",
-    "category": "missing keys are a category of their own",
+_BLANKS = "a blank stands for any value"
+_FAULTS = {
+    "min_population": "have keys of fewer people than {}",
+    "l": "have keys whose records differ too little in {}",
+    "t": "have keys whose records are too far from the file in {}",
 }
 
 
-def goals_of(result: ProtectedRecords) -> str:
-    """Return in words whether the goals are met, and at what price."""
-    return _of_sets(result, "Goals met", public=False)
+def verdict_of(
+    result: ProtectedRecords,
+    examined: Examination,
+    dropped: Collection[Hashable] = (),
+) -> Verdict:
+    """Return the verdict on a protected file.
 
-
-def verdict_of(result: ProtectedRecords, examined: Examination | None) -> str:
-    """Return in words whether the file is safe, at what price, and what is unknown.
-
-    Without an examination the verdict may be published: it says whether the goals are
-    met, and leaves out leaks and figures of the original and the recoded file.
+    ``dropped`` are columns that are left out of it, with the identifiers: nothing is
+    said of them in public.
     """
-    public = examined is None
-    leaks = 0 if examined is None else len(examined.open)
-    met = "Goals met" if public or leaks else "Safe"
-    said = [_of_sets(result, met, public=public)]
-    if result.goals_met and leaks:
-        open_ = "1 leak is" if leaks == 1 else f"{leaks} leaks are"
-        said.insert(0, f"NOT SAFE: the goals are met, but {open_} open.")
-    if altered := _altered(result, public=public):
-        said.append(f"Values were altered: {altered}.")
-    if public:
-        said.append(_claims_nothing(result))
-    if not public:
-        said += [*by_model(result)]
-    if not public and result.on_engine is not None and result.hidden:
-        said.append(f"But {unchecked(result.not_checked)}.")
-    return " ".join(said)
+    not_judged: tuple[str, ...] = ()
+    if result.on_engine is not None and result.hidden:
+        said = unchecked(result.not_checked)
+        not_judged = (said.removeprefix("not checked: "),)
+    gone = (*dropped, *result.settings.with_role("identifier"))
+    published = replace(result, settings=result.settings.without(gone))
+    in_public = [
+        on_goals(published, public=True),
+        _altered(published, public=True),
+        _claims_nothing(published),
+        *by_model(published, public=True),
+    ]
+    internal = [on_goals(result), _altered(result, public=False), *by_model(result)]
+    return Verdict(
+        tuple(_goals_of(result)),
+        examined.leaks,
+        examined.not_examined,
+        not_judged,
+        " ".join(filter(None, internal)),
+        " ".join(filter(None, in_public)),
+    )
 
 
-def by_model(result: ProtectedRecords) -> Iterator[str]:
+def _goals_of(result: ProtectedRecords) -> Iterator[Goal]:
+    """Yield the goals of each set of keys, with what was found."""
+    for one in result.sets:
+        aim, found = one.aim, one.comparison()["protected"]
+        households, passed = found.get("unsafe_households", 0), []
+        if aim.k is not None:
+            below = found["below_k"]["records"], found["below_k"]["cells"]
+            passed.append(not below[0])
+            least = found["k_anonymity"]
+            yield Goal("k", one.keys, None, aim.k, least, *below, passed[-1])
+        if aim.threshold < np.inf:
+            unsafe = found.get("at_risk_threshold", found["unsafe_records"])
+            passed.append(not unsafe)
+            most = found["max_risk"]
+            yield Goal(
+                "threshold",
+                one.keys,
+                None,
+                aim.threshold,
+                most,
+                unsafe,
+                None,
+                passed[-1],
+            )
+        if isinstance(one.protected, ReleasedAssessment):
+            for goal in one.protected.measured:
+                passed.append(not goal.failed.any())
+                yield goal.in_cells(one.protected.cells)
+        if aim.of_households:
+            assert one.protected.households is not None
+            most = float(one.protected.households.risk.max())
+            # Members may be unsafe in households that are not.
+            met = one.safe or (not households and not all(passed))
+            yield Goal(
+                "household_threshold",
+                one.keys,
+                None,
+                aim.household_threshold,
+                most,
+                households,
+                None,
+                met,
+            )
+
+
+def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]:
     """Yield for each set of keys what the model beside the weights calls unsafe."""
     for one in result.sets:
+        of = f", with the keys {' x '.join(map(str, one.keys))}"
+        of = of if len(result.sets) > 1 else ""
         if left := one.unsafe_by_model:
-            of = f", with the keys {' x '.join(map(str, one.keys))}"
+            more = counted(left, "more record")
+            if public:
+                more = f"{record.about(left)} more records"
             yield (
-                f"But by the latent-class model {counted(left, 'more record')} "
-                f"{'is' if left == 1 else 'are'} at or above the threshold"
-                f"{of if len(result.sets) > 1 else ''}."
+                f"But by the latent-class model {more} "
+                f"{'is' if left == 1 and not public else 'are'} at or above the "
+                f"threshold{of}."
             )
         elif why := one.unknown_by_model:
             yield (
                 "But the weights tell little here, and the latent-class model has no "
-                f"estimate ({why})."
+                f"estimate{of if public else f' ({why})'}."
             )
 
 
 def _altered(result: ProtectedRecords, *, public: bool) -> str:
     """Return which columns have values that the original does not imply, and how."""
-    return "; ".join(
+    said = "; ".join(
         f"{listed(map(str, names))} "
         f"({'; '.join(rule.describe(public=public) for rule in rules)})"
         for names, rules in result.settings.altered.items()
     )
+    return f"Values were altered: {said}." if said else ""
 
 
 def _claims_nothing(result: ProtectedRecords) -> str:
@@ -100,16 +157,12 @@ def _claims_nothing(result: ProtectedRecords) -> str:
     )
 
 
-def _of_sets(result: ProtectedRecords, met: str, *, public: bool) -> str:
-    """Return whether the goals are met with each set of keys, and why not.
-
-    ``met`` is the word for that.
-    """
+def on_goals(result: ProtectedRecords, *, public: bool = False) -> str:
+    """Return in words whether the goals are met with each set of keys, and why not."""
     if len(result.sets) > MANY:
-        return _of_many(result, met, public=public)
+        return _of_many(result, public=public)
     return " ".join(
         _sentence(
-            met,
             _said(result, one, public=public),
             _known(result, one),
             _price(result, [one], public=public) if one.safe else [],
@@ -125,27 +178,24 @@ def _known(result: ProtectedRecords, one: KeySet) -> str:
 
 def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, str]:
     """Return the number of unsafe rows (1 or more if unsafe), and a text."""
-    rule = _RULES[result.settings.missing]
     if one.safe:
         goal = listed(_goals(result, one, public=public))
-        return 0, f"{goal or 'no threshold was needed'} ({rule})"
+        return 0, f"{goal or 'no threshold was needed'} ({_BLANKS})"
     if public:
         rows = f"{result.settings.unit}s"
-        return 1, f"{rows} still {_fault(one)} ({rule})"
+        return 1, f"{rows} still {_fault(one)} ({_BLANKS})"
     count = one.protected.cells.count_of(one.unsafe)
     return max(count, 1), _unsafe(result, one)
 
 
-def _sentence(
-    met: str, said: tuple[int, str], name: str, price: Sequence[str] = ()
-) -> str:
-    """Return the sentence on some sets of keys; ``met`` is the word if none fails."""
+def _sentence(said: tuple[int, str], name: str, price: Sequence[str] = ()) -> str:
+    """Return the sentence on some sets of keys."""
     unsafe, text = said
     but = f"; but {', '.join(price)}" if price else ""
-    return f"{'NOT SAFE' if unsafe else met} with {name}: {text}{but}."
+    return f"Goals {'not met' if unsafe else 'met'} with {name}: {text}{but}."
 
 
-def _of_many(result: ProtectedRecords, met: str, *, public: bool) -> str:
+def _of_many(result: ProtectedRecords, *, public: bool) -> str:
     """Return one sentence for sets of keys with the same verdict, the worst first."""
     alike: dict[tuple[int, str], list[KeySet]] = {}
     for one in result.sets:
@@ -161,10 +211,10 @@ def _of_many(result: ProtectedRecords, met: str, *, public: bool) -> str:
             name = f"each of {len(which)} {other}sets of keys"
             name += result.settings.known_in
         price = [] if what[0] else _price(result, which, public=public)
-        parts.append(_sentence(met, what, name, price))
+        parts.append(_sentence(what, name, price))
     left = sum(len(alike[what]) for what in unsafe[MANY:])
     if left:
-        parts.append(f"NOT SAFE with {counted(left, 'more set')} of keys.")
+        parts.append(f"Goals not met with {counted(left, 'more set')} of keys.")
     return " ".join(parts)
 
 
@@ -173,11 +223,11 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     unsafe = one.unsafe
     cells = one.protected.cells
     count = cells.count_of(unsafe)
-    open_keys = np.zeros(len(cells.rows), bool)
-    costs = costs_of_sets([one.recoded], result.settings)[0]
-    for i, cost in enumerate(costs.T):
-        open_keys |= cells.present(i)[cells.rows] & np.isfinite(cost)
-    stuck = cells.count_of(unsafe & ~open_keys)
+    may_go = np.zeros(len(cells.rows), bool)
+    for i, key in enumerate(one.keys):
+        if result.settings.cost_of(key) < np.inf:
+            may_go |= cells.present(i)[cells.rows]
+    stuck = cells.count_of(unsafe & ~may_go)
     why = []
     if stuck:
         why.append(f"{stuck:,} because no key is left to blank")
@@ -190,29 +240,34 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     units = "household" if households == 1 else "households"
     rows = f"{result.settings.unit}s"
     of_households = f" and {households:,} {units}" if households else ""
-    rule = _RULES[result.settings.missing]
     return (
         f"{count:,} of {cells.n:,} {rows}{of_households} still "
-        f"{_fault(one)} ({rule}): {', '.join(why)}"
+        f"{_fault(one)} ({_BLANKS}): {', '.join(why)}"
     )
 
 
 def _fault(one: KeySet) -> str:
     """Return what is wrong with unsafe records."""
-    short = "" if one.aim.k is None else f"have a frequency f below {one.aim.k}"
-    reach = (
-        "have a risk at or above their threshold"
-        if one.aim.has_threshold or not short
-        else ""
-    )
-    return " or ".join(filter(None, (reach, short)))
+    faults = []
+    if one.aim.has_threshold:
+        faults.append("have a risk at or above their threshold")
+    if one.aim.k is not None:
+        faults.append(f"have a frequency f below {one.aim.k}")
+    for goal in one.aim.goals:
+        of = f"{goal.asked:.8g}" if goal.sensitive is None else goal.sensitive
+        faults.append(_FAULTS[goal.rule].format(of))
+    return " or ".join(faults)
 
 
 def _easier(one: KeySet) -> str:
     """Return how to ask for less."""
-    lower = "" if one.aim.k is None else "lower k"
-    rise = "raise the threshold" if one.aim.has_threshold or not lower else ""
-    return ", ".join(filter(None, (rise, lower)))
+    ways = ["raise the threshold"] if one.aim.has_threshold else []
+    ways += [] if one.aim.k is None else ["lower k"]
+    ways += [
+        f"{'raise' if goal.rule == 't' else 'lower'} {goal.rule}"
+        for goal in one.aim.goals
+    ]
+    return ", ".join(dict.fromkeys(ways))
 
 
 def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[str]:
@@ -221,6 +276,14 @@ def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[s
     unit = result.settings.unit
     if aim.k is not None:
         yield f"no {unit} has a frequency f below {aim.k}"
+    for goal in aim.goals:
+        if goal.rule == "min_population":
+            yield f"no {unit} has keys of fewer than {goal.asked:.8g} people"
+        elif goal.rule == "l":
+            yield f"{goal.sensitive} is {goal.asked:.8g}-diverse for all keys"
+        else:
+            near = f"within {goal.asked:.8g} of the file"
+            yield f"{goal.sensitive} is {near} for all keys"
     for each, threshold, rate in (
         (unit, aim.threshold, settings.rate),
         ("household", aim.household_threshold, settings.household_rate),

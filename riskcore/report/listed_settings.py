@@ -8,7 +8,7 @@ from typing import Any
 
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import BY_WEIGHTS
+from riskcore.assessment.settings_table import AUTO, WEIGHTS
 from riskcore.common.settings import NEVER
 from riskcore.common.words import listed, printable
 from riskcore.data.recode import Recoding
@@ -25,6 +25,11 @@ _PERSONS = (
     "one row for each person of the panel, which is called a record here; the keys are "
     "known"
 )
+_POPULATIONS = {
+    AUTO: "by the number to believe: the latent-class model where records are alone in "
+    "their cell, else the weights",
+    WEIGHTS: "by the weights, although the latent-class model may know better",
+}
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",
     "argus": "by the rules of mu-Argus",
@@ -41,8 +46,9 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     """Return how the risk was computed."""
     counting = of.cells if isinstance(of, Assessment) else of
     facts = [("individual risk", METHOD_NAMES[of.method])]
-    if of.population_name not in BY_WEIGHTS:
-        facts.append(("population", of.population_name))
+    name = of.population_name
+    if name != WEIGHTS or isinstance(of, Settings):
+        facts.append(("population", _POPULATIONS.get(name, name)))
     if isinstance(of, Assessment) and of.cells.windows is not None:
         facts.append(("tolerance", printable(of.cells.windows.in_words)))
     if isinstance(of, Assessment) and not any(of.cells.missing_values):

@@ -30,8 +30,8 @@ from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
+from riskcore.disclosure.verdict import no_role_text, tiles
 from riskcore.protection import facts
-from riskcore.protection.leaks.examination import not_examined_text
 from riskcore.protection.protected_records import finite
 from riskcore.protection.result import Protected
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
@@ -269,7 +269,7 @@ def page(
         utility=None if utility is None else section_view(utility),
         open=[one for one in given["leaks"] if one["accepted"] is None],
         accepted=[one for one in given["leaks"] if one["accepted"] is not None],
-        not_examined=not_examined_text(given["not_examined"]),
+        not_examined=given["not_examined"] and no_role_text(given["not_examined"]),
         remarks=given["remarks"],
         tiles=given["tiles"],
         treated=given["treated"],
@@ -416,9 +416,8 @@ def protection_page(
         unsafe=unsafe,
         k=one.aim.k,
         leaks=examined["leaks"],
-        not_examined=examined["not_examined"],
         remarks=facts.remarks_of(protected),
-        tiles=tiles_of(protected, one),
+        tiles=[*tiles_of(protected, one), *_of_verdict(examined)],
         treated=treatments_view(protected),
         numbers=numbers_view(
             examined.get("numeric"),
@@ -429,6 +428,12 @@ def protection_page(
         sets=sets_view(protected, keys),
         provenance=provenance or provenance_of(protected.source),
     )
+
+
+def _of_verdict(examined: Mapping[str, Any]) -> Iterator[Tile]:
+    """Yield the tiles of a verdict."""
+    for name, figure, note in tiles(examined):
+        yield Tile(name, [(figure, figure)], [note])
 
 
 def protection_pages(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.beside import apart
 from riskcore.assessment.result import Assessment
 from riskcore.common.html import short
 from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
@@ -26,6 +27,13 @@ from riskcore.core.risk.threshold import RiskDistribution
 
 # Least number of records, cells and households in a class that is not empty.
 FEWEST = 3
+# How many times as many re-identifications the model expects, in words.
+_TIMES = (
+    (5.0, "at least five times as many"),
+    (2.0, "at least twice as many"),
+    (1.0, "more"),
+    (0.0, "fewer"),
+)
 # A threshold with more digits may be a figure of the file.
 _DIGITS_ASKED = 3
 # Largest share of a sum that one of its parts may have.
@@ -272,6 +280,21 @@ def public_population(assessment: Assessment) -> float | None:
         if not _spread(np.bincount(groups.inverse, mean)):
             return None
     return math.fsum(cells.weight_sum.tolist())
+
+
+def model_facts(assessment: Assessment) -> list[tuple[str, str]]:
+    """Return what the model beside the weights says, in words without its figures."""
+    beside, found = assessment.beside, assessment.by_model
+    if found is None:
+        failed = beside is not None and beside.failure
+        words = "no estimate; the weights may say far too little"
+        return [("latent-class model", words)] if failed else []
+    by_model = found.expected_reidentifications
+    times = by_model / assessment.expected_reidentifications
+    if not apart(times, 1.0):
+        return []
+    many = next(words for least, words in _TIMES if times >= least)
+    return [("latent-class model", f"expects {many} re-identifications")]
 
 
 # Forms of numbers

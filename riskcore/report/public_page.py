@@ -19,7 +19,9 @@ import numpy as np
 from riskcore.assessment.result import Assessment
 from riskcore.common import arguments
 from riskcore.common.html import digits
+from riskcore.common.words import printable
 from riskcore.core.risk.anonymity import SHOWN
+from riskcore.protection.facts import verdict_facts
 from riskcore.protection.release.record import COARSE, about
 from riskcore.protection.result import Protected
 from riskcore.protection.verdict import MANY
@@ -30,6 +32,7 @@ from riskcore.report.public import (
     PublicClasses,
     View,
     between,
+    model_facts,
     public_classes,
     public_population,
     rounded,
@@ -40,7 +43,6 @@ from riskcore.report.public import (
 from riskcore.report.public_protection import (
     public_facts,
     public_suppression,
-    public_verdict,
 )
 from riskcore.report.templating import need_jinja, render
 
@@ -108,13 +110,18 @@ def public_page(
         use=_ALONE,
         facts=[
             *method_facts(assessment),
+            *model_facts(assessment),
             *([HOUSEHOLDS_COUNTED] if "counted" in assessment.figures else []),
         ],
     )
 
 
 def public_protection_page(
-    protected: Protected, *, title: str = _AFTER, drop: Iterable[Hashable] = ()
+    protected: Protected,
+    *,
+    title: str = _AFTER,
+    drop: Iterable[Hashable] = (),
+    examined: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a report of a protection that may be published, as HTML.
 
@@ -127,6 +134,9 @@ def public_protection_page(
     drop : iterable of column names, optional
         The columns that `Protected.write` leaves out: the page does not name them,
         unless they are keys.
+    examined : mapping, optional
+        The verdict on the written file, as for `protection_page`; by default that on
+        the data in memory.
 
     Returns
     -------
@@ -151,6 +161,8 @@ def public_protection_page(
     """
     need_jinja()
     left_out = arguments.names("drop", drop)
+    if examined is None:
+        examined = verdict_facts(protected, protected.examination, left_out)
     settings = protected.settings.without(
         [*left_out, *protected.settings.with_role("identifier")]
     )
@@ -162,7 +174,7 @@ def public_protection_page(
             one.protected,
             threshold,
             household_threshold,
-            protected.goals_met,
+            examined["goals_met"],
             one.aim.k,
         )
         for one in protected.sets
@@ -171,7 +183,7 @@ def public_protection_page(
         title=title,
         what=_AFTER,
         use=_PROTECTED,
-        verdict=public_verdict(protected),
+        verdict=printable(examined["verdict_in_public"]),
         suppressed={
             name: count
             for name, count in protected.suppressed_rows.items()

@@ -9,9 +9,7 @@ from riskcore.common.html import digits
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import COARSE, about, coarse
-from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.verdict import MANY
 from riskcore.report.listed_settings import (
     k_facts,
     level_facts,
@@ -46,41 +44,6 @@ def _share(count: int, rounded: int, n: int) -> str:
     if 0 < count < COARSE:
         return f"less than {two_digits(COARSE / n, 2)} %"
     return f"{two_digits(rounded / n, 2)} %" if count else "0 %"
-
-
-def public_verdict(protected: Protected) -> str:
-    """Return whether the goals are met and, if they are, against what."""
-    unit = protected.settings.unit
-    if not protected.goals_met:
-        reach = ["too low a frequency f"] if any(protected.settings.k) else []
-        if any(_goals(protected.settings)):
-            reach.append("a risk at or above the threshold")
-        return f"Goals not met: some {unit}s still have {' or '.join(reach)}."
-    asked = sorted({k for k in protected.settings.k if k is not None})
-    # Which k belongs to which set of keys is among the settings.
-    least = " or ".join(map(str, asked))
-    said = [f"no {unit} has a frequency f below {least}"] if asked else []
-    said += [
-        f"no {each} has a risk at or above {goal}"
-        for each, goal in _goals(protected.settings)
-    ]
-    known = " or ".join(
-        " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
-    )
-    if len(protected.sets) > MANY:
-        known = f"any of {len(protected.sets)} sets of keys"
-    known += protected.settings.known_in
-    numeric = [printable(str(n)) for n in protected.settings.with_role("numeric")]
-    more = (
-        f" He may know {listed(numeric)}, too, to some precision: these risks do not "
-        "count that."
-        if numeric
-        else ""
-    )
-    return (
-        f"To an intruder who knows {known}, {listed(said)}.{more} Nothing is claimed "
-        "about other columns."
-    )
 
 
 def _goals(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -39,7 +39,7 @@ from riskcore.protection.release.writing import (
 )
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import WriteSettings
+from riskcore.protection.settings_table import LAYOUT, WriteSettings
 from riskcore.report.provenance import Provenance
 
 Wanted = Mapping[str, Any]
@@ -182,7 +182,7 @@ def write_release(
     that record if it may stay the record of the file: see `check_release_files`.
     """
     say = progress or silent
-    how = {name: wanted[name] for name in _OF_FILE if name in wanted}
+    how = {name: wanted[name] for name in LAYOUT if name in wanted}
     how["secret"] = secret
     writes = wanted.get("file") is not None and (
         result.goals_met or wanted.get("allow_unsafe", False)
@@ -219,16 +219,12 @@ def write_release(
     )
 
 
-# Names that say how the safe file is written.
-_OF_FILE = ("drop", "shuffle", "renumber", "guard_formulas")
-
-
 def _write(
     result: Protected,
     wanted: Wanted,
     how: Mapping[str, Any],
     pages: Mapping[Path, Callable[[Any], str]],
-    public: Mapping[Path, str],
+    public: Mapping[Path, Callable[[Any], str]],
     overwrite: bool,
     kept: Record | None,
     say: Lines,
@@ -278,7 +274,7 @@ def _without_file(
     figures: dict[str, Any],
     wanted: Wanted,
     pages: Mapping[Path, Any],
-    public: Mapping[Path, str],
+    public: Mapping[Path, Any],
 ) -> ReleaseFiles:
     """Return the outcome if there is no safe file."""
     return ReleaseFiles(
@@ -292,7 +288,7 @@ def _without_file(
 def _write_texts(
     result: Protected,
     pages: Mapping[Path, Callable[[Any], str]],
-    public: Mapping[Path, str],
+    public: Mapping[Path, Callable[[Any], str]],
     examined: Any,
     *,
     overwrite: bool,
@@ -300,10 +296,8 @@ def _write_texts(
     """Write the reports of a file that is not written."""
     read = [*result.source.paths, *result.settings.rule_files]
     with replacing_all(overwrite, read) as create:
-        for path, text_of in pages.items():
-            create(path, private=True).write(text_of(examined).encode())
-        for path, text in public.items():
-            create(path).write(text.encode())
+        for path, text_of in {**pages, **public}.items():
+            create(path, private=path in pages).write(text_of(examined).encode())
 
 
 def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,13 +338,17 @@ def _pages(
     )
 
 
-def _public_page(result: Protected, wanted: Wanted) -> dict[Path, str]:
-    """Return the text of the public report, one for all sets of keys."""
+def _public_page(result: Protected, wanted: Wanted) -> dict[Path, Callable[[Any], str]]:
+    """Return a function that makes the public report, one for all sets of keys."""
     path, title = wanted.get("report_public"), wanted.get("report_title")
     if path is None:
         return {}
     from riskcore.report.page import public_protection_page
 
     titled = {} if title is None else {"title": title}
-    page = public_protection_page(result, **titled, drop=wanted.get("drop", ()))
+    drop = wanted.get("drop", ())
+
+    def page(examined: Any) -> str:
+        return public_protection_page(result, **titled, drop=drop, examined=examined)
+
     return {Path(path): page}

@@ -15,11 +15,10 @@ from riskcore.assessment.reported_figures import (
     rows,
     table,
 )
-from riskcore.assessment.settings_table import BY_WEIGHTS
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, printable
 from riskcore.data.files.labels import Labels, labels_of_plain
-from riskcore.protection.leaks.examination import listed_columns, not_examined_text
+from riskcore.disclosure.verdict import listed_columns
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
 from riskcore.report.protection_view import numbers_view
@@ -154,10 +153,15 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     """Return the figures of `Protected.to_dict` as text."""
     settings = record["settings"]
     file = {name: record[name] for name in ("records", "intake")}
-    if settings["population"] not in BY_WEIGHTS:
+    models = {
+        name: None
+        for one in record["sets"]
+        if (name := one["risk"]["original"].get("population_model"))
+    }
+    if models:
         unit = settings["cluster"]
         drawn = "" if unit is None else f", by clusters of {label(unit)}"
-        file["population_model"] = settings["population"] + drawn
+        file["population_model"] = ", ".join(models) + drawn
     missing = {name: settings[name] for name in ("missing", "alpha")}
     missing["missing_values"] = record["missing_values"]
     facts = [
@@ -203,8 +207,9 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
 
 
 def _verdict(record: dict[str, Any]) -> Iterator[Part]:
-    """Yield the verdict, the leaks, and the columns that were not examined."""
+    """Yield the verdict in words and in five lines, and the leaks."""
     yield Part(sentences=_wrapped(record["verdict"]), indents=_UNTITLED)
+    yield Part("Verdict", [(name, text) for name, text in record["lines"]])
     leaks: dict[bool, list[str]] = {True: [], False: []}
     for one in record["leaks"]:
         open_ = one["accepted"] is None
@@ -213,9 +218,6 @@ def _verdict(record: dict[str, Any]) -> Iterator[Part]:
     for open_, title in ((True, "Open leaks"), (False, "Accepted leaks")):
         if leaks[open_]:
             yield Part(title, sentences=leaks[open_])
-    if record["not_examined"]:
-        said = not_examined_text(record["not_examined"])
-        yield Part(sentences=_wrapped(said), indents=_UNTITLED)
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

@@ -474,12 +474,12 @@ _OF_TRIAL: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 def trial_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the risk and utility of each candidate, after a header row."""
-    rows = [["", "candidate", "safe", *(title for title, _ in _OF_TRIAL.values())]]
+    rows = [["", "candidate", "state", *(title for title, _ in _OF_TRIAL.values())]]
     for mark, one in enumerate(figures["candidates"], 1):
-        safe = {None: "failed", True: "yes", False: "NO"}[one["safe"]]
+        state = "failed" if one["state"] is None else one["state"]
         star = " *" if one["front"] else ""
         figures_of = [form(one[figure]) for figure, (_, form) in _OF_TRIAL.items()]
-        rows.append([str(mark), f"{name(one['name'])}{star}", safe, *figures_of])
+        rows.append([str(mark), f"{name(one['name'])}{star}", state, *figures_of])
     return rows
 
 

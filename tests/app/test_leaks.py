@@ -9,8 +9,7 @@ from riskcore.app.forms import Form
 from riskcore.app.pages import leaks
 from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
-from riskcore.protection.leaks.disclosure import Shown
-from riskcore.protection.leaks.examination import Leak
+from riskcore.disclosure.leaks import Leak, Shown
 
 ROLES = {
     "REGION": "key", "SEX": "key", "AGE": "key", "MARSTAT": "key",
@@ -131,8 +130,8 @@ def test_a_leak_of_several_columns_needs_all_reasons_or_one():
         ({"a": "x", "b": "y"}, "x; y", "x"),
         ({"a": "x", "b": "x"}, "x", "x"),
     ):
-        assert both.under(Reasons(**given)).accepted == of_both
-        assert one.under(Reasons(**given)).accepted == of_one
+        assert both.under(Reasons(**given).accepted).accepted == of_both
+        assert one.under(Reasons(**given).accepted).accepted == of_one
 
 
 def test_a_reason_is_required(bench):

@@ -1,5 +1,6 @@
 """The model beside the weights: where it shows, what it says, what stays the same."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 import riskcore
 from riskcore import simulate
 from riskcore.assessment.beside import Beside, weights_tell_little
+from riskcore.models import KnownPopulation
+from riskcore.protection.release.record import about
 from riskcore.protection.suppression.key_sets import ModelDisagrees
+from riskcore.report.public_page import public_page, public_protection_page
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 
@@ -76,8 +80,8 @@ def test_auto_takes_the_one_to_believe(survey, few):
 @pytest.mark.parametrize(
     ("uniques", "others", "weight", "little"),
     [
-        (50, 950, 1.25, True), (49, 51, 9.0, False), (60, 1140, 1.25, True),
-        (60, 1142, 9.0, False), (100, 0, 1.25, True), (100, 0, 1.24, False),
+        (20, 980, 1.25, True), (19, 51, 9.0, False), (20, 100_000, 9.0, True),
+        (100, 0, 1.25, True), (100, 0, 1.24, False),
     ],
 )  # fmt: skip
 def test_where_the_weights_tell_little(uniques, others, weight, little):
@@ -85,6 +89,41 @@ def test_where_the_weights_tell_little(uniques, others, weight, little):
     data["w"] = [weight] * len(data["a"])
     cells = riskcore.assess(data, ["a"], "w").cells
     assert weights_tell_little(cells) is little
+
+
+def test_a_diverse_few_among_many_that_are_alike():
+    """Few of the records are alone, but those mostly in the population, too."""
+    rng, N, n = np.random.default_rng(3), 50_000, 5_000
+    diverse = rng.random(N) < 0.05
+    odds = np.arange(1, 9) ** -1.5
+    people = {
+        f"key {key}": np.where(
+            diverse,
+            rng.choice(8, N, p=odds / odds.sum()) + 3,
+            rng.choice(2, N, p=[0.8, 0.2]),
+        )
+        for key in range(5)
+    }
+    taken = rng.choice(N, n, replace=False)
+    sample = {name: column[taken] for name, column in people.items()}
+    sample["w"] = np.full(n, N / n)
+    true, found, weights = (
+        riskcore.assess(sample, [*people], "w", population=population)
+        for population in (KnownPopulation(people, [*people]), "auto", "weights")
+    )
+    assert found.population_name == "latent-class"
+    assert 0.03 < found.cells.totals.uniques / n < 0.05
+    truth = true.expected_reidentifications
+    assert found.expected_reidentifications == pytest.approx(truth, rel=0.1)
+    assert weights.expected_reidentifications < 0.5 * truth
+    alone = found.cells.records == 1
+    assert found.cell_risk[alone].sum() == pytest.approx(
+        true.cell_risk[alone].sum(), rel=0.1
+    )
+    safe = riskcore.protect(sample, [*people], "w", threshold=0.3)
+    assert sum(safe.suppressed.values()) > 0
+    (one,) = safe.sets
+    assert one.protected.unsafe_count(0.3) == 0
 
 
 def test_data_on_an_engine(survey, monkeypatch):
@@ -114,7 +153,8 @@ def test_a_model_without_an_estimate(survey, monkeypatch):
 
 
 def protected(survey, **settings):
-    settings = {"threshold": 0.1, "accept": {"*": "a test"}} | settings
+    usual = {"threshold": 0.1, "accept": {"*": "a test"}, "population": "weights"}
+    settings = usual | settings
     return riskcore.protect(survey, KEYS, "WEIGHT", **settings)
 
 
@@ -130,11 +170,11 @@ def test_a_warning_where_the_two_disagree(survey):
     assert "by the latent-class model" in found.summary()
     stages = one.comparison()
     assert stages["protected"]["unsafe_by_model"] == reached.sum()
-    # The same blanks as by the weights alone.
-    alone = protected(survey, population="weights")
-    assert found.suppressed == alone.suppressed
-    assert alone.sets[0].unsafe_by_model == 0
-    assert "latent-class" not in alone.verdict
+    # By default the model decides, and nothing more need be said.
+    believed = protected(survey, population="auto")
+    assert sum(believed.suppressed.values()) > sum(found.suppressed.values())
+    assert believed.sets[0].unsafe_by_model == 0
+    assert "latent-class" not in believed.verdict
 
 
 def test_a_threshold_of_households_alone(survey):
@@ -147,9 +187,13 @@ def test_a_threshold_of_households_alone(survey):
     assert 0.9 * np.count_nonzero(unsafe) < one.unsafe_by_model <= unsafe.sum()
 
 
-def test_without_an_estimate_the_verdict_says_so(survey, monkeypatch):
+@pytest.mark.parametrize("population", ["auto", "weights"])
+def test_without_an_estimate_the_verdict_says_so(survey, monkeypatch, population):
     monkeypatch.setattr(Beside, "_found", (None, "no luck"))
-    assert "has no estimate (no luck)" in protected(survey).verdict
+    found = protected(survey, population=population)
+    assert "has no estimate (no luck)" in found.verdict
+    assert found.sets[0].unknown_by_model == "no luck"
+    assert found.sets[0].original.population_name == "weights"
 
 
 def test_the_model_stays_when_it_protects(survey):
@@ -161,19 +205,61 @@ def test_the_model_stays_when_it_protects(survey):
     assert one.protected.unsafe_count(0.1) == 0
 
 
-def test_the_public_record_does_not_know_the_model(survey, tmp_path):
+def test_public_pages_and_records_say_what_the_model_says(survey, tmp_path):
     path = tmp_path / "public.json"
     with pytest.warns(ModelDisagrees):
         found = protected({name: survey[name] for name in [*KEYS, "WEIGHT"]})
     found.write(tmp_path / "safe.csv", shuffle=True, public_record=path)
-    assert "latent-class" not in path.read_text()
-    assert "model" not in path.read_text()
+    left = found.sets[0].unsafe_by_model
+    said = f"by the latent-class model {about(left)} more records"
+    assert about(left) != f"about {left:,}"
+    assert said in json.loads(path.read_text())["verdict"]
+    assert said in public_protection_page(found)
+    assert f"{left:,} more" not in path.read_text() + public_protection_page(found)
+    by_weights = public_page(both(survey))
+    assert "expects at least five times as many re-identifications" in by_weights
+    believed = public_page(both(survey, population="auto"))
+    assert "as many re-identifications" not in believed
 
 
-def test_blanks_of_their_own_category_have_no_model(survey):
-    found = protected(survey, missing="category")
-    assert found.sets[0].unsafe_by_model == 0
-    assert found.sets[0].original.beside is None
+def test_a_blank_is_any_value_to_the_model_not_a_category(survey):
+    found, usual = (
+        protected(survey, missing=missing, population="auto")
+        for missing in ("category", "wildcard")
+    )
+    assert found.sets[0].protected.population_name == "latent-class"
+    assert found.suppressed == usual.suppressed
+    risk = usual.sets[0].protected.individual_risk
+    assert found.sets[0].protected.individual_risk.tobytes() == risk.tobytes()
+
+
+def test_a_check_by_the_weights_names_the_rules_that_the_model_breaks(survey):
+    limits = {"max_rate": 0.3, "max_risk": 1.0}
+    found = riskcore.check(survey, KEYS, "WEIGHT", population="weights", **limits)
+    assert found.passed
+    (note,) = found.notes
+    assert note.startswith("By the latent-class model, the one to believe, the re-id")
+    believed = riskcore.check(survey, KEYS, "WEIGHT", **limits)
+    rate = both(survey, population="auto").reidentification_rate
+    assert [rule.found for rule in believed.rules if rule.rule == "max_rate"] == [rate]
+    assert not believed.passed
+    assert not believed.notes
+    frame = polars.DataFrame({name: survey[name] for name in [*KEYS, "WEIGHT"]}).lazy()
+    held = riskcore.check(frame, KEYS, "WEIGHT", **limits)
+    assert [rule.found for rule in held.rules] == pytest.approx(
+        [rule.found for rule in believed.rules], rel=0.01
+    )
+
+
+def test_the_model_is_shown_only_where_it_differs_by_a_quarter():
+    rng = np.random.default_rng(1)
+    alike = {"a": rng.integers(0, 60, 2000), "b": rng.integers(0, 40, 2000)}
+    found = riskcore.assess({**alike, "w": np.full(2000, 1.5)}, ["a", "b"], "w")
+    assert weights_tell_little(found.cells)
+    expected = found.by_model.expected_reidentifications
+    assert 0.8 < expected / found.expected_reidentifications < 1.25
+    assert "by_model" not in found.figures
+    assert "latent-class" not in found.summary() + public_page(found)
 
 
 # Missing keys

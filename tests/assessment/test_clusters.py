@@ -148,11 +148,15 @@ def test_the_commands(run, survey, tmp_path):
 def test_protect(survey):
     how = {"population": "latent-class", "threshold": 0.5, "weight": "WEIGHT"}
     run = partial(riskcore.protect, survey, ["SEX", "AGE", "HHSIZE"])
-    found = run(**how, cluster="PSU", accept={"*": "a test"})
+    found = run(
+        **how, cluster="PSU", accept={"*": "a test"}, roles={"*": "harmless:a test"}
+    )
     model = found.sets[0].original.model
     assert model.sample.clusters.name == "PSU"
     assert (
-        run(**how, accept={"*": "a test"}).sets[0].original.model.sample.clusters
+        run(**how, accept={"*": "a test"}, roles={"*": "harmless:a test"})
+        .sets[0]
+        .original.model.sample.clusters
         is None
     )
     assert found.settings.to_dict()["cluster"] == "PSU"

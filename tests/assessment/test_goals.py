@@ -229,7 +229,7 @@ def test_on_an_engine():
     assert there.data.collect()["a"].to_list() == here.data["a"]
 
 
-ACCEPT = "--accept '*=a test'"
+ACCEPT = "--role '*=harmless:a test' --accept '*=a test'"
 PROTECT = f"protect survey.csv --keys a b c {ACCEPT}"
 
 

@@ -205,8 +205,10 @@ def test_the_model_is_shown_where_the_weights_tell_little():
     low, high = model.expected_reidentifications_interval()
     said = f"{model.expected_reidentifications:,.0f} (95 %: {low:,.0f} to {high:,.0f})"
     assert told["  by the latent-class model"] == said
-    alone = 100 * result.figures["sample_uniques"] / 400
-    assert told["  which to believe"].startswith(f"the model: {alone:.3g} % of the rec")
+    alone = result.figures["sample_uniques"]
+    assert told["  which to believe"].startswith(
+        f"the model: {alone} records are alone"
+    )
     assert "Believe the model: " in shown
     assert "which to believe" in result._repr_html_()
     # Not with a model, with few sample uniques, without weights, nor in a census.

@@ -41,7 +41,7 @@ def no_work(monkeypatch):
 
     for function in (
         "riskcore.assessment.assess.assess",
-        "riskcore.assessment.check.check",
+        "riskcore.protection.check.check",
         "riskcore.assessment.diversity.diversity",
         "riskcore.assessment.suda.suda",
         "riskcore.assessment.uniques.estimate_uniques",

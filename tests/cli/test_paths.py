@@ -73,7 +73,7 @@ def folder(tmp_path, monkeypatch):
 
 
 ASSESS = f"assess survey.csv {ROLES} --population register.csv"
-ACCEPT = "--accept '*=a test'"
+ACCEPT = "--role '*=harmless:a test' --accept '*=a test'"
 PROTECT = f"protect survey.csv {ROLES} --k 2 {ACCEPT}"
 BY_TREE = "--recode AGE=hierarchy:ages.csv:1"
 BY_RULES = "--recode AGE=age.grc"
@@ -197,7 +197,7 @@ def test_a_replay_is_as_open_as_the_file_that_it_makes_again(run):
 )
 def test_rules_that_python_reads_are_inputs_too(folder):
     os.chmod("age.grc", 0o600)
-    how = {"recodings": {"AGE": "age.grc"}, "accept": ANY_LEAK}
+    how = {"recodings": {"AGE": "age.grc"}, **ANY_LEAK}
     result = riskcore.protect("survey.csv", ["REGION", "AGE"], k=2, **how)
     result.write("safe.csv", shuffle=True, renumber=["HOUSEHOLD"])
     assert stat.S_IMODE(os.stat("safe.csv").st_mode) == 0o600

@@ -31,7 +31,7 @@ LINE = (
     "protect survey.csv --keys REGION SEX AGE --weight WEIGHT --household HOUSEHOLD "
     "--recode REGION=truncate:2 AGE=age.grc --treat INCOME=top:1% INCOME=round:1000 "
     "--threshold 0.5% --household-threshold 3% --shuffle 7 --drop PERSON "
-    "--accept '*=a test' --output safe.csv"
+    "--role '*=harmless:a test' --accept '*=a test' --output safe.csv"
 )
 
 
@@ -108,7 +108,7 @@ def test_the_file_of_rules_is_never_written_over(run):
 
 
 def test_an_unsafe_file_is_not_written(run):
-    printed(run, LINE.replace("--accept '*=a test' ", ""))
+    printed(run, LINE.replace("--role '*=harmless:a test' --accept '*=a test' ", ""))
     status, out, _ = run("run release.toml")
     assert status == 1
     assert "NOT SAFE" in out
@@ -416,7 +416,9 @@ def test_a_replay_without_the_key_says_that_it_cannot_check(run, first, monkeypa
 
 
 def test_the_outcome_speaks_of_the_rules(run):
-    text = printed(run, LINE.replace("--accept '*=a test' ", ""))
+    text = printed(
+        run, LINE.replace("--role '*=harmless:a test' --accept '*=a test' ", "")
+    )
     out = run("run release.toml")[1]
     assert out.endswith(
         "safe.csv is not written; set allow_unsafe = true in [output] to write it.\n"

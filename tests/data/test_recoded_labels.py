@@ -169,9 +169,7 @@ RULES = {"age": GROUPS, "marital": Recoding.mapping({3: 2, 4: 2})}
 def test_a_safe_file_has_codes_with_labels(survey):
     suffix, frame = survey
     path, safe, keys = f"survey.{suffix}", f"safe.{suffix}", ["age", "marital"]
-    result = protect(
-        path, keys, "w", k=3, threshold=0.02, recodings=RULES, accept=ANY_LEAK
-    )
+    result = protect(path, keys, "w", k=3, threshold=0.02, recodings=RULES, **ANY_LEAK)
     assert result.write(safe)["output"]["read_back"]
     data, about = shown(safe)
     first = 2 if suffix == "sav" else 1  # 1 is a missing code of the survey
@@ -205,7 +203,7 @@ def test_a_safe_file_has_codes_with_labels(survey):
 def protected_by_age(suffix, rules=RULES):
     return protect(
         f"survey.{suffix}", ["age"], "w", threshold=0.9, recodings=rules,
-        accept=ANY_LEAK,
+        **ANY_LEAK,
     )  # fmt: skip
 
 
@@ -224,7 +222,7 @@ def test_a_map_in_words_merges_numbers(survey):
     for rule in (RULES["marital"], "map:3=2,4=2"):
         result = protect(
             f"survey.{suffix}", ["age", "marital"], "w", k=3,
-            recodings={**RULES, "marital": rule}, accept=ANY_LEAK,
+            recodings={**RULES, "marital": rule}, **ANY_LEAK,
         )  # fmt: skip
         result.write(f"safe.{suffix}", overwrite=True)
         data, about = shown(f"safe.{suffix}")

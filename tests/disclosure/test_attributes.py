@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from riskcore import audit
+from riskcore.data.columns import Records, code_column
 from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.shared_columns import SharedColumn
-from riskcore.data.columns import Records, code_column
 from riskcore.models import LatentClass
 from riskcore.models.cell_table import CellTable
 

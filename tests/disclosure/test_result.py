@@ -11,7 +11,7 @@ import pytest
 
 import riskcore
 from riskcore import audit
-from riskcore.assessment.check import Checked
+from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.in_words import number
 from riskcore.disclosure.result import RECORD_COLUMNS
 
@@ -156,7 +156,7 @@ def test_the_gate(found):
     assert not broken.passed
     assert broken.rules[0].found == share
     assert "share of right claims" in broken.text()
-    with pytest.raises(ValueError, match="give max_right_claims or max_guess_excess"):
+    with pytest.raises(ValueError, match="give a limit: max_right_claims"):
         found.check()
     with pytest.raises(ValueError, match="max_guess_excess needs targets"):
         found.check(max_guess_excess=0.1)

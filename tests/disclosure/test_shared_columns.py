@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from riskcore.data.columns import Records, code_column
 from riskcore.disclosure.shared_columns import (
     BANDS,
     SharedColumn,
@@ -13,7 +14,6 @@ from riskcore.disclosure.shared_columns import (
     number_together,
     values_of,
 )
-from riskcore.data.columns import Records, code_column
 
 
 def coded(*files):

@@ -65,7 +65,7 @@ def test_a_record_holds_what_was_found(tmp_path, monkeypatch, run, refused):
     monkeypatch.chdir(tmp_path)
     formats.write("survey.csv", survey())
     line = "protect survey.csv --keys age region sex --weight w --k 3 --output safe.csv"
-    line += " --accept '*=a test'"
+    line += " --role '*=harmless:a test' --accept '*=a test'"
     assert run(f"{line} --related derived")[0] == 0
     record = json.loads((tmp_path / "safe.csv.private.json").read_text())
     related = {"age": ["years", "decade"]}

@@ -27,7 +27,7 @@ COMMANDS = {
     "protect": [
         "protect", "survey.csv", *ROLES, "--threshold", "0.01", "--output",
         "out/safe.csv", "--report", "report.html", "--overwrite", "--quiet",
-        "--accept", "*=a test",
+        "--role", "*=harmless:a test", "--accept", "*=a test",
     ],
 }  # fmt: skip
 WRITTEN = {

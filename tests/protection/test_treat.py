@@ -91,7 +91,14 @@ def test_written_read_back_and_replayed(tmp_path, suffix):
         "w=round-weights:5",
     ]
     command = ["protect", str(source), *words, "--treat", *treat, "--quiet"]
-    accept = ["--accept", "*=a test", "--output", str(safe)]
+    accept = [
+        "--role",
+        "*=harmless:a test",
+        "--accept",
+        "*=a test",
+        "--output",
+        str(safe),
+    ]
     assert cli.main([*command, *accept]) == 0
     record = tmp_path / f"safe{suffix}.private.json"
     replay = ["--replay", str(record), "--output", str(again), "--quiet"]
@@ -304,6 +311,6 @@ def test_a_file_that_was_written_with_open_leaks_fails_a_check(tmp_path):
         tmp_path / "un.parquet", record=tmp_path / "un.parquet.private.json"
     )
     assert not found.broken
-    assert found.recorded_safe is False
+    assert not found.recorded_state.startswith("safe")
     assert not found.passed
     assert "written unsafe, or with open leaks" in found.verdict

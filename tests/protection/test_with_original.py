@@ -33,7 +33,7 @@ KEYS = ["sex", "age", "region"]
 
 
 def protected(data, **options):
-    goal = {"threshold": 0.02, "recodings": GROUPS, "accept": ANY_LEAK}
+    goal = {"threshold": 0.02, "recodings": GROUPS, **ANY_LEAK}
     return riskcore.protect(data, KEYS, "w", **goal, **options)
 
 

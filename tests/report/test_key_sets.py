@@ -32,7 +32,7 @@ def survey(n=400):
 @pytest.fixture(scope="module")
 def safe():
     """Return a file that is safe from 15 sets of keys."""
-    return protect(survey(), KEYS, "w", k=3, subsets=2, accept=ANY_LEAK)
+    return protect(survey(), KEYS, "w", k=3, subsets=2, **ANY_LEAK)
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +61,10 @@ def test_the_same_is_said_once(safe, unsafe):
     assert [
         int(count)
         for count in re.findall(
-            r"NOT SAFE with the keys \w x \w: (\d+) of", unsafe.verdict
+            r"Goals not met with the keys \w x \w: (\d+) of", unsafe.verdict
         )
     ] == bad[:3]
-    assert f"NOT SAFE with {len(bad) - 3} more sets of keys." in unsafe.verdict
+    assert f"Goals not met with {len(bad) - 3} more sets of keys." in unsafe.verdict
     good = len(left) - len(bad)
     assert len(re.findall("(Safe|Goals met) with ", unsafe.verdict)) == (
         1 if good > 3 else good
@@ -81,7 +81,7 @@ def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
     assert not result.goals_met
     unsafe = [one for one in result.sets if not one.safe]
     assert any(not one.safe for one in unsafe)
-    assert result.verdict.count("NOT SAFE with ") == min(len(unsafe), 3) + (
+    assert result.verdict.count("Goals not met with ") == min(len(unsafe), 3) + (
         len(unsafe) > 3
     )
 
@@ -124,8 +124,8 @@ def test_of_many_sets_the_worst_have_pages(unsafe, tmp_path):
 
 
 def test_few_sets_are_each_named_and_have_pages_in_their_order():
-    result = protect(survey(), KEYS[:3], "w", k=3, subsets=2, accept=ANY_LEAK)
-    names = re.findall(r"Safe with the keys (\w x \w): ", result.verdict)
+    result = protect(survey(), KEYS[:3], "w", k=3, subsets=2, **ANY_LEAK)
+    names = re.findall(r"Goals met with the keys (\w x \w): ", result.verdict)
     assert names == ["a x b", "a x c", "b x c"]
     assert sets_with_pages(result) == [0, 1, 2]
     rows = table_of(protection_page(result, title="T", keys=1), "All sets of keys")

@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 
 def protected(**settings):
     """Return a protection of the survey, safe by default."""
-    given = {"k": 3, "accept": ANY_LEAK, **settings}
+    given = {"k": 3, **ANY_LEAK, **settings}
     return protect("survey.csv", given.pop("keys", KEYS), **given)
 
 

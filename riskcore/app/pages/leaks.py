@@ -9,7 +9,8 @@ from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.protection.leaks.examination import Examination, Leak
+from riskcore.disclosure.leaks import Leak
+from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.release.writing import columns_dropped, columns_renumbered
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ANY, ORDER

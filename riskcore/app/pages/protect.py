@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from riskcore.app.comparisons import on_goals_alone
 from riskcore.app.forms import Form, shown
 from riskcore.app.jobs import Job
 from riskcore.app.pages.page import Page
@@ -21,7 +22,7 @@ from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.suppress import unsafe_rows
 from riskcore.protection.trials import Trial, trial_of
-from riskcore.protection.verdict import goals_of
+from riskcore.protection.verdict import on_goals
 
 # The goals by name: the value that a field proposes, and the ends of the slider.
 GOALS: Mapping[str, tuple[float, tuple[float, float, float] | None]] = {
@@ -44,7 +45,7 @@ WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "suppression": ("suppress", ("exact", "argus")),
     "ties": ("suppress", ("rule", "secret")),
     "missing": ("safe", ("wildcard", "argus", "category")),
-    "population": ("safe", ("both", "weights", "auto", "latent-class", "log-linear")),
+    "population": ("safe", ("auto", "weights", "latent-class", "log-linear")),
     "level": ("safe", ("record", "household")),
 }
 # What a plan to try changes; the rest of `_OF_PLANS` is as by default.
@@ -210,7 +211,7 @@ def figures_of(result: Protected) -> dict[str, Any]:
     losses.sort(key=lambda one: (-one.lost, str(one.key), str(one.category)))
     return {
         "met": result.goals_met,
-        "words": goals_of(result),
+        "words": on_goals(result),
         "blanked": [
             {"key": key, "count": count, "share": share[key]}
             for key, count in blanked.items()
@@ -338,7 +339,8 @@ def try_plan(bench: Workbench, name: str) -> Job:
 
     def work(say: Lines) -> Trial:
         result = bench.protect(settings, tables, say)
-        return trial_of(name, {}, result, result.compare(progress=say))
+        found = result.compare(progress=say)
+        return trial_of(name, {}, result, on_goals_alone(result), found)
 
     return bench.jobs.start(f"trial {name}", bench.planned(tables), work)
 

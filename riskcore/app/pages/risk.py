@@ -399,6 +399,7 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
     if told is None:
         return {"told": None, "canceled": job.state == "canceled"}
     expected, uniques = "expected_reidentifications", "population_uniques"
+    believe = which_to_believe(told) if "by_model" in told else ""
     by_weights, by_model, alone = (
         in_format(figures.text_of(name, told, "page"), form.numbers)
         for name in (expected, f"by_model.{expected}", f"by_model.{uniques}")
@@ -408,7 +409,7 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "by_weights": by_weights,
         "by_model": by_model,
         "uniques": alone,
-        "believe": in_format(which_to_believe(told), form.numbers),
+        "believe": in_format(believe, form.numbers),
         "unsafe": told["unsafe_by_model"] if aim.has_threshold else None,
         "n_records": stage.cells.n,
     }

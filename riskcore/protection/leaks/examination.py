@@ -8,19 +8,16 @@ reveals suppressed or recoded values. Each leak is mended, or accepted by name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.numeric_risk import NumericRisk
-from riskcore.assessment.record_linkage import BOTH, NUMBERS, RecordLinkage
 from riskcore.assessment.roles import (
-    UNIQUE_SHARE,
     has_many_values,
     own_values,
     propose,
@@ -32,79 +29,23 @@ from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
-from riskcore.protection.leaks.composition import (
+from riskcore.disclosure.chance import too_many
+from riskcore.disclosure.composition import (
     records_by_composition,
     records_rebuilt,
 )
-from riskcore.protection.leaks.disclosure import Shown
+from riskcore.disclosure.leaks import Kind, Leak, Shown
+from riskcore.disclosure.no_effect import MOSTLY, rows_left
+from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.showing import advice_on, codes_before
-from riskcore.protection.numbers import NumericRisks, best_linked
+from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
-
-Kind: TypeAlias = Literal[
-    "identifier", "unique", "weight", "ids", "composition", "numbers", "reveals"
-]
+from riskcore.protection.settings_table import ANY
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Leak:
-    """A column, or the order of the records, by which the file gives something away.
-
-    Attributes
-    ----------
-    column : column name or None
-        None stands for the order of the records.
-    kind : {"identifier", "unique", "weight", "ids", "composition", "numbers", ...}
-        What the column is or does: an identifier by its name and values; values that
-        only one record or household has; weights of that kind; household ids that were
-        kept, or that show households which are alone with the keys of their members;
-        numbers by which records are linked to the original; "reveals": it reveals
-        suppressed or recoded values.
-    text, advice : str
-        What leaks, and what can be done.
-    accepted : str or None
-        Why the leak may stay open; None if it was not accepted.
-    shown : Shown or None
-        The values that the column reveals.
-    of : tuple of column name or None
-        The columns whose acceptance counts; None stands for the order.
-    of_all : bool
-        Whether all of them must be accepted; otherwise one is enough.
-    """
-
-    column: Hashable | None
-    kind: Kind
-    text: str
-    advice: str
-    accepted: str | None = None
-    shown: Shown | None = None
-    of: tuple[Hashable | None, ...] = ()
-    of_all: bool = False
-
-    def under(self, settings: Settings) -> Leak:
-        """Return the leak, accepted or open by the settings."""
-        reasons = [settings.accepted(name) for name in self.of]
-        given = list(dict.fromkeys(filter(None, reasons)))
-        if self.of_all:
-            accepted = "; ".join(given) if all(reasons) else None
-        else:
-            accepted = next(iter(given), None)
-        return replace(self, accepted=accepted)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the leak as plain data for JSON."""
-        return {
-            "column": None if self.column is None else str(self.column),
-            "kind": self.kind,
-            "text": self.text,
-            "advice": self.advice,
-            "accepted": self.accepted,
-            "shown": None if self.shown is None else self.shown.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +60,14 @@ class Examination:
         The columns that stay in the file without a role, and without a leak.
     numeric : NumericRisks or None
         The risk from numbers, before and after.
+    number_links : tuple of NumberLink
+        What whoever knows keys and numbers learns from the row that fits best.
     """
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
     numeric: NumericRisks | None = None
+    number_links: tuple[NumberLink, ...] = ()
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -132,7 +76,7 @@ class Examination:
 
     def under(self, settings: Settings) -> Examination:
         """Return the same leaks, accepted or open by other settings."""
-        leaks = [one.under(settings) for one in self.leaks]
+        leaks = [one.under(settings.accepted) for one in self.leaks]
         leaks.sort(key=lambda leak: leak.accepted is not None)
         return replace(self, leaks=tuple(leaks))
 
@@ -146,6 +90,7 @@ class Examination:
             else {
                 stage: one.to_dict() for stage, one in self.numeric._asdict().items()
             },
+            "number_links": [one.to_dict() for one in self.number_links],
         }
 
 
@@ -170,6 +115,7 @@ def examine(
     profiles = [one for one in result.profiles if str(one.name) not in gone]
     found = [*_of_columns(profiles, settings)]
     household = settings.household
+    links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
         found.append(_kept_ids(household, settings))
     say("looking for households that are found")
@@ -180,7 +126,9 @@ def examine(
         found += _rebuilt(result, left_out, shuffled=shuffled)
     if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
         say("looking for numbers that link records")
-        found += _of_numbers(result, numeric.protected, gone)
+        links = number_links(known_numbers(result, gone))
+        found += _of_numbers(result, numeric.protected, links)
+    found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
     found += _copies(result, gone)
@@ -190,7 +138,7 @@ def examine(
             one.column,
             "reveals",
             str(one),
-            advice_on(result, one, shuffled=shuffled),
+            advice_on(result, one),
             shown=one,
             of=(one.column,),
         )
@@ -198,15 +146,20 @@ def examine(
     ]
     known = {
         *settings.roles_of_columns,
+        *settings.suppressible,
+        *settings.treated,
         *result.numbers_known,
-        *(one.column for one in found),
+        *(one.column for one in found if one.kind != "reveals"),
     }
-    not_examined = (
+    not_examined = tuple(
         name
         for name in result.source.names
         if name not in known and str(name) not in gone
     )
-    return Examination(tuple(found), tuple(not_examined), numeric).under(settings)
+    if not_examined and settings.accepted(ANY):
+        found.append(_called_harmless(not_examined))
+        not_examined = ()
+    return Examination(tuple(found), not_examined, numeric, links).under(settings)
 
 
 def _of_columns(
@@ -237,13 +190,18 @@ _SEEMS = {"identifier": "be an identifier", "household": "tell who belongs toget
 
 def _rare(column: ColumnProfile) -> bool:
     """Return whether values belong to few records: one, or two on average."""
-    return singles_out(column) or shared_by_few(column)
+    return _singles_out(column) or shared_by_few(column)
+
+
+def _singles_out(column: ColumnProfile) -> bool:
+    """Return whether more records have a value of their own than a file may have."""
+    return singles_out(column) or too_many(column.single, column.records)
 
 
 def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
     group = "household" if settings.person is None else "person"
     said = own_values(column, group)
-    if not singles_out(column):
+    if not _singles_out(column):
         present = column.records - column.missing
         said = f"{column.distinct:,} values in {present:,} records"
     return f"{printable(str(column.name))!r}: {like}{said}"
@@ -267,35 +225,69 @@ def _advice(proposed: str | None) -> str:
 
 
 def _of_numbers(
-    result: ProtectedRecords, risk: NumericRisk, gone: Collection[str]
+    result: ProtectedRecords, risk: NumericRisk, links: Iterable[NumberLink]
 ) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
-    names, n = risk.columns, len(risk.matches[0].individual_risk)
+    n = len(risk.matches[0].individual_risk)
     altered = {name for each in result.settings.altered for name in each}
+    names: dict[Hashable, None] = {}
     said = []
     alone = risk.matches[-1].sample_uniques
-    if alone > UNIQUE_SHARE * n and not altered.issuperset(names):
+    if too_many(alone, n) and not altered.issuperset(risk.columns):
+        names = dict.fromkeys(risk.columns)
         said.append(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
-    most = UNIQUE_SHARE
-    for known, by in _LINKS.items():
-        ways = [one for one in risk.linkages if one.known == known]
-        nearest = max(ways, key=lambda one: one.beyond_chance)
-        if nearest.beyond_chance > UNIQUE_SHARE:
-            said.append(_linked(nearest, by))
-            most = max(most, nearest.beyond_chance)
-    left = [name for name in names if str(name) not in gone]
-    if len(names) > 1 and altered.intersection(left):
-        best, nearest = best_linked(result, left)
-        # The best of many ways must be better than the luckiest of them.
-        luck = _LUCK * math.sqrt(nearest.chance_rate / n)
-        if nearest.beyond_chance > most + luck:
-            of = ", ".join(repr(printable(str(name))) for name in best)
-            names = names if said else best
-            said.append(_linked(nearest, f"the keys and {of} alone"))
+    best: dict[tuple[bool, bool], NumberLink] = {}
+    for one in sorted(links, key=lambda one: one.beyond_chance):
+        if one.leaks:
+            best[one.told is None, one.among == "all"] = one
+    for one in sorted(best.values(), key=lambda one: -one.beyond_chance):
+        told = [one.told] if one.told in risk.columns else []
+        names |= dict.fromkeys((*one.known, *told))
+        said.append(str(one))
     if said:
-        yield _leak_of_numbers(names, said)
+        yield _leak_of_numbers([name for name in risk.columns if name in names], said)
+
+
+def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield the treatments after which the rows are those of the original."""
+    treated = result.treated
+    for names in result.settings.altered:
+        left = [name for name in names if str(name) not in gone]
+        if treated is None or not left:
+            continue
+        columns = [(treated.before[name], treated.after[name]) for name in left]
+        for keys in result.settings.keys:
+            known = [codes_of(result, name)[0] for name in keys if name not in left]
+            count = rows_left([(one, one) for one in known], columns)
+            # Categories may agree with those of others by chance.
+            most = 1.0 if treated.categorical.issuperset(left) else MOSTLY
+            if count >= most * result.n:
+                yield _leak_without_effect(left, keys, count, result.n)
+                break
+
+
+def _leak_without_effect(
+    names: Sequence[Hashable], keys: Sequence[Hashable], count: int, n: int
+) -> Leak:
+    """Return the leak of a treatment without effect, accepted if all columns are."""
+    text = (
+        f"{_quoted(names)}: the treatment protects nothing, because {count:,} of "
+        f"{n:,} rows of {listed(map(str, (*keys, *names)))} are still those of the "
+        "original"
+    )
+    advice = (
+        "swap within fewer keys or none, make the values coarser, or drop them; or "
+        "accept this with a reason"
+    )
+    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
+    return Leak(column, "no effect", text, advice, of=tuple(names), of_all=True)
+
+
+def _quoted(names: Iterable[Hashable]) -> str:
+    """Return names of columns in quotation marks."""
+    return ", ".join(repr(printable(str(name))) for name in names)
 
 
 def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -312,7 +304,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
         alone = np.bincount(written.codes)[written.codes] == 1
         alone &= np.bincount(number.codes)[number.codes] > 1
         count = int(np.count_nonzero(alone))
-        if count > UNIQUE_SHARE * result.n:
+        if too_many(count, result.n):
             text = (
                 f"{printable(str(name))!r}: equal numbers are written in different "
                 f"ways, and {count:,} of {result.n:,} records have a way of their own"
@@ -321,35 +313,18 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
             yield Leak(name, "unique", text, advice, of=(name,))
 
 
-# Standard deviations of the number of links by chance.
-_LUCK = 4
-
-
-def _linked(found: RecordLinkage, by: str) -> str:
-    """Return in words how many records are found."""
-    return (
-        f"{100 * found.rate:.3g} % of the records are found by {by} "
-        f"({100 * found.chance_rate:.3g} % by chance)"
-    )
-
-
 def _leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
-    text = ", ".join(repr(printable(str(name))) for name in names)
     column = names[0] if len(names) == 1 else " + ".join(map(str, names))
     advice = _NUMBERS
     if len(names) > 1:
         advice = advice.replace("accept this", "accept each of them")
-    text = f"{text}: {'; '.join(said)}"
+    text = f"{_quoted(names)}: {'; '.join(said)}"
     return Leak(column, "numbers", text, advice, of=tuple(names), of_all=True)
 
 
-_LINKS = {
-    NUMBERS: "these numbers alone",
-    BOTH: "the keys and these numbers",
-}
 _NUMBERS = (
-    "swap them within the keys, make them much coarser, or drop them; or accept this "
+    "make them much coarser, swap them across the keys, or drop them; or accept this "
     "with a reason"
 )
 
@@ -357,8 +332,12 @@ _NUMBERS = (
 def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
     """Yield that households are found by all their members together."""
     household, n = result.settings.household, result.n
-    found = records_by_composition(result)
-    if found > UNIQUE_SHARE * n:
+    if result.household_of is None:
+        return
+    found = records_by_composition(
+        _released_keys(result), result.household_of.astype(np.int64)
+    )
+    if too_many(found, n):
         text = (
             f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
             "household that is alone with the keys of all its members"
@@ -371,8 +350,13 @@ def _rebuilt(
 ) -> Iterator[Leak]:
     """Yield that households are found although their ids are left out."""
     for name, codes in _households_left_out(result, left_out):
-        found = records_rebuilt(result, codes, left_out, shuffled=shuffled)
-        if found.records <= UNIQUE_SHARE * result.n:
+        columns = {
+            each: column.codes
+            for each, column in _coded_columns(result, left_out).items()
+        }
+        sets = _released_keys(result)
+        found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
+        if not too_many(found.records, result.n):
             continue
         shared = [printable(str(one)) for one in found.columns]
         if len(shared) > _NAMED:
@@ -389,6 +373,17 @@ def _rebuilt(
         )
         advice = f"{advice}; or accept this with a reason"
         yield Leak(name, "composition", text, advice, of=(name,))
+
+
+def _released_keys(
+    result: ProtectedRecords,
+) -> list[list[NDArray[np.signedinteger[Any]]]]:
+    """Return the codes of each set of keys as released, -1 for missing."""
+    codes = {
+        name: np.where(result.masks[name], -1, codes_before(result, name))
+        for name in result.settings.variables
+    }
+    return [[codes[name] for name in keys] for keys in result.settings.keys]
 
 
 def _households_left_out(
@@ -524,21 +519,11 @@ def _kept_ids(household: Hashable, settings: Settings) -> Leak:
     return Leak(household, "ids", text, "give them new ids", of=(household,))
 
 
-def not_examined_text(names: Collection[Hashable]) -> str:
-    """Return the sentence on columns that have no role, empty if all have one."""
-    if not names:
-        return ""
-    shown = listed_columns(names)
-    return (
-        f"Not examined, as they have no role: {shown}."
-        if len(names) > 1
-        else f"Not examined, as it has no role: {shown}."
+def _called_harmless(names: Collection[Hashable]) -> Leak:
+    """Return that columns were called harmless all at once, which is accepted."""
+    verb = "is" if len(names) == 1 else "are"
+    text = (
+        f"{counted(len(names), 'column')} {verb} called harmless without being "
+        f"examined ({listed_columns(names)})"
     )
-
-
-def listed_columns(names: Collection[Hashable]) -> str:
-    """Return columns in a sentence; many are counted."""
-    shown = [printable(str(name)) for name in names]
-    if len(shown) > _NAMED:
-        shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
-    return listed(shown)
+    return Leak(ANY, "harmless", text, "give each a role", of=(ANY,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
-from riskcore.protection.leaks.disclosure import (
+from riskcore.disclosure.hidden_values import (
     RecodedColumn,
-    Shown,
     SuppressedColumn,
     what_shows,
 )
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
@@ -34,12 +34,13 @@ def shown_by(
     *,
     at: NDArray[np.int64] | None = None,
     stands_for: NDArray[np.int64] | None = None,
+    drawn: Collection[Hashable] = (),
     say: Lines = silent,
 ) -> tuple[Shown, ...]:
     """Return what columns, in the order they are written, show of hidden values.
 
-    ``at`` is the row of each element of the columns, ``stands_for`` its number of
-    records; by default the elements are the rows.
+    ``drawn`` columns have new ids. ``at`` is the row of each element of the columns,
+    ``stands_for`` its number of records; by default the elements are the rows.
     """
     written = result.source.names if at is not None else columns
     suppressed = {
@@ -74,6 +75,7 @@ def shown_by(
         recoded,
         stands_for=stands_for,
         household=household,
+        drawn=drawn,
         say=say,
     )
 
@@ -127,17 +129,15 @@ def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
-def warn_of_what_shows(
-    result: ProtectedRecords, shown: Iterable[Shown], *, shuffled: bool = False
-) -> None:
+def warn_of_what_shows(result: ProtectedRecords, shown: Iterable[Shown]) -> None:
     """Warn of each column that reveals hidden values, unless that is accepted."""
     for one in shown:
         if result.settings.accepted(one.column) is None:
-            message = f"{one}; {advice_on(result, one, shuffled=shuffled)}"
+            message = f"{one}; {advice_on(result, one)}"
             warn(message, SuppressedValueShows)
 
 
-def advice_on(result: ProtectedRecords, shown: Shown, *, shuffled: bool) -> str:
+def advice_on(result: ProtectedRecords, shown: Shown) -> str:
     """Return what can be done so that the values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
     of_household = None
@@ -148,10 +148,10 @@ def advice_on(result: ProtectedRecords, shown: Shown, *, shuffled: bool) -> str:
     ):
         of_household = _for_all_members(settings, key)
     if column is None:
-        steps = [] if shuffled else ["shuffle the records"]
+        steps = ["shuffle the records"]
         if of_household is not None:
             steps.append(f"{of_household}, for members stand together")
-        return ", and ".join(steps) or f"recode or drop {key!r}"
+        return ", and ".join(steps)
     if column == settings.weight:
         return "make the weights coarser or equal where they tell it"
     if shown.rule in ("finer", "order"):

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.private_record import (
     FORMAT,
     hex_digits,
@@ -22,7 +23,7 @@ from riskcore.common.private_record import (
 )
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.secret import check_secret
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings import GIVEN, Settings
 
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "
@@ -72,7 +73,8 @@ _METHODS = (
 # The figures that follow from the safe file alone, without the threshold.
 _OF_THE_SAFE_FILE = (
     "cells", "sample_uniques", "k_anonymity", "below", "reidentification_rate",
-    "expected_reidentifications", "max_risk",
+    "expected_reidentifications", "max_risk", "max_household_risk",
+    "household_reidentification_rate", "measured",
 )  # fmt: skip
 
 
@@ -80,7 +82,6 @@ def private(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     source: Mapping[str, Any],
     output: Mapping[str, Any],
@@ -95,7 +96,8 @@ def private(
         "settings": settings.to_dict(),
         "records": figures["records"],
         "safe": figures["safe"],
-        "verdict": verdict,
+        "state": figures["state"],
+        "verdict": figures["verdict_in_public"],
         "sets": [
             {
                 "keys": one["keys"],
@@ -103,6 +105,7 @@ def private(
                     "protected": {
                         name: one["risk"]["protected"][name]
                         for name in _OF_THE_SAFE_FILE
+                        if name in one["risk"]["protected"]
                     }
                 },
             }
@@ -116,7 +119,6 @@ def public(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    verdict: str,
     versions: Mapping[str, str],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -132,7 +134,8 @@ def public(
         "sha256": output["sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],
-        "verdict": verdict,
+        "safe": figures["safe"],
+        "verdict": figures["verdict_in_public"],
         "sets": [one["keys"] for one in figures["sets"]],
         **thresholds(settings),
         **{name: given[name] for name in _METHODS},
@@ -208,6 +211,9 @@ class Record:
     digest: str | None  # the keyed digest of the input
     key: str | None  # the id of its key
     sha256: str  # of the safe file
+    state: str  # of its verdict
+    figures: Mapping[tuple[str, ...], Mapping[str, Any]]  # by set of keys
+    given: str | None = None  # the kind of a population that no record can hold
 
 
 def read_record(path: str | Path) -> Record:
@@ -218,6 +224,17 @@ def read_record(path: str | Path) -> Record:
     """
     path = Path(path)
     return record_of(path, partial(_record, path))
+
+
+def read_to_replay(path: str | Path) -> Record:
+    """Read the private record of a protection that can be made again from it."""
+    record = read_record(path)
+    if record.given is not None:
+        raise ValueError(
+            f"{path}: settings.population: a record cannot hold {record.given!r}; "
+            "protect again by riskcore.protect(..., population=...)"
+        )
+    return record
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
@@ -245,9 +262,13 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
     digest = member(source, "digest", dict, "input")
     where = "input.digest"
     secret = member(output, "secret", str | None, "output")
+    settings, given = member(content, "settings", dict), None
+    if str(settings.get("population")).startswith(GIVEN):
+        given = settings["population"]
+        settings = {**settings, "population": WEIGHTS}
     record = Record(
         path=path,
-        settings=Settings.from_dict(member(content, "settings", dict)),
+        settings=Settings.from_dict(settings),
         reading=member(source, "reading", dict, "input"),
         dropped=names_of(output, "dropped"),
         renumbered=names_of(output, "renumbered"),
@@ -257,6 +278,9 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
         digest=hex_digits(digest, "hmac_sha256", where),
         key=hex_digits(digest, "key", where),
         sha256=hex_digits(output, "sha256", "output") or "",
+        state=member(content, "state", str),
+        figures=_figures(content),
+        given=given,
     )
     needed = record.settings.ties == "secret" or record.settings.is_random
     if secret is None and (record.shuffled or record.renumbered or needed):
@@ -264,3 +288,15 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
             "output.secret: missing; the order, new ids, ties or treatments need it"
         )
     return record
+
+
+def _figures(content: Mapping[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Return the figures of the safe file, by set of keys."""
+    found = {}
+    for one in member(content, "sets", list):
+        if not isinstance(one, dict):
+            raise ValueError("sets: need a list of objects")
+        keys = tuple(map(str, member(one, "keys", list, "sets")))
+        risk = member(one, "risk", dict, "sets")
+        found[keys] = member(risk, "protected", dict, "sets.risk")
+    return found

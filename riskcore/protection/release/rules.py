@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
-from riskcore.assessment.check import Checked, check
 from riskcore.assessment.goals import KeyGoals, key_sets
-from riskcore.assessment.recorded import Recorded
-from riskcore.assessment.settings_table import OF_WEIGHTS, CheckSettings
+from riskcore.assessment.settings_table import CheckSettings
 from riskcore.common import arguments
 from riskcore.common import settings as kinds
 from riskcore.common.missing_column import NoSuchNameError, no_such_column
 from riskcore.common.needs import need
-from riskcore.common.progress import Lines
+from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import Setting
 from riskcore.common.toml_text import (
     Place,
@@ -32,8 +30,11 @@ from riskcore.common.words import counted
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.source import Source
+from riskcore.disclosure.checked import Checked
+from riskcore.protection.check import Request, checked, reading_of
 from riskcore.protection.protect import protect
 from riskcore.protection.release.rules_table import (
+    CONFIRMED,
     FORMAT,
     TRY,
     changed,
@@ -44,15 +45,22 @@ from riskcore.protection.release.rules_table import (
 from riskcore.protection.release.rules_values import argument_of, columns_in, rule_of
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.settings_table import LAYOUT, ProtectSettings
 from riskcore.protection.trials import Trials, try_out
 
 # In place of a set of keys without a goal: every file has k = 1.
 _NO_GOAL = 1
 # A word of a message that is not in quotes, as the names of columns are.
 _WORD = re.compile(r"(?<!['\w])\w+(?!['\w])")
-_LIMITS = ("threshold", "rate", "household_threshold", "household_rate")
-_HOW = {"level": "record", "method": "exact", "missing": "wildcard", "alpha": 1.0}
+# What says what is safe, and how it is counted.
+_GOALS = frozenset(
+    {
+        *("keys", "weight", "household", "k", "subsets", "strata", "level"),
+        *("threshold", "rate", "household_threshold", "household_rate"),
+        *("method", "missing", "alpha", "population", "sampling_fraction"),
+        *("person", "wave", "known_waves"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -381,6 +389,9 @@ class Release:
         self,
         data: Any = None,
         *,
+        original: Any = None,
+        holdout: Any = None,
+        earlier: Any = None,
         progress: Lines | None = None,
         **settings: Unpack[CheckSettings],
     ) -> Checked:
@@ -394,6 +405,8 @@ class Release:
         ----------
         data : frame, mapping or path, optional
             By default the file of ``[output]``.
+        original, holdout, earlier : frame, mapping or path, optional
+            As for `riskcore.check`; read as the survey file is.
         progress : callable, optional
             Called with a line of text at each step.
         **settings
@@ -418,16 +431,44 @@ class Release:
         idle = [name for name in settings if name in rules]
         if idle:
             raise self._error(("check", idle[0]), "stated here; leave it out there")
-        recorded = self._recorded([*rules, *settings])
         data = self.file("output") if data is None else data
         source = data if isinstance(data, Source) else Source.of(data)
+        how = self._reading()
         if source.path is not None and not isinstance(data, Source):
-            source = Source.of(source.path, recorded.reading_of(source.path))
+            source = Source.of(
+                source.path,
+                reading_of(how.to_dict(), source.path, self.path or Path("the rules")),
+            )
+        before = None if original is None else self._source(original)
         self._check_columns(source, gate=True)
         with self._placed():
-            return check(
-                source, record=recorded, progress=progress, **{**rules, **settings}
+            request = Request.of_settings(
+                self._made(source if before is None else before, goals=before is None),
+                {**rules, **settings},
+                where=self.path,
+                left_out=self._left_out(),
             )
+            others = {
+                name: one if isinstance(one, Source) else self._source(one)
+                for name, one in (("holdout", holdout), ("earlier", earlier))
+                if one is not None
+            }
+            return checked(
+                source, request, progress or silent, original=before, **others
+            )
+
+    def _made(self, source: Source, *, goals: bool) -> Settings:
+        """Return the settings of the protection; ``goals`` alone, for its safe file."""
+        given = self.arguments()
+        if goals:
+            given = {name: one for name, one in given.items() if name in _GOALS}
+        return Settings.resolve(source, **given)
+
+    def _left_out(self) -> set[str]:
+        """Return the columns that the safe file does not have."""
+        roles = self.tables.get("roles", {})
+        gone = {name for name, role in roles.items() if role == "identifier"}
+        return gone | set(self.tables.get("output", {}).get("drop", ()))
 
     def candidates(self) -> dict[str, Release]:
         r"""Return these rules, and each candidate of the table ``[try]``, by name.
@@ -513,7 +554,9 @@ class Release:
             asked[name] = rules.arguments()
             asked[name].pop("ties", None)
         keys = [one.pop("keys") for one in asked.values()]
-        return try_out(source, keys[0], asked, progress=progress)
+        output = self.output()
+        layout = {name: output[name] for name in LAYOUT if name in output}
+        return try_out(source, keys[0], asked, layout=layout, progress=progress)
 
     def file(self, table: str) -> Path:
         """Return the path of the survey file or of the safe file.
@@ -596,6 +639,12 @@ class Release:
         >>> Release.of("survey.csv", ["SEX"], threshold=0.01).arguments()
         {'keys': ['SEX'], 'threshold': 0.01}
         """
+        if self.tables.get(CONFIRMED, True) is False:
+            raise self._error(
+                (CONFIRMED,),
+                "the rules are proposals: check the role of each column and the goals, "
+                "then delete this line",
+            )
         found = self._arguments("columns", "safe", "suppress")
         if "keys" not in found:
             raise self._error(("columns", "keys"), "missing; name the key variables")
@@ -603,46 +652,6 @@ class Release:
             if len(place) == 1 and place[0] in self.tables:
                 found[place[0]] = self._argument(setting, self.tables[place[0]], place)
         return found
-
-    def _recorded(self, more: Iterable[str] = ()) -> Recorded:
-        """Return the goals as a check takes them, like those of a private record.
-
-        ``more`` are further rules that the weights may be needed for.
-        """
-        given = self.arguments()
-        if given.get("person") is not None:
-            raise self._error(
-                ("columns", "person"),
-                "check cannot count a panel; use riskcore assess on the safe file",
-            )
-        limits = {name: given.get(name) for name in _LIMITS}
-        weight = given.get("weight")
-        if weight in self.tables.get("output", {}).get("drop", ()):
-            asked = {name for name, one in limits.items() if one is not None}
-            if asked or OF_WEIGHTS.intersection(more):
-                raise self._error(
-                    ("columns", "weight"),
-                    f"{weight!r} is left out of the safe file, whose risks cannot be "
-                    "checked without it",
-                )
-            weight = None
-        with self._placed():
-            goals = KeyGoals.of(
-                key_sets(given["keys"]),
-                given.get("k"),
-                given.get("subsets"),
-                given.get("strata"),
-            )
-        return Recorded(
-            path=self.path or Path("the rules"),
-            goals=goals,
-            weight=weight,
-            household=given.get("household"),
-            **limits,
-            how={name: given.get(name, usual) for name, usual in _HOW.items()},
-            population=given.get("population", "weights"),
-            reading=self._reading().to_dict(),
-        )
 
     def _arguments(self, *tables: str) -> dict[str, Any]:
         """Return the arguments in some tables by name."""
@@ -755,7 +764,7 @@ class Release:
         return RulesError(f"{where}: {named}{message}")
 
     def __repr__(self) -> str:
-        left_out = ("format", TRY)
+        left_out = ("format", CONFIRMED, TRY)
         tables = [one for name, one in self.tables.items() if name not in left_out]
         rules = sum(map(len, tables))
         data = self.tables.get("data", {}).get("file", "any file")

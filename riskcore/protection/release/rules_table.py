@@ -32,6 +32,8 @@ from riskcore.protection.settings_table import (
 Shape: TypeAlias = dict[str, Any]
 
 FORMAT = 1
+# Whether somebody has checked the rules; rules that are proposals say false.
+CONFIRMED = "confirmed"
 _IN_COLUMNS = ("person", "wave", "cluster")
 # Settings that name columns, each a table of its own.
 _BY_COLUMN = ("roles", "recodings", "treat", "accept")
@@ -115,6 +117,11 @@ _SHARE: Shape = {
     "pattern": r"^[0-9]+([.][0-9]+)?%$",
     "title": "a share such as '0.1%'",
 }
+_HARMLESS: Shape = {
+    "type": "string",
+    "pattern": "^harmless:.",
+    "title": "'harmless:REASON' for \"*\"",
+}
 _NAMES = _array(_TEXT, "a list of names")
 _COST = _either(
     {"type": "number", "minimum": 0, "title": "a number"},
@@ -171,7 +178,8 @@ def shape_of(setting: Setting) -> Shape:
     if setting.choices and setting.kind in _WORD_KINDS:
         return _choice(setting.choices)
     if setting.choices and setting.kind is kinds.WORDS:
-        return {**shape, "additionalProperties": _choice(setting.choices)}
+        words = _either(_choice(setting.choices), _HARMLESS)
+        return {**shape, "additionalProperties": words}
     if setting.within:
         shape = _within(shape, setting.within)
     return shape
@@ -218,7 +226,12 @@ def _described(setting: Setting) -> Shape:
 def schema() -> Shape:
     """Return the JSON schema of a file of rules."""
     tables: dict[str, Any] = {
-        "format": {"const": FORMAT, "description": "the version of this layout"}
+        "format": {"const": FORMAT, "description": "the version of this layout"},
+        CONFIRMED: {
+            "type": "boolean",
+            "default": True,
+            "description": "whether the rules were checked; false in proposals",
+        },
     }
     for name, content in TABLES.items():
         if isinstance(content, Setting):
@@ -305,8 +318,13 @@ def fault_of(rules: Mapping[str, Any]) -> tuple[Place, str] | None:
     for table, content in rules.items():
         if table == "format":
             continue
-        if table == TRY:
-            if (found := _fault_of_candidates(content)) is not None:
+        if table in (CONFIRMED, TRY):
+            found = (
+                _fault_of_candidates(content)
+                if table == TRY
+                else _fault(_BOOLEAN, content, (table,))
+            )
+            if found is not None:
                 return found
             continue
         known = TABLES.get(table)

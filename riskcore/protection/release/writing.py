@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -21,8 +21,8 @@ from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.source import Source
+from riskcore.disclosure.hidden_values import STEP
 from riskcore.protection.facts import facts_of, verdict_facts
-from riskcore.protection.leaks.disclosure import STEP
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
 from riskcore.protection.numbers import numeric_risks
@@ -42,7 +42,6 @@ from riskcore.protection.release.secret import (
 from riskcore.protection.release.versions import versions
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
-from riskcore.protection.verdict import verdict_of
 
 
 class OrderCanBeFound(UserWarning):
@@ -100,9 +99,9 @@ def write(
     say = steps or silent
     examined = _examined(result, layout, say)
     shown = [one.shown for one in examined.leaks if one.shown is not None]
-    warn_of_what_shows(result, shown, shuffled=shuffled)
+    warn_of_what_shows(result, shown)
     if not options["allow_unsafe"]:
-        _refuse_unsafe(result, examined)
+        _refuse_unsafe(result, examined, layout.dropped)
     figures = facts_of(result, examined)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
@@ -110,7 +109,7 @@ def write(
         if options["verify"]:
             _read_back(result, layout, parts, say)
         result.source.refuse_changed()  # else the digest is that of another file
-        found = verdict_facts(result, examined)
+        found = verdict_facts(result, examined, layout.dropped)
         figures |= found
         sha256 = digest(parts[0])
         if kept is not None:
@@ -128,7 +127,6 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            verdict=verdict_of(_published(result, layout.dropped), None),
             versions=versions(),
             source=source,
             output=output,
@@ -136,13 +134,11 @@ def write(
         if kept is None:
             create(texts.record, private=True).write(_json(record))
         if texts.public_record is not None:
-            public_record = _public_record(result, output)
+            public_record = _public_record(result, figures, output)
             create(texts.public_record).write(_json(public_record))
-        for target, text in texts.public.items():
-            create(target).write(text.encode())
-        for target, given in texts.private.items():
+        for target, given in texts.made.items():
             text = given if isinstance(given, str) else given(found)
-            create(target, private=True).write(text.encode())
+            create(target, private=target in texts.private).write(text.encode())
     return {**record, "examined": found}
 
 
@@ -181,7 +177,8 @@ def _layout(
 def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examination:
     """Return what is found about the columns and the order of a layout."""
     say(STEP)
-    shown = shown_by(result, layout.columns, layout.order, say=say)
+    drawn = layout.renumbered
+    shown = shown_by(result, layout.columns, layout.order, drawn=drawn, say=say)
     numeric = numeric_risks(result, say)
     say("examining each column")
     return examine(
@@ -201,8 +198,8 @@ class _Texts:
 
     record: Path
     public_record: Path | None
-    private: dict[Path, str | Callable[[Any], str]]
-    public: dict[Path, str]
+    private: frozenset[Path]
+    made: dict[Path, str | Callable[[Any], str]]
 
     @classmethod
     def of(cls, path: Path, options: WriteSettings) -> _Texts:
@@ -210,20 +207,21 @@ class _Texts:
         record = options["record"]
         record = f"{path}.private.json" if record is None else record
         public_record = options["public_record"]
+        also, public = options["also"] or {}, options["public"] or {}
         return cls(
             arguments.file_path("record", record),
             None
             if public_record is None
             else arguments.file_path("public_record", public_record),
-            {Path(target): text for target, text in (options["also"] or {}).items()},
-            {Path(target): text for target, text in (options["public"] or {}).items()},
+            frozenset(map(Path, also)),
+            {Path(target): text for target, text in {**also, **public}.items()},
         )
 
     @property
     def paths(self) -> list[Path]:
         """The paths of all files."""
         records = [one for one in (self.record, self.public_record) if one is not None]
-        return [*records, *self.private, *self.public]
+        return [*records, *self.made]
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
@@ -239,10 +237,13 @@ def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
 
 
 def _refuse_unsafe(
-    result: ProtectedRecords, examined: Examination, when: str = ""
+    result: ProtectedRecords,
+    examined: Examination,
+    dropped: Iterable[str] = (),
+    when: str = "",
 ) -> None:
-    """Refuse a file whose goals are not met, or in which a leak is open."""
-    figures = verdict_facts(result, examined)
+    """Refuse a file whose state does not let it leave."""
+    figures = verdict_facts(result, examined, tuple(dropped))
     if figures["safe"]:
         return
     figures["verdict"] = f"{when}{figures['verdict']}"
@@ -262,29 +263,21 @@ def _refuse_other_file(path: Path, sha256: str, kept: records.Record) -> None:
 
 
 def _public_record(
-    result: ProtectedRecords, output: Mapping[str, Any]
+    result: ProtectedRecords, figures: Mapping[str, Any], output: Mapping[str, Any]
 ) -> dict[str, Any]:
-    published = _published(result, output["dropped"])
-    figures = facts_of(result, Examination())
+    """Return the public record, without what is said of columns left out."""
+    settings = result.settings.without(output["dropped"])
     suppressed = {
         name: count
         for name, count in figures["suppressed"].items()
-        if name in published.settings.suppressible
+        if name in settings.suppressible
     }
     return records.public(
         {**figures, "suppressed": suppressed},
-        published.settings,
-        verdict=verdict_of(published, None),
+        settings,
         versions=versions(),
         output=output,
     )
-
-
-def _published(
-    result: ProtectedRecords, dropped: Iterable[Hashable]
-) -> ProtectedRecords:
-    """Return the result with nothing in its settings about columns left out."""
-    return replace(result, settings=result.settings.without(dropped))
 
 
 def columns_dropped(

@@ -128,7 +128,10 @@ def _each_released(
     say: Lines,
     masks: Masks,
 ) -> Iterator[Matched]:
-    """Yield who fits the released histories of persons in each choice of waves."""
+    """Yield who fits the released histories of persons in each choice of waves.
+
+    f are the persons who have the kept histories: what counts for k.
+    """
     panel, rows = persons.panel, rows_of(persons.panel)
     need = needed_waves(panel, settings.known_waves)
     for kind in choices_taken(panel, settings.known_waves):
@@ -143,7 +146,7 @@ def _each_released(
         cell = after.cells.inverse[choice.concerned]
         yield Matched(
             choice.candidates[choice.concerned],
-            after.cells.sample_frequency.astype(np.float64)[cell],
+            after.cells.frequency_for_k.astype(np.float64)[cell],
             after.cells.population_frequency[cell],
             after.cell_risk[cell],
         )

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
 from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import AUTO
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
@@ -59,23 +59,23 @@ def assess_key_sets(
 ) -> list[Assessment]:
     """Return the assessments of the data by each set of keys.
 
-    ``original``: those before recoding, whose choice "auto" keeps.
+    ``original``: those before recoding; where a model decided, it decides again.
     """
-    population = settings.population
-    populations = [population] * len(settings.keys)
-    if original is not None and settings.population_name == AUTO:
-        populations = [one.population_name for one in original]
+    # Without an original no choice is kept.
+    kept = [one.model is not None for one in original or ()]
+    kept = kept or [False] * len(settings.keys)
     return [
         assess_coded(
             data,
             coded,
             keys,
-            population=population,
+            population=settings.counted_by,
             method=settings.method,
             missing=settings.missing,
             alpha=settings.alpha,
+            kept=keep,
         )
-        for keys, population in zip(settings.keys, populations, strict=True)
+        for keys, keep in zip(settings.keys, kept, strict=True)
     ]
 
 
@@ -136,10 +136,25 @@ class KeySet:
         aim, found = self.aim, dict[str, Any]()
         if aim.k is not None:
             found["below_k"] = asdict(stage.below(aim.k))
-        if aim.of_households or (aim.k is not None and aim.threshold < np.inf):
+        several = aim.k is not None or bool(aim.goals)
+        if aim.of_households or (several and aim.threshold < np.inf):
             found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
         if aim.of_households:
             found["unsafe_households"] = aim.unsafe_households(stage)
+        if stage.households is not None:
+            found["max_household_risk"] = float(stage.households.risk.max())
+            found["household_reidentification_rate"] = (
+                stage.household_reidentification_rate
+            )
+        if isinstance(stage, ReleasedAssessment) and stage.measured:
+            found["measured"] = [
+                {
+                    "rule": goal.rule,
+                    "sensitive": goal.sensitive,
+                    "found": goal.worst(figures),
+                }
+                for goal, figures in stage.measured
+            ]
         return found
 
     def _by_model(self, stage: Assessment) -> dict[str, int]:

@@ -360,7 +360,7 @@ def survey():
 def test_protect_from_a_workbook_and_to_another(target):
     formats.write("survey.xlsx", survey())
     result = riskcore.protect(
-        "survey.xlsx", ["sex", "age"], "w", k=3, threshold=0.05, accept=ANY_LEAK
+        "survey.xlsx", ["sex", "age"], "w", k=3, threshold=0.05, **ANY_LEAK
     )
     record = result.write(target, shuffle=True)
     assert record["output"]["read_back"]
@@ -382,7 +382,7 @@ def test_protect_from_a_workbook_and_to_another(target):
 )
 def test_a_damaged_safe_workbook_is_seen(monkeypatch):
     formats.write("survey.xlsx", survey())
-    result = riskcore.protect("survey.xlsx", ["sex", "age"], "w", k=2, accept=ANY_LEAK)
+    result = riskcore.protect("survey.xlsx", ["sex", "age"], "w", k=2, **ANY_LEAK)
     whole = excel_writer._whole
     monkeypatch.setattr(
         excel_writer, "_whole", lambda value: whole(99 if value == 21 else value)

@@ -434,7 +434,7 @@ def test_labels_of_codes_that_mean_something_else_are_lost(tmp_path):
         household="hh",
         threshold=0.9,
         recodings={"age": Recoding.mapping({41: 60})},
-        accept=ANY_LEAK,
+        **ANY_LEAK,
     )
     result.write(tmp_path / "t.sav")
     data, about = shown(tmp_path / "t.sav")

@@ -58,7 +58,7 @@ def test_files_in_folders_are_read_in_the_order_of_their_names(survey):
 def test_partition_columns_are_keys(survey, tmp_path):
     found = assess(survey, ["year"], "w")
     assert found.cells.population_frequency.tolist() == [8.0, 7.0]
-    result = protect(survey, ["year", "sex"], threshold=0.9, accept=ANY_LEAK)
+    result = protect(survey, ["year", "sex"], threshold=0.9, **ANY_LEAK)
     record = result.write(tmp_path / "safe.parquet")
     assert pq.read_table(tmp_path / "safe.parquet").column_names == ["sex", "w", "year"]
     assert record["input"]["file"] == "survey"

@@ -6,8 +6,10 @@ import pyarrow.feather
 import pytest
 
 import riskcore
+from tests.accepted import ANY_LEAK
+from riskcore.protection.release.in_memory import IndexIsNew
 
-ACCEPT = {"*": "a test"}
+
 
 
 def survey(**more):
@@ -22,10 +24,19 @@ def survey(**more):
 
 
 def protected(data, **settings):
-    settings = {"household": "hh", "k": 2, "accept": ACCEPT, **settings}
+    settings = {"household": "hh", "k": 2, **ANY_LEAK, **settings}
     return riskcore.protect(data, ["sex", "age"], **settings)
 
 
+def test_a_new_index_is_said():
+    frame = pd.DataFrame(survey())
+    assert protected(frame).data.index.equals(frame.index)
+    with pytest.warns(IndexIsNew, match="make it a column"):
+        found = protected(frame.set_index(frame.index[::-1])).data
+    assert found.index.equals(frame.index)
+
+
+@pytest.mark.filterwarnings("ignore::riskcore.protection.release.in_memory.IndexIsNew")
 def test_an_index_of_persons_stays_behind():
     names = [f"person {i}" for i in range(200)]
     frame = pd.DataFrame(survey(), index=pd.Index(names, name="name"))

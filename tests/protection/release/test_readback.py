@@ -70,7 +70,7 @@ def source(tmp_path, monkeypatch):
         else:
             path = formats.write("survey.csv", data)
         roles = {"weight": "w", "household": "hh"}
-        return protect(path, KEYS, threshold=0.03, accept=ANY_LEAK, **roles, **more)
+        return protect(path, KEYS, threshold=0.03, **ANY_LEAK, **roles, **more)
 
     return make
 
@@ -484,7 +484,7 @@ def test_households_are_read_back(source, monkeypatch):
     # New ids that put all records in one household: only their risk shows it.
     data = survey()
     path = formats.write("survey.csv", data, overwrite=True)
-    goal = {"household_threshold": 0.2, "accept": ANY_LEAK}
+    goal = {"household_threshold": 0.2, **ANY_LEAK}
     result = protect(path, KEYS, "w", "hh", **goal)
     assert result.goals_met
     monkeypatch.setattr(

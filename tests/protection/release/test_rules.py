@@ -76,7 +76,7 @@ def test_rules_are_the_arguments_of_protect(folder):
         reading=riskcore.Reading(missing_codes={"": ["NA"], "SEX": ["3"]}),
         k={("REGION", "AGE"): 3}, threshold=0.05,
         recodings={"AGE": "hierarchy:a/ages.csv:1", "REGION": "truncate:2"},
-        cost={"SEX": float("inf"), "AGE": 2}, accept=ANY_LEAK,
+        cost={"SEX": float("inf"), "AGE": 2}, **ANY_LEAK,
     )  # fmt: skip
     assert found.settings.to_dict() == other.settings.to_dict() | {
         "accept": {"*": "stays in the office"}
@@ -95,7 +95,7 @@ def test_a_gate_by_rules(folder):
     found = rules.check()
     assert found.passed
     assert found.same_file is None
-    assert found.recorded_safe is None
+    assert found.recorded_state is None
     named = [(one.rule, one.keys) for one in found.rules]
     assert named == [
         ("k", ("REGION", "AGE")), ("threshold", ("REGION", "AGE")),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 ROLES = {
-    "weight": "w", "household": "hh", "level": "household", "accept": ANY_LEAK,
+    "weight": "w", "household": "hh", "level": "household", **ANY_LEAK,
 }  # fmt: skip
 
 
@@ -86,9 +86,6 @@ def test_as_by_hand(goal, missing):
     assert result.suppressed_rows == by_hand.suppressed
     assert result.unsafe.shape == (result.n,)
     assert "no household" in result.verdict
-    assert sum(result.rounds[0].suppressed.values()) >= sum(
-        by_hand.rounds[0].suppressed.values()
-    )
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
@@ -149,7 +146,7 @@ def test_a_pass_over_persons_can_follow():
     first = protect(data, KEYS, **ROLES, k=3)
     second = protect(
         first.data, [*KEYS, "age"], "w", "hh", k=2, household_keys=KEYS,
-        recodings={"age": Recoding.intervals([30, 60])}, accept=ANY_LEAK,
+        recodings={"age": Recoding.intervals([30, 60])}, **ANY_LEAK,
     )  # fmt: skip
     assert second.goals_met
 
@@ -210,7 +207,7 @@ def folder(tmp_path, monkeypatch):
 def test_files_records_and_replay(folder, run):
     command = [
         "protect", "survey.csv", "--level", "household", "--household", "hh", "--keys",
-        *KEYS, "--weight", "w", "--k", "4", "--accept", "*=a test",
+        *KEYS, "--weight", "w", "--k", "4", "--role", "*=harmless:a test", "--accept", "*=a test",
     ]  # fmt: skip
     status, out, _ = run(
         *command, "--output", "safe.csv", "--shuffle", "--report", "office.html",

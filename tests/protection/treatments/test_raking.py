@@ -141,6 +141,7 @@ def test_a_rule_rakes_to_totals_after_all_other_treatments(tmp_path):
         k=3,
         treat={"w": [f"rake:{file}", "share-weights:1"]},
         accept={"*": "a test"},
+        roles={"*": "harmless:a test"},
     )
     areas, weights = np.array(result.data["area"]), np.array(result.data["w"])
     sums = {one: float(weights[areas == one].sum()) for one in "abc"}
@@ -164,7 +165,7 @@ def test_what_suppression_takes_from_the_totals_is_said():
     def said(cost):
         """Return what is said, and how many values suppression took."""
         result = riskcore.protect(
-            data, ["area", "sex"], "w", k=10, cost=cost, accept={"*": "a test"},
+            data, ["area", "sex"], "w", k=10, cost=cost, accept={"*": "a test"}, roles={"*": "harmless:a test"},
             treat={"w": "rake:area,a,300;area,b,600"},
         )  # fmt: skip
         area, w = (np.array(result.data[name], object) for name in ("area", "w"))

@@ -90,7 +90,12 @@ def test_codes_of_treated_keys_are_those_of_their_columns(kind, column, rule):
     frame = KINDS[kind]({"AGE": age, "YEARS": years, "SEX": draw.integers(0, 2, 300)})
     keys = [column, "SEX"]
     result = riskcore.protect(
-        frame, keys, k=2, treat={column: rule}, accept={"*": "test"}
+        frame,
+        keys,
+        k=2,
+        treat={column: rule},
+        accept={"*": "test"},
+        roles={"*": "harmless:test"},
     )
     found = result.treated.recoded(CodedRecords.of(frame, keys)).columns[column]
     made = code_column(Records.of({column: result.treated.columns[column]}), column)
@@ -115,6 +120,7 @@ def test_text_is_treated_as_text(tmp_path):
         treat={"AGE": "bands:10,20.7,30"},
         reading=riskcore.Reading(decimal=","),
         accept={"*": "test"},
+        roles={"*": "harmless:test"},
     )
     for data in (result.data, result.sets[0].recoded.data):
         assert {*data["AGE"].to_pylist()} == {"10", "15,3", "25,3", "30"}

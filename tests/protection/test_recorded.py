@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.protect.HouseholdKeyDiffers",
 )
 KEYS = ["a", "b"]
+OTHERS = {"*": "harmless:a test"}
 RECORD = "safe.csv.private.json"
 
 
@@ -41,7 +42,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def written(keys=KEYS, weight="w", household=None, path="safe.csv", **how):
-    result = protect("survey.csv", keys, weight, household, accept=ANY_LEAK, **how)
+    how = {"roles": OTHERS, "accept": ANY_LEAK, **how}
+    result = protect("survey.csv", keys, weight, household, **how)
     result.write(path)
     return result
 
@@ -74,9 +76,9 @@ def test_a_safe_file_keeps_the_goals_of_its_record():
     assert found.verdict.endswith("The file is the one that the record names.")
     assert found.to_dict()["same_file"] is True
     # The original file breaks what it was protected from, and is another file.
-    found = check("survey.csv", record=RECORD)
+    found = check("survey.csv", record=RECORD, original="survey.csv")
     assert found.same_file is False
-    assert not found.passed
+    assert found.state == "not safe"
     assert {name for (name, _), (_, passed) in rules(found).items() if not passed} == {
         "k",
         "threshold",
@@ -103,33 +105,33 @@ def test_no_risk_may_reach_the_threshold():
     """A risk equal to the threshold is unsafe in protect, but kept by max_risk."""
     data = survey()
     at = assess(data, KEYS, "w", missing="wildcard").max_risk
-    result = protect(data, KEYS, "w", threshold=at, accept=ANY_LEAK)
+    result = protect(data, KEYS, "w", threshold=at, accept=ANY_LEAK, roles=OTHERS)
     assert sum(result.suppressed.values())
     result.write("safe.csv")
     formats.write("original.csv", data)
-    (rule,) = check("original.csv", record=RECORD).rules
+    (rule,) = check("original.csv", record=RECORD, original="original.csv").rules
     assert (rule.found, rule.asked, rule.passed) == (at, at, False)
     assert (rule.records, rule.cells) == (1, 1)
     assert check("safe.csv", record=RECORD).passed
-    above = {"max_risk": at, "missing": "wildcard"}
-    assert check(data, KEYS, "w", **above).passed
+    above = {"max_risk": at, "missing": "wildcard", "population": "weights"}
+    assert check(data, KEYS, "w", original=data, **above).passed
 
 
 @pytest.mark.parametrize("missing", ["wildcard", "argus", "category"])
-def test_the_rule_for_missing_keys_is_the_record_s(missing):
+def test_a_blank_of_a_safe_file_matches_any_value(missing):
+    """A file that breaks k so counted breaks it among the original's records, too."""
     written(k=3, missing=missing)
     found = check("safe.csv", record=RECORD)
     assert found.passed
-    by_hand = check("safe.csv", KEYS, k=3, missing=missing)
+    by_hand = check("safe.csv", KEYS, k=3, missing="argus")
     assert found.rules == by_hand.rules
 
 
-def test_alpha_and_strata_are_the_record_s():
-    written(["a"], k=3, strata=["b"], alpha=0.5)
+def test_strata_are_the_record_s():
+    written(["a"], k=3, strata=["b"])
     found = check("safe.csv", record=RECORD)
     assert found.rules[0].keys == ("a", "b")
-    by_hand = check("safe.csv", ["a"], k=3, strata=["b"], alpha=0.5, missing="wildcard")
-    assert found.rules == by_hand.rules
+    assert found.passed
 
 
 def test_households_that_count_as_records():
@@ -165,14 +167,91 @@ def test_rules_may_be_added_but_not_contradicted():
             check("safe.csv", record=RECORD, **given)
 
 
-def test_a_model_of_the_population_cannot_be_fitted_to_a_safe_file():
-    written(threshold=0.05)
-    edit(lambda record: record["settings"].update(population="latent-class"))
-    with pytest.raises(ValueError, match="a model of the population"):
-        check("safe.csv", record=RECORD)
-    # Counts do not depend on the model.
-    edit(lambda record: record["settings"].update(threshold=None, k=[2]))
-    assert check("safe.csv", record=RECORD).rules[0].rule == "k"
+CASES = {
+    "k": {"k": 3},
+    "sampling fraction": {"weight": None, "sampling_fraction": 0.02, "threshold": 0.01},
+    "auto": {"keys": ["a", "b", "c"], "threshold": 0.2, "population": "auto"},
+    "a model": {"threshold": 0.1, "population": "latent-class"},
+    "strata": {"keys": ["a"], "strata": ["s"], "k": 3, "threshold": 0.05},
+    "subsets": {"keys": ["a", "b", "c"], "k": 3, "subsets": 2},
+    "sets": {"keys": [["a"], KEYS], "k": {("a",): 5, ("a", "b"): 2}, "threshold": 0.2},
+    "households": {"household": "hh", "household_threshold": 0.1, "threshold": 0.05},
+    "household rate": {"household": "hh", "household_rate": 0.05},
+    "a rate": {"rate": 0.02},
+    "households as records": {
+        "keys": ["size"],
+        "weight": "hhw",
+        "household": "hh",
+        "level": "household",
+        "threshold": 0.0008,
+    },
+    "l, t and people": {
+        "l": 2,
+        "t": 0.6,
+        "min_population": 60,
+        "roles": {"s": "sensitive", **OTHERS},
+    },
+    "treated": {"k": 3, "threshold": 0.05, "treat": {"x": "top:5%=mean"}},
+    "treated key": {"k": 3, "treat": {"a": "pram:0.9"}},
+    "recoded": {"keys": ["a", "c"], "k": 5, "recodings": {"c": "map:1=x,2=x"}},
+}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "sav"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_file_that_protect_writes_passes_check_with_its_record(case, kind):
+    data = survey()
+    random = np.random.default_rng(6)
+    data["c"] = [str(v) for v in np.minimum(random.geometric(0.3, 300), 6)]
+    data["s"] = [str(v) for v in random.integers(0, 2, 300)]
+    data["x"] = np.round(random.lognormal(8, 1, 300))
+    if kind == "sav":
+        data["b"] = [int(one or 1) for one in data["b"]]
+    formats.write(f"given.{kind}", data)
+    how = {"keys": KEYS, "weight": "w", "household": None, "roles": OTHERS}
+    how |= CASES[case]
+    roles = [how.pop(name) for name in ("keys", "weight", "household")]
+    result = protect(f"given.{kind}", *roles, accept=ANY_LEAK, **how)
+    name = f"safe.{kind}"
+    # Without the ids and the weights only the record tells the risks.
+    gone = [one for one in ("hh", "w", "hhw") if one in roles]
+    result.write(name, drop=gone)
+    record = f"{name}.private.json"
+    found = check(name, record=record)
+    assert found.passed, found.text()
+    beside = check(name, record=record, original=f"given.{kind}")
+    assert not beside.broken, beside.text()
+    assert beside.passed
+    sets = json.loads(Path(record).read_text())["sets"]
+    for one in beside.rules:
+        (held,) = [x["risk"]["protected"] for x in sets if tuple(x["keys"]) == one.keys]
+        figure = {"k": "k_anonymity", "threshold": "max_risk"}.get(one.rule)
+        if figure is not None:
+            assert one.found == pytest.approx(held[figure], rel=1e-12)
+    # The figures are those of exactly this file.
+    edit(lambda one: one["output"].update(sha256="00"), record)
+    other = check(name, record=record)
+    assert not other.passed
+    assert not any(one.recorded for one in other.rules)
+
+
+def test_a_given_population_is_named_by_the_record():
+    people = {"a": [str(v) for v in range(1, 7)], "population_frequency": [900.0] * 6}
+    result = protect(
+        "survey.csv",
+        ["a"],
+        threshold=0.5,
+        k=3,
+        population=people,
+        accept=ANY_LEAK,
+        roles=OTHERS,
+    )
+    result.write("safe.csv")
+    assert check("safe.csv", record=RECORD).passed
+    edit(lambda one: one["output"].update(sha256="00"))
+    found = check("safe.csv", record=RECORD)
+    assert [one.rule for one in found.not_judged] == ["threshold"]
+    assert "a record cannot hold the population" in found.text()
 
 
 @pytest.mark.parametrize("name", ["safe.parquet", "safe.tsv", "safe.csv.gz"])
@@ -194,6 +273,7 @@ def test_the_file_is_read_as_it_was_written(name):
         threshold=0.01,
         recodings=recode,
         accept=ANY_LEAK,
+        roles=OTHERS,
     )
     result.write(name)
     with_w = {} if name == "safe.parquet" else {"max_rate": 0.01}
@@ -218,15 +298,15 @@ def test_the_file_is_read_as_it_was_written(name):
 
 
 BROKEN = {
-    "no goals": (lambda s: s.update(k=[None], threshold=None), "no rule: give"),
-    "k of one": (lambda s: s.update(k=[1]), "settings.k=1"),
-    "more k": (lambda s: s.update(k=[2, 2]), "2 goals for 1 sets"),
+    "no goals": (lambda s: s.update(k=[None], threshold=None), "nothing to protect"),
+    "k of one": (lambda s: s.update(k=[1]), "k=1: need"),
+    "more k": (lambda s: s.update(k=[2, 2]), "one for each of 1 sets"),
     "text": (lambda s: s.update(keys="ab"), "settings.keys: need a list of lists"),
     "no keys": (lambda s: s.update(keys=[[]], k=[2]), "keys is empty"),
-    "a word": (lambda s: s.update(missing="guess"), "settings.missing='guess'"),
-    "a risk": (lambda s: s.update(threshold=7), "settings.threshold=7"),
-    "lacks": (lambda s: s.pop("alpha"), "settings.alpha: missing"),
-    "an alpha": (lambda s: s.update(alpha=2), "settings.alpha=2"),
+    "a word": (lambda s: s.update(missing="guess"), "missing='guess'"),
+    "a risk": (lambda s: s.update(threshold=7), "threshold=7"),
+    "lacks": (lambda s: s.pop("alpha"), "not the settings of a protection: alpha"),
+    "an alpha": (lambda s: s.update(alpha=2), "alpha=2"),
     "a column": (lambda s: s.update(keys=[["nil"]]), "no column 'nil'"),
 }
 
@@ -266,6 +346,7 @@ def test_files_that_are_no_records_are_refused(text, message):
 
 def test_household_rules_at_their_bounds():
     data = survey()
+    data["b"][3] = "1"
     found = assess(data, KEYS, "w", "hh", missing="wildcard")
     most = float(found.household_risk.max())
     rate = found.household_reidentification_rate

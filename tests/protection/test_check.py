@@ -12,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore import assess, check, protect
-from riskcore.assessment.check import AreasUnknown
+from riskcore.protection.goals_found import AreasUnknown
 from riskcore.data.files import formats
 from riskcore.report.sheet_page import public_rules_page
 from tests import needs
@@ -114,7 +114,13 @@ def test_a_protected_file_passes_what_it_was_protected_for():
     assert not before.passed
     assert len(before.rules) == 6
     safe = protect(data, keys, "w", threshold=0.05, **how)
-    after = check(safe.data, keys, "w", max_risk=0.05, missing="wildcard", **how)
+    asked = {"max_risk": 0.05, "missing": "wildcard", **how}
+    alone = check(safe.data, keys, "w", **asked)
+    # Blanks do not tell who they were: the risk is that among the original's people.
+    assert alone.state == "not examined"
+    assert {one.rule for one in alone.not_judged} == {"max_risk"}
+    assert "Not judged: maximum risk." in alone.verdict
+    after = check(safe.data, keys, "w", original=data, **asked)
     assert after.passed
     names = {one.keys for one in after.rules}
     assert ("a", "b", "county") in names
@@ -315,7 +321,7 @@ def test_reports_are_refused_before_the_work(refused, monkeypatch, options, mess
         raise AssertionError
 
     Path("old.html").write_text("old")
-    monkeypatch.setattr("riskcore.assessment.check.check", work)
+    monkeypatch.setattr("riskcore.protection.check.check", work)
     assert message in refused(f"{CHECK} --k 2 {options}")
     assert Path("old.html").read_text() == "old"
 

@@ -33,7 +33,7 @@ single values back nine times in ten is not. Therefore:
 - If a column as a whole gives nine in ten values back by the commonest among equals, a
   few exceptions in a class do not hide the others.
 - Chance is bounded as if errors came in pairs, as they do where two records stand for
-  each other.
+  each other, and at a level that is shared by all comparisons of a file.
 
 A value that all members of a household share, and that is blanked for all of them, is
 one value: the household is tried and counted once. The eleven members of a household
@@ -50,7 +50,7 @@ a column that repeats the key still shows it: names beside codes, or a finer cod
 office knows the values, so a third rule is tried on all records:
 
 code
-    nine in ten records whose value of the column has more than `_NEAR` records share it
+    nine in ten records whose value of the column has more than `NEAR` records share it
     with records of only one value of the key. Then such values show the key; values
     with fewer records too, if the column has hardly more values than the key.
 
@@ -64,7 +64,7 @@ finer
     live, reads off the others. Or each value of the column goes with one code, and
     there are hardly more values than codes: the code by another name.
 order
-    neighbors in the order of a column stood within `_NEAR` records of each other before
+    neighbors in the order of a column stood within `NEAR` records of each other before
     the records were shuffled: sorting undoes the shuffle.
 
 They, too, must hold for nine in ten, and not by chance. A column with few values of
@@ -74,8 +74,8 @@ many records each does not give the order back, even if the file was sorted by i
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -83,8 +83,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
-from riskcore.protection.leaks.groupings import Grouping, Order, groupings
-from riskcore.protection.leaks.neighbors import (
+from riskcore.disclosure.chance import LEVEL
+from riskcore.disclosure.groupings import Grouping, Order, groupings
+from riskcore.disclosure.leaks import NEAR, Rule, Shown
+from riskcore.disclosure.neighbors import (
     count_equal_neighbors,
     stand_in_row,
     try_neighbors,
@@ -93,27 +95,19 @@ from riskcore.protection.leaks.neighbors import (
 Integers = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
-Rule = Literal["equal", "between", "code", "finer", "order"]
 
 # The share of guesses that must be right, and the part of the errors of guessing the
 # commonest value that a rule may make.
 _MOSTLY = 0.9
 _ERRORS = 0.5
-# The probability that a rule seems to hold by chance is below this.
-_CHANCE = 1e-5
 # The numbers of records that must agree: 1, 2, 4, ..., 64.
 _STEPS = 7
-# Records that stand within this many places of each other are neighbors.
-_NEAR = 10
+# How often a column is compared with chance: for a key by the rules "equal" and, in two
+# orders, "between", each by steps and three kinds of guesses, and by two more rules;
+# for recoded values in two ways and two orders; for a shuffled order in two orders.
+_OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2, 4, 2
 
 STEP = "looking for what the columns tell of suppressed values"
-_HOW = {
-    "equal": "they can be read off the records that have the same value",
-    "between": "they can be read off the records next to them in its order",
-    "code": "each of its values goes with one value of {key!r}",
-    "finer": "its values, or their order, follow the codes",
-    "order": f"sorted by it, records stand within {_NEAR} of where they stood",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,65 +126,6 @@ class RecodedColumn:
     coarse: Integers  # the values as written, from 0; -1 if missing or suppressed
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What one column shows of suppressed or recoded values, or of the order.
-
-    Attributes
-    ----------
-    key : column name or None
-        The column whose values show; None stands for the order that the records had.
-    column : column name or None
-        The column that shows them; None stands for the order of the records as written.
-    rule : {"equal", "between", "code", "finer", "order"}
-        How, see `riskcore.protection.leaks.disclosure`; of the first three, which are
-        counted together, the rule that shows more.
-    count : int
-        The number of values shown, or of records that are back where they were.
-    of : int
-        The number of values suppressed or recoded, or of all records.
-    unit : {"record", "household"}
-        What is counted: households where members share the value and its blank.
-    """
-
-    key: Hashable | None
-    column: Hashable | None
-    rule: Rule
-    count: int
-    of: int
-    unit: Literal["record", "household"] = "record"
-
-    def __str__(self) -> str:
-        count = f"{self.count:,} of {self.of:,}"
-        show = "shows" if self.count == 1 else "show"
-        if self.rule == "order":
-            return (
-                f"the places that {count} records had before {show} in "
-                f"{self.column!r}: {_HOW[self.rule]}"
-            )
-        what = f"{count} suppressed values of {self.key!r}"
-        if self.rule == "finer":
-            what = f"{count} values of {self.key!r} before recoding"
-        elif self.unit == "household":
-            what, show = (
-                f"suppressed values of {self.key!r} in {count} households",
-                "show",
-            )
-        how = _HOW[self.rule].format(key=self.key)
-        if self.column is None:
-            where = "the order of the records"
-            how = "they can be read off the records before and after them"
-            if self.rule == "finer":
-                how = "records of one code stand together"
-        else:
-            where = repr(self.column)
-        return f"{what} {show} in {where}: {how}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data."""
-        return asdict(self)
-
-
 def what_shows(
     columns: Mapping[Hashable, Any],
     suppressed: Mapping[Hashable, SuppressedColumn],
@@ -199,28 +134,35 @@ def what_shows(
     *,
     stands_for: NDArray[np.int64] | None = None,
     household: Integers | None = None,
+    drawn: Collection[Hashable] = (),
     say: Lines = silent,
 ) -> tuple[Shown, ...]:
     """Return what columns and the order of the records show of hidden values.
 
-    Without ``order`` the records are in their own order. ``stands_for`` is the number
-    of records of each row, ``household`` the household of each record. ``say`` is
-    called before each column.
+    ``order`` is that of a shuffle by secret bits, which shows nothing; without it the
+    records are in their own order. ``stands_for`` is the number of records of each row,
+    ``household`` the household of each record. The values of the columns ``drawn`` have
+    an order by chance. ``say`` is called before each column.
     """
-    keys = {
-        name: _Key.of(one, stands_for)
+    hidden = {
+        name: one
         for name, one in suppressed.items()
         if one.blanked.any() and np.any((one.codes >= 0) & ~one.blanked)
     }
+    of_column = _OF_KEY * len(hidden) + _OF_RECODED * len(recoded or {})
+    of_column += _OF_ORDER * (order is not None)
+    level = LEVEL / max((len(columns) + 1) * of_column, 1)
+    keys = {name: _Key.of(one, stands_for, level) for name, one in hidden.items()}
     shared = {name for name, key in keys.items() if _is_shared(key, household)}
     finer = [
-        (name, _Classes.of(one, stands_for)) for name, one in (recoded or {}).items()
+        (name, _Classes.of(one, stands_for, level))
+        for name, one in (recoded or {}).items()
     ]
     if not keys and not finer and order is None:
         return ()
     found = []
-    drawn = np.random.default_rng(0).permutation(0 if order is None else len(order))
-    for column, grouping in groupings(columns, order, stands_for):
+    mixed = np.random.default_rng(0).permutation(0 if order is None else len(order))
+    for column, grouping in groupings(columns, order, stands_for, drawn):
         say(STEP)
         at: Integers | None = None
         for name, key in keys.items():
@@ -232,7 +174,8 @@ def what_shows(
             assert household is not None
             at = _once_a_household(grouping, household) if at is None else at
             one = suppressed[name]
-            key = _Key.of(SuppressedColumn(one.codes[at], one.blanked[at]), None)
+            few = SuppressedColumn(one.codes[at], one.blanked[at])
+            key = _Key.of(few, None, level)
             of = household[at][key.blanked]
             found += _shown_of(
                 name, column, _found_by(grouping.take(at), key), None, of
@@ -243,7 +186,7 @@ def what_shows(
         if (
             order is not None
             and column is not None
-            and (count := _back(grouping, drawn))
+            and (count := _back(grouping, mixed, level))
         ):
             found.append(Shown(None, column, "order", count, len(grouping.group)))
     return tuple(sorted(found, key=_by_kind_and_count))
@@ -326,9 +269,15 @@ class _Key:
     shares: NDArray[np.float64]  # of each value among those that show
     first: float  # the shares of the two commonest values
     second: float
+    level: float  # the probability that a rule seems to hold by chance
 
     @classmethod
-    def of(cls, given: SuppressedColumn, stands_for: NDArray[np.int64] | None) -> _Key:
+    def of(
+        cls,
+        given: SuppressedColumn,
+        stands_for: NDArray[np.int64] | None,
+        level: float,
+    ) -> _Key:
         codes = given.codes
         shown = (codes >= 0) & ~given.blanked
         # Doubles if rows stand for several records, but whole numbers below 2**53.
@@ -350,6 +299,7 @@ class _Key:
             shares,
             first,
             second,
+            level,
         )
 
     @cached_property
@@ -509,11 +459,11 @@ def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
     size = np.bincount(group, counts, grouping.groups)
     agree = np.bincount(group, minlength=grouping.groups) == 1
     # Members of a household agree, whatever its number is.
-    large = size > _NEAR
+    large = size > NEAR
     trials, wrong = size[large].sum(), size[large & ~agree].sum()
     of_code = np.bincount(code, counts)
     by_chance = float(np.max(of_code) / np.sum(of_code))
-    if not _holds(trials, wrong, 1 - by_chance):
+    if not _holds(trials, wrong, 1 - by_chance, key.level):
         return none
     few = np.count_nonzero(size) <= 2 * np.count_nonzero(of_code)
     shows = agree & (large | few)
@@ -535,7 +485,7 @@ def _found(tried: _Tried, key: _Key) -> Mask:
     for part in range(3):
         trials, wrong = _from_step(tried.trials[part]), _from_step(tried.wrong[part])
         for least in range(_STEPS):
-            if _holds(trials[least], wrong[least], by_chance[part]):
+            if _holds(trials[least], wrong[least], by_chance[part], key.level):
                 enough = spoken[part] & (step >= least)
                 right = _right(np.where(enough, tried.blank_value, -1), key)
                 if right.any():
@@ -576,7 +526,7 @@ def _from_step(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.cumsum(counts[::-1])[::-1]
 
 
-def _holds(trials: float, wrong: float, by_chance: float) -> bool:
+def _holds(trials: float, wrong: float, by_chance: float, level: float) -> bool:
     """Return whether a rule is mostly right, and clearly better than a guess.
 
     Chernoff's bound of the tail of a Poisson distribution is taken at half the numbers,
@@ -587,7 +537,7 @@ def _holds(trials: float, wrong: float, by_chance: float) -> bool:
     if trials - wrong < _MOSTLY * trials or wrong > _ERRORS * expected or not expected:
         return False
     gain = wrong * math.log(wrong / expected) if wrong else 0.0
-    return (expected - wrong + gain) / 2 > -math.log(_CHANCE)
+    return (expected - wrong + gain) / 2 > -math.log(level)
 
 
 def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
@@ -623,7 +573,7 @@ def _found_by_commonest(units: _Units, grouping: Grouping, key: _Key) -> Mask:
     trials = int(units.size[units.size > 1].sum())
     agreed = int(units.size[(units.value >= 0) & (units.size > 1)].sum())
     right = agreed + int(divided.first[divided.first > divided.second + 1].sum())
-    if not _holds(trials, trials - right, 1 - key.first):
+    if not _holds(trials, trials - right, 1 - key.first, key.level):
         return np.zeros(len(key.blanked), bool)
     value = units.value.copy()
     value[divided.unit] = np.where(divided.first > divided.second, divided.value, -1)
@@ -685,6 +635,7 @@ class _Classes:
     of_rank: Integers  # the class of each rank
     counts: Integers  # how often each rank occurs
     sizes: NDArray[np.int64] | None  # the records of each row; None: one each
+    level: float  # the probability that a rule seems to hold by chance
 
     @property
     def records(self) -> int:
@@ -692,7 +643,9 @@ class _Classes:
         return len(self.at) if self.sizes is None else int(self.sizes.sum())
 
     @classmethod
-    def of(cls, given: RecodedColumn, stands_for: NDArray[np.int64] | None) -> _Classes:
+    def of(
+        cls, given: RecodedColumn, stands_for: NDArray[np.int64] | None, level: float
+    ) -> _Classes:
         at = np.flatnonzero((given.fine >= 0) & (given.coarse >= 0))
         span = int(given.fine.max(initial=0)) + 1
         pairs = given.coarse[at].astype(np.int64) * span + given.fine[at]
@@ -707,7 +660,7 @@ class _Classes:
         if stands_for is not None:
             sizes = stands_for[at]
             counts = np.bincount(rank, sizes, len(codes)).astype(np.int64)
-        return cls(at, rank, narrow, counts, sizes)
+        return cls(at, rank, narrow, counts, sizes, level)
 
     def rows(self, grouping: Grouping) -> tuple[Integers, Integers, Integers]:
         """Return values of a column, ranks and numbers of records, sorted."""
@@ -745,7 +698,8 @@ def _found_in_order(
     kinds = np.diff(first, append=len(rank))
     size = np.add.reduceat(counts, first)
     agree = kinds == 1
-    by_order = _by_order(coarse[first[agree]], rank[first[agree]], size[agree])
+    at = first[agree]
+    by_order = _by_order(coarse[at], rank[at], size[agree], classes.level)
     return max(by_order, _by_name(size, agree, classes))
 
 
@@ -754,14 +708,15 @@ def _by_name(size: Integers, agree: Mask, classes: _Classes) -> int:
     if len(size) > 2 * len(classes.counts):
         return 0
     # Members of a household agree, whatever its number is.
-    large = size > _NEAR
+    large = size > NEAR
     trials, wrong = int(size[large].sum()), int(size[large & ~agree].sum())
     of_class = np.bincount(classes.of_rank, classes.counts)[classes.of_rank]
     by_chance = float(np.average(classes.counts / of_class, weights=classes.counts))
-    return int(size[agree].sum()) if _holds(trials, wrong, 1 - by_chance) else 0
+    holds = _holds(trials, wrong, 1 - by_chance, classes.level)
+    return int(size[agree].sum()) if holds else 0
 
 
-def _by_order(coarse: Integers, rank: Integers, size: Integers) -> int:
+def _by_order(coarse: Integers, rank: Integers, size: Integers, level: float) -> int:
     """Return how many codes follow from the order of the units that agree."""
     pair = coarse[1:] == coarse[:-1]
     near = pair & (np.abs(np.diff(rank)) <= 1)
@@ -769,7 +724,7 @@ def _by_order(coarse: Integers, rank: Integers, size: Integers) -> int:
     if not trials:
         return 0
     by_chance = float(_by_chance(coarse, rank)[coarse[1:][pair]].mean())
-    if not _holds(trials, trials - right, 1 - by_chance):
+    if not _holds(trials, trials - right, 1 - by_chance, level):
         return 0
     found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
     return int(size[found].sum())
@@ -789,23 +744,23 @@ def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
     )
 
 
-def _back(grouping: Grouping, drawn: Integers) -> int:
+def _back(grouping: Grouping, drawn: Integers, level: float) -> int:
     """Return how many records a column puts back where they were before a shuffle."""
-    return max(
-        (_back_in(grouping, order, drawn) for order in grouping.orders), default=0
-    )
+    found = (_back_in(grouping, order, drawn, level) for order in grouping.orders)
+    return max(found, default=0)
 
 
-def _back_in(grouping: Grouping, order: Order, drawn: Integers) -> int:
+def _back_in(grouping: Grouping, order: Order, drawn: Integers, level: float) -> int:
+    """Return the same of one order of the column's values."""
     n, values = len(grouping.group), len(order.values)
     if values < 2:
         return 0
     # One record for each value, drawn: in a random file it stands anywhere.
     stands = np.zeros(grouping.groups, np.int64)
     stands[grouping.group[drawn]] = drawn
-    near = np.abs(np.diff(stands[order.values])) <= _NEAR
-    by_chance = min(2 * _NEAR / n, 1.0)
-    if not _holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance):
+    near = np.abs(np.diff(stands[order.values])) <= NEAR
+    by_chance = min(2 * NEAR / n, 1.0)
+    if not _holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance, level):
         return 0
     found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
     return int(

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 import riskcore
-from riskcore.assessment.nearest import Trees
-from riskcore.assessment.record_linkage import robust_scale, standard_scale
 from riskcore.cli import main
+from riskcore.disclosure.nearest import Trees
+from riskcore.disclosure.record_linkage import robust_scale, standard_scale
 from tests.thin import examples
 
 nan = math.nan
@@ -270,7 +270,7 @@ def test_threads_change_no_link(monkeypatch):
     found = []
     for threads in (1, 3):
         monkeypatch.setattr(
-            "riskcore.assessment.nearest.usual_threads", lambda n=threads: n
+            "riskcore.disclosure.nearest.usual_threads", lambda n=threads: n
         )
         found.append(
             riskcore.numeric_risk(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.protection.leaks.groupings import groupings, orders
+from riskcore.disclosure.groupings import groupings, orders
 
 WHOLE = {
     "int64": st.integers(-(2**63), 2**63 - 1) | st.integers(0, 10**18 - 1),

@@ -8,19 +8,18 @@ records that were not shuffled.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.scatter import scattered
-from riskcore.data.columns import Records, code_column
 from riskcore.data.count import count
-from riskcore.protection.leaks.showing import codes_before
-from riskcore.protection.protected_records import ProtectedRecords
 
 Integers = NDArray[np.int64]
+Codes = NDArray[np.integer[Any]]
+KeySets = Sequence[Sequence[NDArray[np.signedinteger[Any]]]]
 # A column is shared if members differ in at most this share of the households; so many
 # columns in which some differ are tried.
 _DIFFERING = 0.05
@@ -34,72 +33,60 @@ class Rebuilt(NamedTuple):
     columns: tuple[Hashable, ...]  # that members share; none for the order
 
 
-def records_by_composition(result: ProtectedRecords) -> int:
+def records_by_composition(sets: KeySets, household: Integers) -> int:
     """Return how many records are in a household that no other household equals.
 
+    ``sets`` holds the released codes of each set of keys, -1 for missing or blank.
     Households are equal if their members have the same keys, in any order; the set of
     keys by which most records are found counts. Households with a blank are left out,
     for they may equal others.
     """
-    household = result.household_of
-    if household is None:
-        return 0
-    household = household.astype(np.int64)
     size = np.bincount(household)
-    return max(int(size[_alone(codes, household)].sum()) for codes in _keys_of(result))
+    return max(int(size[_alone(codes, household)].sum()) for codes in sets)
 
 
 def records_rebuilt(
-    result: ProtectedRecords,
+    sets: KeySets,
     household: Integers,
-    left_out: Collection[str],
+    columns: Mapping[Hashable, Codes],
     *,
     shuffled: bool,
 ) -> Rebuilt:
     """Return how many records are in such households although the ids are left out.
 
-    Records with equal values in the columns that members share are taken for a
-    household, and counted if they are one, of two members or more. If members stand
-    together and the file is not shuffled, all households are taken as known.
+    ``columns`` holds the codes of the released columns. Records with equal values in
+    the columns that members share are taken for a household, and counted if they are
+    one, of two members or more. If members stand together and the file is not shuffled,
+    all households are taken as known.
     """
     household = np.unique(household, return_inverse=True)[1].reshape(-1)
     if not shuffled and np.count_nonzero(np.diff(household)) == household.max():
-        return Rebuilt(_records_found(result, household, household), ())
-    columns = _shared(result, household, left_out)
-    names = [name for name, differing in columns.items() if not differing]
-    group = _together([_codes(result, name) for name in names], len(household))
-    found = _records_found(result, household, group)
-    few = sorted(filter(columns.get, columns), key=columns.__getitem__)
+        return Rebuilt(_records_found(sets, household, household), ())
+    shared = _shared(columns, household)
+    names = [name for name, differing in shared.items() if not differing]
+    group = _together([columns[name] for name in names], len(household))
+    found = _records_found(sets, household, group)
+    few = sorted(filter(shared.get, shared), key=shared.__getitem__)
     for name in few[:_TRIED]:
-        finer = _together([group, _codes(result, name)], len(household))
-        if (more := _records_found(result, household, finer)) > found:
+        finer = _together([group, columns[name]], len(household))
+        if (more := _records_found(sets, household, finer)) > found:
             group, found, names = finer, more, [*names, name]
     return Rebuilt(found, tuple(names))
 
 
 def _shared(
-    result: ProtectedRecords, household: Integers, left_out: Collection[str]
+    columns: Mapping[Hashable, Codes], household: Integers
 ) -> dict[Hashable, int]:
     """Return the columns that members mostly share, and in how many they differ."""
     several = int(np.count_nonzero(np.bincount(household) > 1))
     found = {}
-    for name in Records.of(result.rows).columns:
-        if str(name) in left_out or (codes := _codes(result, name)) is None:
-            continue
+    for name, codes in columns.items():
         last = np.zeros(int(household.max()) + 1, codes.dtype)
         last[household] = codes
         differing = len(np.unique(household[codes != last[household]]))
         if differing <= _DIFFERING * several:
             found[name] = differing
     return found
-
-
-def _codes(result: ProtectedRecords, name: Hashable) -> Any:
-    """Return the codes of a released column, None if its values have no order."""
-    try:
-        return code_column(Records.of(result.rows), name).codes
-    except TypeError:
-        return None
 
 
 def _together(columns: Sequence[NDArray[Any]], n: int) -> Integers:
@@ -111,9 +98,7 @@ def _together(columns: Sequence[NDArray[Any]], n: int) -> Integers:
     return group
 
 
-def _records_found(
-    result: ProtectedRecords, household: Integers, group: Integers
-) -> int:
+def _records_found(sets: KeySets, household: Integers, group: Integers) -> int:
     """Return how many records are in households that are groups and alone."""
     size = np.bincount(household)
     of = np.zeros(len(size), np.int64)
@@ -122,22 +107,11 @@ def _records_found(
     whole[household[of[household] != group]] = False
     if not whole.any():
         return 0
-    return max(
-        int(size[whole & _alone(codes, household)].sum()) for codes in _keys_of(result)
-    )
-
-
-def _keys_of(result: ProtectedRecords) -> list[list[NDArray[np.signedinteger]]]:
-    """Return the codes of each set of keys as released, -1 for missing."""
-    codes = {
-        name: np.where(result.masks[name], -1, codes_before(result, name))
-        for name in result.settings.variables
-    }
-    return [[codes[name] for name in keys] for keys in result.settings.keys]
+    return max(int(size[whole & _alone(codes, household)].sum()) for codes in sets)
 
 
 def _alone(
-    codes: list[NDArray[np.signedinteger]], household: Integers
+    codes: Sequence[NDArray[np.signedinteger[Any]]], household: Integers
 ) -> NDArray[np.bool_]:
     """Return which households no other one equals by its members."""
     levels = [int(one.max()) + 2 for one in codes]

@@ -6,7 +6,7 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -67,24 +67,27 @@ def groupings(
     columns: Mapping[Hashable, Any],
     order: Integers | None,
     stands_for: NDArray[np.int64] | None = None,
+    drawn: Collection[Hashable] = (),
 ) -> Iterator[tuple[Hashable | None, Grouping]]:
     """Yield each column, and None for the order of the records, with its grouping.
 
-    Rows that stand for several records have no order.
+    Rows that stand for several records have no order; an ``order`` by secret bits and
+    the values of ``drawn`` columns have one that says nothing.
     """
     records = Records.of(columns)
     for name in records.columns:
         group, labels = _coded(records, name)
         groups = len(labels) + 1
         single = bool(np.bincount(group, stands_for).max() == 1)
-        ranked = tuple(Order.of(values, groups) for values in orders(labels))
+        ranked = tuple(
+            Order.of(values, groups) for values in orders(labels) if name not in drawn
+        )
         del labels
         yield name, Grouping(group, groups, single, ranked)
-    if stands_for is not None:
+    if stands_for is not None or order is not None:
         return
     every = np.arange(records.n, dtype=np.int32)
-    place = every if order is None else Order.of(order, records.n).place
-    yield None, Grouping(place, records.n, True, (Order(every, every),))
+    yield None, Grouping(every, records.n, True, (Order(every, every),))
 
 
 def _coded(records: Records, name: Hashable) -> tuple[Integers, NDArray[Any]]:

@@ -10,105 +10,24 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.nearest import Trees
+from riskcore.assessment.numeric_risk import BOTH, NUMBERS, RecordLinkage
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import count
+from riskcore.disclosure.nearest import Trees
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-NUMBERS, BOTH = "numbers", "keys and numbers"
 EQUAL = "equal values"
 LARGEST = 1e150  # its square is a double
 # Of a normal variable: the standard deviation over the median absolute deviation, and
 # over the mean absolute deviation.
 _BY_MEDIAN, _BY_MEAN = 1.482602218505602, math.sqrt(math.pi / 2)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RecordLinkage:
-    """How often a way to link released records finds their originals.
-
-    Attributes
-    ----------
-    known : {"numbers", "keys and numbers"}
-        What the intruder knows of a person.
-    measure : {"equal values", "standardized distance", "robust distance"}
-        How the original is sought: among the records with equal numbers, or as the
-        nearest one, by the distance of the numbers over their standard deviations, or
-        over their median absolute deviations.
-    right : float64 ndarray, shape (n,)
-        The probability that the link of each released record is right: 1/m if its own
-        original is among m equal (or equally near) ones, otherwise 0.
-    second : float64 ndarray, shape (n,), or None
-        The probability that its original is the second nearest.
-    candidates : int64 ndarray, shape (n,)
-        Number of original records that it could be linked to; 0 if its own is not one
-        of them.
-    """
-
-    known: str
-    measure: str
-    right: Floats
-    second: Floats | None
-    candidates: Integers
-
-    @property
-    def expected(self) -> float:
-        """Expected number of right links, correctly rounded."""
-        return _sum(self.right)
-
-    @property
-    def rate(self) -> float:
-        """Expected number of right links over the number of records."""
-        return self.expected / len(self.right)
-
-    @property
-    def single(self) -> int:
-        """Number of records that are linked to one record only, and it is right."""
-        return int(np.count_nonzero(self.right == 1.0))
-
-    @property
-    def second_rate(self) -> float | None:
-        """The same for the second nearest record."""
-        return None if self.second is None else _sum(self.second) / len(self.second)
-
-    @property
-    def chance_rate(self) -> float:
-        """The rate of an intruder who picks one of the candidates by chance."""
-        chance = np.zeros(len(self.candidates))
-        np.divide(1.0, self.candidates, out=chance, where=self.candidates > 0)
-        return _sum(chance) / len(chance)
-
-    @property
-    def beyond_chance(self) -> float:
-        """The rate less the rate of chance."""
-        return self.rate - self.chance_rate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data for JSON."""
-        return {
-            "known": self.known,
-            "measure": self.measure,
-            "expected": self.expected,
-            "rate": self.rate,
-            "single": self.single,
-            "second_rate": self.second_rate,
-            "chance_rate": self.chance_rate,
-            "beyond_chance": self.beyond_chance,
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"<RecordLinkage: {self.known} by {self.measure}, "
-            f"rate {self.rate:.6%}, by chance {self.chance_rate:.6%}>"
-        )
 
 
 def standard_scale(values: Floats) -> float:
@@ -363,7 +282,3 @@ def _chances(nearer: Integers, equal: Integers) -> tuple[Floats, Floats]:
     share = 1.0 / np.maximum(equal, 1)
     second = (nearer == 1) | ((nearer == 0) & (equal > 1))
     return np.where(nearer == 0, share, 0.0), np.where(second, share, 0.0)
-
-
-def _sum(values: Floats) -> float:
-    return math.fsum(values[values > 0.0].tolist())

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.data.files import formats
-from riskcore.protection.leaks.disclosure import (
+from riskcore.disclosure.hidden_values import (
     RecodedColumn,
-    Shown,
     SuppressedColumn,
     _holds,
     what_shows,
 )
+from riskcore.disclosure.leaks import Shown
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 
 N = 1200
@@ -289,7 +289,7 @@ def test_the_most_first_and_nothing_of_nothing():
     ],
 )
 def test_where_a_rule_begins_to_hold(trials, wrong, by_chance, holds):
-    assert _holds(trials, wrong, by_chance) == holds
+    assert _holds(trials, wrong, by_chance, 1e-5) == holds
 
 
 def test_what_few_agree_on_is_not_told_with_what_many_agree_on():
@@ -845,16 +845,15 @@ def test_advice_can_be_followed(tmp_path):
     said = advice(result)
     assert said[None, "between"] == f"shuffle the records, and {household}, {stand}"
     assert said["HOUSEHOLD", "equal"] == f"{household}, or drop the column"
-    said = advice(result, shuffle=True)
-    assert said[None, "between"] == f"{household}, {stand}"
     # Followed, it helps.
+    assert (None, "between") not in advice(result, shuffle=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the sexes in a household differ
         followed = protect(
             tmp_path / "survey.csv", KEYS,
             **{**options, "cost": {"SEX": 1}, "household_keys": ["SEX"]},
         )  # fmt: skip
-    assert (None, "between") not in advice(followed, shuffle=True)
+    assert not any(one[1] == "equal" for one in advice(followed, shuffle=True))
 
 
 def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):

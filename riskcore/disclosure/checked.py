@@ -1,0 +1,205 @@
+"""The result of `check`: each goal of a release, and whether the file keeps all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from riskcore.assessment.goals import Goal
+from riskcore.assessment.settings_table import Level
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.text_table import aligned
+from riskcore.common.words import counted, listed, printable
+from riskcore.disclosure.verdict import Verdict
+
+# Of the table of rules, as in `aligned`.
+_SIDES = "<<<<>><"
+_SAME = {
+    True: "The file is the one that the record names.",
+    False: "The file is NOT the one that the record names: it was changed or replaced.",
+}
+_WORDS = {True: "passed", False: "FAILED", None: "not judged"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Checked(OnASheet):
+    """The result of `check`: the rules, and whether all are kept.
+
+    Attributes
+    ----------
+    records : int
+        Number of records; with ``level="household"``, of households.
+    rules : tuple of Goal
+    same_file : bool or None
+        Whether the file is the one that the record names, by its SHA-256; None without
+        a record, or for data in memory.
+    level : {"record", "household"}
+        What was counted.
+    notes : tuple of str
+        How many records have missing keys, which figures are those of the record, and
+        why a rule was not judged.
+    recorded_state : str or None
+        The state of the file when it was written, by its record; None without one.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("ffmmm"), "age": list("12333")}
+    >>> result = riskcore.check(data, ["sex", "age"], k=2, max_rate=0.7)
+    >>> result
+    <Checked: 5 records, 1 of 2 rules broken>
+    >>> result.passed, result.state, result.rules[0].found, result.rules[0].records
+    (False, 'not safe', 1, 2)
+    >>> print(result.text())
+      rule                    keys       limit  found  records failing  cells failing
+      k-anonymity             sex x age  2      1                    2              2  FAILED
+      re-identification rate  sex x age  0.7    0.6                  -              -  passed
+      FAILED: 1 of 2 rules broken (5 records checked).
+    """  # noqa: E501
+
+    records: int
+    rules: tuple[Goal, ...]
+    same_file: bool | None = None
+    level: Level = "record"
+    notes: tuple[str, ...] = ()
+    recorded_state: str | None = None
+
+    @property
+    def broken(self) -> tuple[Goal, ...]:
+        """The rules that are broken."""
+        return tuple(rule for rule in self.rules if rule.passed is False)
+
+    @property
+    def not_judged(self) -> tuple[Goal, ...]:
+        """The rules that the file alone does not answer."""
+        return tuple(rule for rule in self.rules if rule.passed is None)
+
+    @property
+    def state(self) -> str:
+        """The state of the file, as in `riskcore.disclosure.verdict.Verdict`.
+
+        It is not better than the state in the record.
+        """
+        if self.same_file is False:
+            return "not safe"
+        judged = tuple(one for one in self.rules if one.passed is not None)
+        names = tuple(one.title for one in self.not_judged)
+        own = Verdict(judged, not_judged=names).state
+        recorded = self.recorded_state or "safe"
+        worse = own == "safe" or not (own == "not safe" or recorded.startswith("safe"))
+        return recorded if worse else own
+
+    @property
+    def passed(self) -> bool:
+        """Whether all rules are kept, by the safe file that a record names."""
+        return self.state.startswith("safe")
+
+    @property
+    def notes_and_verdict(self) -> tuple[str, ...]:
+        """The sentences below the table of rules."""
+        return (*self.notes, self.verdict)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the file passes, in words."""
+        broken, open_, of = len(self.broken), len(self.not_judged), len(self.rules)
+        rules, checked = counted(of, "rule"), counted(self.records, self.level)
+        found = f"{of - open_} of {rules} kept"
+        if broken:
+            found = f"{broken} of {rules} broken"
+        if open_:
+            found += f", {open_} not judged"
+        same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
+        word = "NOT EXAMINED" if self.state == "not examined" else "FAILED"
+        word = "Passed" if self.passed else word
+        recorded = self.recorded_state or "safe"
+        unsafe = "" if recorded == "safe" else f" Its state in the record: {recorded}."
+        lacking = ""
+        if open_:
+            names = dict.fromkeys(one.title for one in self.not_judged)
+            lacking = f" Not judged: {listed(names)}."
+        return f"{word}: {found} ({checked} checked).{lacking}{same}{unsafe}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            "passed", "state", "records", "level", "same_file", "recorded_state",
+            "notes" and "rules", a list with a dict of the attributes of each `Goal`.
+
+        Examples
+        --------
+        >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
+        1
+        """
+        return {
+            "passed": self.passed,
+            "state": self.state,
+            "records": self.records,
+            "level": self.level,
+            "same_file": self.same_file,
+            "recorded_state": self.recorded_state,
+            "notes": list(self.notes),
+            "rules": [one.to_dict() for one in self.rules],
+        }
+
+    def text(self) -> str:
+        """Return a table of the rules, and the verdict.
+
+        Returns
+        -------
+        str
+            A line for each rule.
+        """
+        lines = aligned(self._rows(), _SIDES)
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes_and_verdict)])
+
+    def _sheet(self) -> Sheet:
+        """Return the result as facts and a table."""
+        facts = [(f"{self.level}s", f"{self.records:,}")]
+        rules = Part("Rules", rows=self._rows(), sides=_SIDES)
+        facts += [("note", note) for note in self.notes]
+        return Sheet("Check", facts, [rules], self.verdict)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the table of the rules, with its header."""
+        head = (
+            "rule",
+            "keys",
+            "limit",
+            "found",
+            f"{self.level}s failing",
+            "cells failing",
+            "",
+        )
+        return [head, *map(_line, self.rules)]
+
+    def __repr__(self) -> str:
+        found = f"{len(self.broken)} of {counted(len(self.rules), 'rule')} broken"
+        if self.not_judged:
+            found += f", {len(self.not_judged)} not judged"
+        return f"<Checked: {counted(self.records, 'record')}, {found}>"
+
+
+def _line(rule: Goal) -> tuple[str, ...]:
+    """Return the line of a rule in the table."""
+    word = _WORDS[rule.passed] + (", as recorded" if rule.recorded else "")
+    return (
+        rule.title,
+        printable(rule.of),
+        _number(rule.asked),
+        _number(rule.found),
+        "-" if rule.records is None else f"{rule.records:,}",
+        "-" if rule.cells is None else f"{rule.cells:,}",
+        word,
+    )
+
+
+def _number(value: float) -> str:
+    """Return a limit or a figure as text."""
+    if math.isnan(value):
+        return "unknown"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

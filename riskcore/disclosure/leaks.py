@@ -1,0 +1,147 @@
+"""Leaks of a protected file: columns, or an order, that give something away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+Rule: TypeAlias = Literal["equal", "between", "code", "finer", "order"]
+Kind: TypeAlias = Literal[
+    "identifier",
+    "unique",
+    "weight",
+    "ids",
+    "composition",
+    "numbers",
+    "no effect",
+    "reveals",
+    "harmless",
+]
+
+# Records that stand within this many places of each other are neighbors.
+NEAR = 10
+_HOW = {
+    "equal": "they can be read off the records that have the same value",
+    "between": "they can be read off the records next to them in its order",
+    "code": "each of its values goes with one value of {key!r}",
+    "finer": "its values, or their order, follow the codes",
+    "order": f"sorted by it, records stand within {NEAR} of where they stood",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one column shows of suppressed or recoded values, or of the order.
+
+    Attributes
+    ----------
+    key : column name or None
+        The column whose values show; None stands for the order that the records had.
+    column : column name or None
+        The column that shows them; None stands for the order of the records as written.
+    rule : {"equal", "between", "code", "finer", "order"}
+        How, see `riskcore.disclosure.hidden_values`; of the first three, which are
+        counted together, the rule that shows more.
+    count : int
+        The number of values shown, or of records that are back where they were.
+    of : int
+        The number of values suppressed or recoded, or of all records.
+    unit : {"record", "household"}
+        What is counted: households where members share the value and its blank.
+    """
+
+    key: Hashable | None
+    column: Hashable | None
+    rule: Rule
+    count: int
+    of: int
+    unit: Literal["record", "household"] = "record"
+
+    def __str__(self) -> str:
+        count = f"{self.count:,} of {self.of:,}"
+        show = "shows" if self.count == 1 else "show"
+        if self.rule == "order":
+            return (
+                f"the places that {count} records had before {show} in "
+                f"{self.column!r}: {_HOW[self.rule]}"
+            )
+        what = f"{count} suppressed values of {self.key!r}"
+        if self.rule == "finer":
+            what = f"{count} values of {self.key!r} before recoding"
+        elif self.unit == "household":
+            what, show = (
+                f"suppressed values of {self.key!r} in {count} households",
+                "show",
+            )
+        how = _HOW[self.rule].format(key=self.key)
+        if self.column is None:
+            where = "the order of the records"
+            how = "they can be read off the records before and after them"
+            if self.rule == "finer":
+                how = "records of one code stand together"
+        else:
+            where = repr(self.column)
+        return f"{what} {show} in {where}: {how}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A column, or the order of the records, by which the file gives something away.
+
+    Attributes
+    ----------
+    column : column name or None
+        None stands for the order of the records.
+    kind : {"identifier", "unique", "weight", "ids", "composition", "numbers", ...}
+        What the column is or does: an identifier by its name and values; values that
+        only one record or household has; weights of that kind; household ids that were
+        kept, or that show households which are alone with the keys of their members;
+        numbers that find persons; a treatment with no effect; "reveals": it reveals
+        suppressed or recoded values; "harmless": columns that were given this role all
+        at once, without being examined.
+    text, advice : str
+        What leaks, and what can be done.
+    accepted : str or None
+        Why the leak may stay open; None if it was not accepted.
+    shown : Shown or None
+        The values that the column reveals.
+    of : tuple of column name or None
+        The columns whose acceptance counts; None stands for the order.
+    of_all : bool
+        Whether all of them must be accepted; otherwise one is enough.
+    """
+
+    column: Hashable | None
+    kind: Kind
+    text: str
+    advice: str
+    accepted: str | None = None
+    shown: Shown | None = None
+    of: tuple[Hashable | None, ...] = ()
+    of_all: bool = False
+
+    def under(self, accepted: Callable[[Hashable | None], str | None]) -> Leak:
+        """Return the leak, accepted or open by the reasons given for its columns."""
+        reasons = [accepted(name) for name in self.of]
+        given = list(dict.fromkeys(filter(None, reasons)))
+        if self.of_all:
+            reason = "; ".join(given) if all(reasons) else None
+        else:
+            reason = next(iter(given), None)
+        return replace(self, accepted=reason)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the leak as plain data for JSON."""
+        return {
+            "column": None if self.column is None else str(self.column),
+            "kind": self.kind,
+            "text": self.text,
+            "advice": self.advice,
+            "accepted": self.accepted,
+            "shown": None if self.shown is None else self.shown.to_dict(),
+        }

@@ -1,0 +1,421 @@
+"""What whoever knows the keys of a person and some numbers learns of the person.
+
+The intruder looks for the released row that fits the keys and has the nearest numbers.
+The link is right if what the row tells is right: a column that was not used for the
+link agrees with the person, exactly or within the precision of its numbers, more often
+than by chance. Chance is what other rows tell: all that fit the person, those with the
+next numbers, or those with other keys and the nearest numbers, whichever is most often
+right. For what many rows say alike is a relation between variables, and no link. So
+records that exchanged several columns together are found as well as records that
+exchanged none.
+
+If it is known which released row is a person's own, that row is right, too; and if keys
+were altered, links are also sought without these. If it is not known, and there is no
+other column, the row must have the person's number.
+
+Among m nearest rows one is taken: it is right with the probability 1/m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.scatter import scattered
+from riskcore.common.sheet import Part
+from riskcore.common.words import listed, printable
+from riskcore.disclosure.chance import ALLOWED, by_chance, too_many
+from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
+from riskcore.disclosure.record_linkage import standard_scale
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Pair = tuple[Floats, Floats]  # a column of the people, and of the released rows
+
+EXTREMES = 20  # of the largest and of the smallest numbers
+_PEOPLE = 20_000  # that are linked, and _PAIRS of them with rows
+_PAIRS = 1 << 27
+_PAIRED = 4  # numbers whose pairs are known together
+_AROUND = 32  # rows on either side of a number
+_SHOWN = 6  # links in a table
+_EXACT = 1e-9  # relative error of a multiple of a unit
+
+
+class KnownNumbers(NamedTuple):
+    """The people of an original and the released rows, as `number_links` takes them.
+
+    Attributes
+    ----------
+    keys : mapping of column name to pair of int64 ndarray
+        Codes of each key of people and rows; -1 for missing, which fits everybody in a
+        released row.
+    numbers : mapping of column name to pair of float64 ndarray
+        The numbers that an intruder may know, nan for missing.
+    others : mapping of column name to pair of float64 ndarray
+        Other columns that a row tells, as codes, nan for missing.
+    own : int64 ndarray, or None
+        The released row of each person, -1 for none; None if it is not known.
+    """
+
+    keys: Mapping[Hashable, tuple[Integers, Integers]]
+    numbers: Mapping[Hashable, Pair]
+    others: Mapping[Hashable, Pair]
+    own: Integers | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLink:
+    """How often a released row that fits keys and numbers tells of the right person.
+
+    Attributes
+    ----------
+    known : tuple of column names
+        The numbers that the intruder knows, beside the keys.
+    told : column name or None
+        The column that the row tells; None for the person's own row.
+    among : {"all", "largest", "smallest"}
+        The people who are looked for: all, or those with the 20 largest or smallest
+        numbers.
+    people : int
+        How many they are.
+    right : float
+        How many links are right, expected over ties.
+    chance : float
+        The same by chance: of any row that fits, of those with the next numbers, or of
+        those with other keys and the nearest numbers, whichever is most.
+    looked_at : int
+        The people who were drawn to be linked, if they are many; right and chance are
+        scaled to all.
+    without : tuple of column names
+        The keys that the intruder does not use, because they were altered.
+    comparisons : int
+        How many ways were tried in all.
+    """
+
+    known: tuple[Hashable, ...]
+    told: Hashable | None
+    among: str
+    people: int
+    right: float
+    chance: float
+    looked_at: int
+    without: tuple[Hashable, ...] = ()
+    comparisons: int = 1
+
+    @property
+    def beyond_chance(self) -> float:
+        """Right links beyond those of chance."""
+        return self.right - self.chance
+
+    @property
+    def leaks(self) -> bool:
+        """Whether more are right than a file may give away, and not by chance."""
+        beyond = self.beyond_chance
+        # A share of the extremes is nothing: each of them is a person of note.
+        many = beyond > ALLOWED or (
+            self.among == "all" and too_many(beyond, self.people)
+        )
+        part = self.looked_at / self.people
+        return many and not by_chance(
+            part * self.right, part * self.chance, self.comparisons
+        )
+
+    def __str__(self) -> str:
+        names = listed(["the keys" + self._without, *map(_quoted, self.known)])
+        people = f"{self.people:,} people"
+        if self.among != "all":
+            people = f"the people with the {self.people} {self.among} numbers"
+        what = "of {people} {right} are found"
+        if self.told is not None:
+            what = f"{_quoted(self.told)} is read rightly for {{right}} of {{people}}"
+        what = what.format(people=people, right=f"{self.right:,.4g}")
+        return f"{what} by {names} ({self.chance:,.3g} by chance)"
+
+    @property
+    def _without(self) -> str:
+        """Which keys are not used, in words."""
+        if not self.without:
+            return ""
+        return f" without {listed(printable(str(name)) for name in self.without)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON."""
+        found = asdict(self)
+        found["known"] = [*map(str, self.known)]
+        found["without"] = [*map(str, self.without)]
+        found["told"] = None if self.told is None else str(self.told)
+        return found | {"beyond_chance": self.beyond_chance, "leaks": self.leaks}
+
+
+def number_links(given: KnownNumbers) -> tuple[NumberLink, ...]:
+    """Return what links by one number, by two and by all tell, with the keys.
+
+    Of more than four numbers, the four by which most is right make the pairs.
+    """
+    if not given.numbers:
+        return ()
+    found = _by_numbers(given)
+    if altered := _altered_keys(given):
+        keys = {name: one for name, one in given.keys.items() if name not in altered}
+        others = _by_numbers(given._replace(keys=keys))
+        found += [replace(one, without=altered) for one in others]
+    return tuple(replace(one, comparisons=len(found)) for one in found)
+
+
+def _altered_keys(given: KnownNumbers) -> tuple[Hashable, ...]:
+    """Return the keys that the own row of somebody has with another value."""
+    if given.own is None:
+        return ()
+    who = given.own >= 0
+    pairs = {
+        name: (one[who], other[given.own[who]])
+        for name, (one, other) in given.keys.items()
+    }
+    return tuple(
+        name
+        for name, (one, other) in pairs.items()
+        if ((other >= 0) & (other != one)).any()
+    )
+
+
+def _by_numbers(given: KnownNumbers) -> list[NumberLink]:
+    """Return the links by one number, two and all, with some keys."""
+    names = [*given.numbers]
+    found: list[NumberLink] = []
+    alone = {}
+    search = _Search.of(given)
+    for name in names:
+        alone[name] = search.links((name,))
+        found += alone[name]
+    ranked = sorted(names, key=lambda name: -_best(alone[name]))
+    several: list[tuple[Hashable, ...]] = [*combinations(ranked[:_PAIRED], 2)]
+    several += [tuple(names)] if len(names) > 2 else []
+    for some in several:
+        found += search.links(some)
+    return found
+
+
+def _quoted(name: Hashable) -> str:
+    """Return the name of a column in quotation marks."""
+    return repr(printable(str(name)))
+
+
+def part_of_links(links: Sequence[NumberLink]) -> Part:
+    """Return a table of the links that find most, those first that leak."""
+    rows = [["numbers", "tell", "of", "people", "right", "by chance"]]
+    ranked = sorted(links, key=lambda one: (not one.leaks, -one.beyond_chance))
+    for one in ranked[:_SHOWN]:
+        names = ", ".join(printable(str(name)) for name in one.known) + one._without
+        told = "the person" if one.told is None else printable(str(one.told))
+        figures = (f"{one.right:,.4g}", f"{one.chance:,.3g}")
+        rows.append([names, told, one.among, f"{one.people:,}", *figures])
+    title = "What the record tells that fits keys and numbers best"
+    return Part(title, rows=rows, sides="<<<>")
+
+
+def _best(links: Sequence[NumberLink]) -> float:
+    """Return by how many the best of some links of all people is beyond chance."""
+    beyond = (one.beyond_chance for one in links if one.among == "all")
+    return max(beyond, default=0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """The people who are looked for, and the rows that fit them."""
+
+    given: KnownNumbers
+    runs: Runs
+    drawn: Integers  # people for whom all links are looked for
+    told: dict[Hashable, tuple[Pair, float]]  # columns and their precision
+    n: int
+
+    @classmethod
+    def of(cls, given: KnownNumbers) -> _Search:
+        n, m = map(len, next(iter(given.numbers.values())))
+        keys = [*given.keys.values()]
+        runs = Runs.of([one for one, _ in keys], [one for _, one in keys], m)
+        told = {name: (pair, 0.0) for name, pair in given.others.items()}
+        told |= {
+            name: (pair, precision(pair[1])) for name, pair in given.numbers.items()
+        }
+        fits = int(runs.fits.sum()) * (n if len(runs.first) == 1 < n else 1)
+        most = min(_PEOPLE, int(_PAIRS * n / max(fits, 1)))
+        drawn = np.arange(n)
+        if n > most:
+            drawn = np.sort(
+                np.argsort(scattered(np.arange(n, dtype=np.uint64)))[: max(most, 1)]
+            )
+        return cls(given, runs, drawn, told, n)
+
+    def links(self, known: tuple[Hashable, ...]) -> list[NumberLink]:
+        """Return what links by some numbers tell, of all people and of extremes."""
+        there = ~np.logical_or.reduce(
+            [np.isnan(self.given.numbers[name][0]) for name in known]
+        )
+        drawn = self.drawn[there[self.drawn]]
+        groups = {"all": (drawn, int(np.count_nonzero(there)))}
+        if len(known) == 1:
+            values = self.given.numbers[known[0]][0]
+            for among, sign in (("largest", -1.0), ("smallest", 1.0)):
+                few = extremes(sign * values)
+                groups[among] = (few, len(few))
+        found: list[NumberLink] = []
+        for among, (people, of) in groups.items():
+            if len(people):
+                found += self._told(known, among, people, of)
+        return found
+
+    def _told(
+        self, known: tuple[Hashable, ...], among: str, people: Integers, of: int
+    ) -> Iterator[NumberLink]:
+        """Yield what rows tell of some people: their own row, and each column."""
+        names = [name for name in self.told if name not in known]
+        if not names and self.given.own is None:
+            names = [*known]
+        nearest = self._nearest(known, names, people)
+        ties, candidates = (
+            np.maximum(one, 1).astype(np.float64)
+            for one in (nearest.ties, nearest.candidates)
+        )
+        some = nearest.candidates > 0
+        scale, looked = of / len(people), len(people)
+
+        def sums(right: Floats, *chances: Floats) -> tuple[float, float]:
+            each = (math.fsum(one[some].tolist()) for one in chances)
+            return scale * math.fsum(right[some].tolist()), scale * max(each)
+
+        if self.given.own is not None:
+            found = sums(nearest.own / ties, self._own_fits(people) / candidates)
+            yield NumberLink(known, None, among, of, *found, looked)
+        elsewhere = self._elsewhere(known, names, people)
+        for k, name in enumerate(names):
+            chances = [nearest.agree_fitting[:, k], nearest.agree_next[:, k]]
+            chances.append(elsewhere[:, k])
+            if name in known:
+                chances.append(self._by_luck(name, people, candidates))
+            found = sums(nearest.agree[:, k] / ties, *chances)
+            yield NumberLink(known, name, among, of, *found, looked)
+
+    def _own_fits(self, people: Integers) -> Mask:
+        """Return whose own row has their keys."""
+        own = self.given.own
+        assert own is not None
+        row = own[people]
+        fits = row >= 0
+        for key, released in self.given.keys.values():
+            fits &= (released[row] < 0) | (released[row] == key[people])
+        return fits
+
+    def _nearest(
+        self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
+    ) -> Nearest:
+        """Return the rows nearest to some people, and what they tell of columns."""
+        scales = [standard_scale(self.given.numbers[name][0]) for name in known]
+        sides = []
+        for side in (0, 1):
+            columns = [
+                self.given.numbers[name][side] * scale
+                for name, scale in zip(known, scales, strict=True)
+            ]
+            sides.append(np.stack(columns, axis=1))
+        told = [_side([self.told[name][0][side] for name in names], len(sides[side]))
+                for side in (0, 1)]  # fmt: skip
+        own = self.given.own
+        mine = np.full(self.n, -1) if own is None else own
+        return nearest_rows(
+            self.runs.of_people(people),
+            (sides[0][people], sides[1]),
+            (told[0][people], told[1]),
+            np.array([self.told[name][1] for name in names]),
+            mine[people],
+        )
+
+    def _elsewhere(
+        self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
+    ) -> Floats:
+        """Return how often columns agree in rows with other keys and near numbers.
+
+        The rows are the nearest of those next to a person in the first number.
+        """
+        first = self.given.numbers[known[0]]
+        order = np.argsort(first[1], kind="stable")  # nan is last
+        order = order[: np.count_nonzero(~np.isnan(first[1]))]
+        right = np.zeros((len(people), len(names)))
+        if not len(order) or not names or not self.given.keys:
+            return right
+        place = np.searchsorted(first[1][order], first[0][people])
+        reach = np.arange(-_AROUND, _AROUND)
+        rows = order[np.clip(place[:, None] + reach, 0, len(order) - 1)]
+        fits = np.ones(rows.shape, bool)
+        for key, released in self.given.keys.values():
+            fits &= (released[rows] < 0) | (released[rows] == key[people][:, None])
+        gap = np.zeros(rows.shape)
+        for name in known:
+            ours, theirs = self.given.numbers[name]
+            scale = standard_scale(ours)
+            gap += ((theirs[rows] - ours[people][:, None]) * scale) ** 2
+        gap = np.where(fits | np.isnan(gap), math.inf, gap)
+        limit = np.partition(gap, NEXT - 1, axis=1)[:, [NEXT - 1]]
+        near = (gap <= limit) & (gap < math.inf)
+        for k, name in enumerate(names):
+            (ours, theirs), within = self.told[name]
+            agree = np.abs(theirs[rows] - ours[people][:, None]) <= within
+            right[:, k] = (agree & near).sum(axis=1)
+        found: Floats = right / np.maximum(near.sum(axis=1), 1)[:, None]
+        return found
+
+    def _by_luck(self, name: Hashable, people: Integers, candidates: Floats) -> Floats:
+        """Return how likely one of the fitting rows has a number if all may have it."""
+        (asked, there), within = self.told[name]
+        values = np.sort(there[~np.isnan(there)])
+        x = asked[people]
+        records = np.searchsorted(values, x + within, "right")
+        records = records - np.searchsorted(values, x - within, "left")
+        share = records / max(len(values), 1)
+        luck: Floats = 1.0 - (1.0 - share) ** candidates
+        return luck
+
+
+def _side(columns: Sequence[Floats], n: int) -> Floats:
+    """Return columns side by side, also without columns."""
+    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
+
+
+def extremes(values: Floats) -> Integers:
+    """Return the people with the 20 smallest numbers, without those who share the 21st.
+
+    >>> extremes(np.array([5.0, 1.0, 2.0])).tolist()
+    [0, 1, 2]
+    """
+    there = np.flatnonzero(~np.isnan(values))
+    if len(there) <= EXTREMES:
+        return there
+    beyond = np.partition(values[there], EXTREMES)[EXTREMES]
+    found: Integers = there[values[there] < beyond]
+    return found
+
+
+def precision(values: Floats) -> float:
+    """Return half the unit that released numbers are multiples of, 0 for no unit.
+
+    >>> precision(np.array([1500.0, 2000.0, np.nan])), precision(np.array([0.1, 7.27]))
+    (250.0, 0.005)
+    """
+    distinct = np.unique(values[~np.isnan(values)])
+    largest = float(np.abs(distinct).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    top = math.floor(math.log10(largest))
+    for power in range(top, top - 12, -1):
+        for digit in (5, 2, 1):
+            parts = np.abs(distinct) / digit * 10.0**-power
+            if np.all(np.abs(parts - np.round(parts)) <= _EXACT * np.maximum(parts, 1)):
+                return digit * 10.0**power / 2.0
+    return 0.0

@@ -1,0 +1,245 @@
+"""Sensitive values that a released file tells of people, with no doubt which record.
+
+Whoever knows a person's keys looks at the released records that fit them, a blank
+standing for any value. If all of them have the same value, the person has it. One blank
+record that fits everybody hides this in form only: so a person is told of as well if
+the people who fit the own released record share the value.
+
+Of numbers a narrow band tells nearly as much as a value: (k, e)-anonymity asks for a
+range of e (Zhang, Koudas, Srivastava and Yu 2007). Here a band is narrow if it is no
+wider than 1/20 of the interquartile range of the column: a share of the spread, as a
+share of the value would depend on where the scale begins.
+
+Small cells share values by chance. What chance gives is the probability that as many
+values, drawn from those of the file, are equal or in such a band; of a value that 99 %
+have this is nearly 1, and it is no finding that many share it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.disclosure.kept_keys import (
+    Integers,
+    Mask,
+    cells,
+    kept_sets,
+    with_missing_drawn,
+)
+
+Floats = NDArray[np.float64]
+MANY_VALUES = 20  # a number with more distinct values is told by a band
+BAND = 1 / 20  # of the interquartile range
+_VALUES = 4096  # of which the law of a column is made, at most
+# The chance of more draws than these is that of the next less in a geometric row.
+_FEW, _STEP = 32, 1.1
+# Of Chernoff's bound: the least by the largest cell, the most, and their number.
+_LEAST_TILT, _MOST_TILT, _TILTS = 1e-3, 50.0, 160
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedValues:
+    """The people of whom a released file tells the value of a column.
+
+    Attributes
+    ----------
+    told : bool, shape (n,)
+        The people whose released records, or whose record's people, share a value.
+    guessed : float
+        How many of them have the value that the guess by its share in the file is:
+        the sum of these shares.
+    by_chance : float
+        How many people values at random would tell of, in cells of these sizes.
+    log_chance : float
+        Logarithm of a bound of the probability that chance tells of as many.
+    right_of_others : float
+        The share of people of whom the others of their cell tell the right value: how
+        often it is right for people outside the file. nan if none is told.
+    width : float
+        The width of a band that counts as one value; 0 for equal values.
+    """
+
+    told: Mask
+    guessed: float
+    by_chance: float
+    log_chance: float
+    right_of_others: float
+    width: float
+
+    @property
+    def people(self) -> int:
+        """The number of people told of."""
+        return int(np.count_nonzero(self.told))
+
+    @property
+    def beyond_chance(self) -> float:
+        """How many more people are told of than by chance."""
+        return self.people - self.by_chance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON."""
+        right = self.right_of_others
+        return {
+            "people": self.people,
+            "guessed": self.guessed,
+            "by_chance": self.by_chance,
+            "right_of_others": None if math.isnan(right) else right,
+            "width": self.width,
+        }
+
+
+def band_of(values: Floats) -> float:
+    """Return the width of a band of a column that tells as much as a value."""
+    values = values[~np.isnan(values)]
+    if len(np.unique(values)) <= MANY_VALUES:
+        return 0.0
+    low, high = np.quantile(values, [0.25, 0.75])
+    return float(high - low) * BAND
+
+
+def shared_values(
+    codes: NDArray[np.integer], blanked: Mask, values: Floats, width: float = 0.0
+) -> SharedValues:
+    """Return the people of whom a released file tells the value of a column.
+
+    Parameters
+    ----------
+    codes : int64, shape (n, K)
+        The original keys after recoding, -1 for missing.
+    blanked : bool, shape (n, K)
+        Where the released record has no value.
+    values : float64, shape (n,)
+        The released values, or their codes; nan for missing, which tells nothing.
+    width : float
+        Values that differ by no more than this are told as one, see `band_of`.
+    """
+    people = with_missing_drawn(codes.astype(np.int64))
+    blanked = blanked | (codes < 0)
+    cell = cells(people, range(codes.shape[1]))
+    size = np.bincount(cell)
+    member = np.zeros(len(size), np.int64)
+    member[cell] = np.arange(len(cell))
+    codes_of_cells = people[member]
+    of_cells = _ranges(cell, values, values, len(size))
+    # The rows that fit the people of a cell, and the people who fit a row.
+    row_low, row_high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
+    person_low, person_high = np.zeros((2, len(values)))
+    rows_of, people_of = np.zeros(len(size), np.int64), np.zeros(len(cell), np.int64)
+    for kept, rows in kept_sets(blanked):
+        group = cells(codes_of_cells, kept)
+        own, number = group[cell[rows]], int(group.max()) + 1
+        low, high = _ranges(own, values[rows], values[rows], number)
+        np.minimum(row_low, low[group], out=row_low)
+        np.maximum(row_high, high[group], out=row_high)
+        rows_of += np.bincount(own, minlength=number)[group]
+        low, high = _ranges(group, *of_cells, number)
+        person_low[rows], person_high[rows] = low[own], high[own]
+        people_of[rows] = np.bincount(group, size)[own]
+    told: Mask = (row_high - row_low <= width)[cell]
+    told |= person_high - person_low <= width
+    law = _Law.of(values, width)
+    chance = law.chance(rows_of)[cell]
+    other = people_of != rows_of[cell]
+    chance[other] = np.minimum(chance[other] + law.chance(people_of[other]), 1.0)
+    return SharedValues(
+        told,
+        float(law.near(values[told]).sum()),
+        float(chance.sum()),
+        _log_chance(int(told.sum()), cell, chance),
+        _right_of_others(cell, values, width),
+        width,
+    )
+
+
+def _ranges(
+    group: Integers, least: Floats, most: Floats, number: int
+) -> tuple[Floats, Floats]:
+    """Return the least and largest value of each group; infinite if one is missing."""
+    low, high = np.full(number, np.inf), np.full(number, -np.inf)
+    np.minimum.at(low, group, np.where(np.isnan(least), -np.inf, least))
+    np.maximum.at(high, group, np.where(np.isnan(most), np.inf, most))
+    return low, high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Law:
+    """The values of a column that are drawn at random."""
+
+    values: Floats  # sorted, without missing ones
+    share: float  # of the records that have a value
+    width: float
+
+    @classmethod
+    def of(cls, values: Floats, width: float) -> _Law:
+        """Return the law of a column, thinned if it has many values."""
+        known = np.sort(values[~np.isnan(values)])
+        share = len(known) / max(len(values), 1)
+        if len(known) > _VALUES and len(np.unique(known)) > _VALUES:
+            known = known[np.linspace(0, len(known) - 1, _VALUES).astype(np.int64)]
+        return cls(known, share, width)
+
+    def near(self, values: Floats) -> Floats:
+        """Return the share of values no farther than the width from some values."""
+        first = np.searchsorted(self.values, values - self.width)
+        last = np.searchsorted(self.values, values + self.width, side="right")
+        share: Floats = (last - first) / max(len(self.values), 1)
+        return share
+
+    def chance(self, draws: Integers) -> Floats:
+        """Return the probability that so many draws are in one band."""
+        step = np.floor(np.log(np.maximum(draws, _FEW) / _FEW) / math.log(_STEP))
+        draws = np.where(draws <= _FEW, draws, (_FEW * _STEP**step).astype(np.int64))
+        numbers, place = np.unique(draws, return_inverse=True)
+        # With the least draw v all are in the band above v, but not above the next.
+        least = np.unique(self.values)
+        n = max(len(self.values), 1)
+        below, up_to, end = (
+            np.searchsorted(self.values, *where) / n
+            for where in ((least,), (least, "right"), (least + self.width, "right"))
+        )
+        found = [
+            float(((end - below) ** m - (end - up_to) ** m).sum()) * self.share**m
+            for m in numbers.tolist()
+        ]
+        return np.array(found)[place.reshape(-1)]
+
+
+def _log_chance(people: int, cell: Integers, chance: Floats) -> float:
+    """Return Chernoff's bound of the chance that cells tell of as many people.
+
+    A cell tells of all its people or of none.
+    """
+    size = np.bincount(cell)
+    mean = np.minimum(np.bincount(cell, chance) / size, 1.0)
+    kinds, number = np.unique(np.stack([size, mean]), axis=1, return_counts=True)
+    with np.errstate(divide="ignore"):
+        no, yes = np.log1p(-kinds[1]), np.log(kinds[1])
+    tilts = np.geomspace(_LEAST_TILT / size.max(), _MOST_TILT, _TILTS)
+    bounds = [number @ np.logaddexp(no, yes + t * kinds[0]) - t * people for t in tilts]
+    return float(min(0.0, *bounds))
+
+
+def _right_of_others(cell: Integers, values: Floats, width: float) -> float:
+    """Return how often the others of a person's cell share that person's value.
+
+    Each person is left out in turn: of whom the others share a value, only those who
+    have the least or the largest value of the cell can have another one.
+    """
+    order = np.lexsort((values, cell))
+    size = np.bincount(cell)
+    last = np.cumsum(size) - 1
+    first = last - size + 1
+    value = values[order]
+    several = size > 1
+    right = several & (value[last] - value[first] <= width)
+    first, last = (one[several & ~right] for one in (first, last))
+    wrong = int(np.count_nonzero(value[last] - value[first + 1] <= width))
+    differs = (value[last - 1] - value[first] <= width) & ~np.isnan(value[last])
+    wrong += int(np.count_nonzero(differs))
+    told = int(size[right].sum()) + wrong
+    return int(size[right].sum()) / told if told else math.nan

@@ -1,0 +1,810 @@
+"""Check a released file against the settings it was made by, or against limits.
+
+`check` counts and compares but does not change the file; `riskcore.protect` makes a
+file that passes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from riskcore.assessment.assess import (
+    Counting,
+    assess_coded,
+    assess_households,
+    check_population,
+    check_roles,
+    held_assessment,
+)
+from riskcore.assessment.diversity import SensitiveRules, diversity_of
+from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets
+from riskcore.assessment.released import ReleasedAssessment
+from riskcore.assessment.result import Assessment
+from riskcore.assessment.settings_table import (
+    BOTH,
+    WEIGHTS,
+    CheckSettings,
+)
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import complete, takes
+from riskcore.common.words import counted, printable
+from riskcore.data.cells import Cells, check_missing, tabulate, tabulate_coded
+from riskcore.data.coded import CodedRecords
+from riskcore.data.engines.registry import engine_of
+from riskcore.data.files import formats
+from riskcore.data.files.base_format import suffix_of
+from riskcore.data.files.digest import digest
+from riskcore.data.files.reading import Reading
+from riskcore.data.source import Source
+from riskcore.disclosure.checked import Checked
+from riskcore.protection.against_original import AgainstOriginal
+from riskcore.protection.goals_found import (
+    Limits,
+    goal_of_areas,
+    goal_of_figure,
+    goal_of_k,
+    goals_beside,
+    goals_of_risk,
+    goals_of_sensitive,
+    said_by_model,
+)
+from riskcore.protection.release.record import Record, read_record
+from riskcore.protection.settings import Settings
+
+# The figure of a record that answers a rule.
+_FIGURES = {
+    "k": "k_anonymity",
+    "threshold": "max_risk",
+    "max_risk": "max_risk",
+    "max_rate": "reidentification_rate",
+    "household_threshold": "max_household_risk",
+    "max_household_risk": "max_household_risk",
+    "max_household_rate": "household_reidentification_rate",
+}
+# Goals of a protection beside k and the risk.
+_MEASURED = ("min_population", "l", "t")
+# How settings say that records are counted.
+_HOW = ("level", "method", "missing", "alpha", "population", "sampling_fraction")
+_OF_AUDIT = (
+    "max_right_claims",
+    "max_claim_excess",
+    "max_guess_excess",
+    "max_copy_excess",
+)
+# How a CSV file is read. Its missing codes are not used: in a safe file a missing value
+# is an empty field, whatever its code was.
+_OF_CSV = ("encoding", "delimiter", "decimal")
+
+
+@takes(CheckSettings)
+def check(
+    data: Any,
+    keys: Iterable[Any] | None = None,
+    weight: Hashable | None = None,
+    household: Hashable | None = None,
+    *,
+    record: str | os.PathLike[str] | None = None,
+    original: Any = None,
+    holdout: Any = None,
+    earlier: Any = None,
+    reading: Reading | None = None,
+    original_reading: Reading | None = None,
+    progress: Lines | None = None,
+    **settings: Unpack[CheckSettings],
+) -> Checked:
+    """Check whether a file keeps the rules of a release.
+
+    Parameters
+    ----------
+    data : frame, mapping, path or data on an engine
+        Records, one per row, as for `assess`.
+    keys : iterable of column names, or of lists of column names
+        The key variables; several lists for several intruders, as for `protect`.
+        Needed unless a record is given.
+    weight : column name, optional
+        As for `assess`.
+    household : column name, optional
+        As for `assess`; needed with rules on households and ``level="household"``.
+    level : {"record", "household"}
+        What to count, as for `assess`; with "household" the rules are on k,
+        ``max_risk`` and ``max_rate``, of households.
+    k : int or mapping of sets of keys to int, optional
+        Smallest sample frequency allowed for a record, as for `protect`.
+    max_risk : float, optional
+        Largest individual risk allowed for a record, in [0, 1].
+    max_rate : float, optional
+        Largest re-identification rate allowed, the expected re-identifications as a
+        share of the records, in [0, 1].
+    max_household_risk, max_household_rate : float, optional
+        The same for the risk of households: the largest risk of a household, and the
+        largest household re-identification rate, in [0, 1].
+    min_population : float, optional
+        Smallest population allowed for an area, by the sum of the weights.
+    area : iterable of column names, optional
+        Columns whose combinations of values are the areas; needed with
+        ``min_population``.
+    sensitive : iterable of column names, optional
+        Sensitive variables; needed with ``l`` and ``t``.
+    l, kind, t : optional
+        Smallest l-diversity allowed for a cell, its definition, and the largest
+        t-closeness allowed, for each sensitive variable; see `riskcore.diversity`. A
+        cell without any counted value breaks these rules.
+    ordered, hierarchies, missing_sensitive : optional
+        As for `riskcore.diversity`.
+    subsets, strata : optional
+        As for `protect`.
+    method, missing, alpha, population, sampling_fraction : optional
+        As for `assess`, but ``population`` is "auto" by default, the number to believe.
+    max_right_claims, max_claim_excess, max_copy_excess : float, optional
+        With ``original``: limits of what `riskcore.audit` finds, see `Audit.check`.
+    target, max_guess_excess : optional
+        With ``original``: columns that an intruder wants to learn, and the limit of
+        the right guesses, see `Audit.check`.
+    record : path, optional
+        The private record that `Protected.write` wrote of the file. It states the keys,
+        the weight, the household, the level, the goals and how records are counted, so
+        these arguments must be left out; others add rules. No risk may reach the
+        record's threshold, and a rate is a rule on the safe file. The file's SHA-256 is
+        compared with the record's.
+    original : frame, mapping or path, optional
+        The records that the file was made from. Each pattern of keys in the file, in
+        which a blank stands for any value, is counted among them, after the recodings
+        and treatments of the record. Which record was which is not needed.
+    holdout : frame, mapping or path, optional
+        People who were not in the original, as for `audit`.
+    earlier : frame, mapping or path, optional
+        With ``original``: an earlier release of the same records, see `audit`.
+    reading, original_reading : Reading, optional
+        How to read the files, if they are paths. By default as the record says, or the
+        original as the file.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Checked
+        The rules, checked for each set of keys; ``passed`` is True if all are kept and
+        the file is not another than the record names. A rule that cannot be judged is
+        not kept: its ``passed`` is None, and a note says why.
+
+    Warns
+    -----
+    AreasUnknown
+        If the area of some records is missing: they are in no area, and their people
+        are not counted in any area.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, OSError
+        As `assess`; ValueError also if no rule is given, a limit is invalid, the area
+        of all records is missing, an argument is given that the record states, or the
+        record cannot be read.
+
+    Notes
+    -----
+    Without the original, k is counted among the records of the file, where a blank
+    matches any value: each record of the original that fits is among them, so that a
+    file that breaks this rule breaks k, too. Risks are of the people of the original.
+    Where a key is missing they are known only with the original, or from the record of
+    exactly this file.
+
+    Examples
+    --------
+    >>> data = {"county": list("AAB"), "age": [31, 31, 47], "w": [15e3, 9e3, 2e4]}
+    >>> check(data, ["age"], "w", min_population=20_000, area=["county"]).passed
+    True
+    >>> check(data, ["age"], "w", k=2).rules[0].cells
+    1
+    """
+    if record is not None:
+        found = read_record(arguments.file_path("record", record))
+        roles = {"keys": keys, "weight": weight, "household": household}
+        given = {name: one for name, one in roles.items() if one is not None}
+        is_file = isinstance(data, str | os.PathLike)
+        if reading is None and is_file:
+            reading = reading_of(found.reading, Path(data), found.path)
+        if original_reading is None and isinstance(original, str | os.PathLike):
+            original_reading = reading_of(found.reading, Path(original), found.path)
+        request = Request.of_settings(
+            found.settings, {**given, **settings}, record=found
+        )
+    else:
+        request = Request.of_arguments(keys, weight, household, settings)
+    source = Source.of(data, reading)
+    others = {
+        name: Source.of(one, original_reading or reading)
+        if isinstance(one, str | os.PathLike)
+        else Source.of(one)
+        for name, one in (
+            ("original", original),
+            ("holdout", holdout),
+            ("earlier", earlier),
+        )
+        if one is not None
+    }
+    return checked(source, request, progress or silent, **others)
+
+
+def checked(
+    source: Source,
+    request: Request,
+    say: Lines,
+    *,
+    original: Source | None = None,
+    holdout: Source | None = None,
+    earlier: Source | None = None,
+) -> Checked:
+    """Return the goals of a request, checked for a file; see `check`."""
+    if request.record is None and request.settings is None and request.weight is None:
+        weight = source.weight if original is None else original.weight
+        request = replace(request, weight=weight)
+    for names in request.sets:
+        check_roles(names, request.weight, request.household)
+    against = None
+    if original is not None:
+        against = AgainstOriginal.of(
+            original,
+            request.settings_for(original),
+            None if request.record is None else request.record.secret,
+            say,
+        )
+    else:
+        _refuse_without_original(request, holdout, earlier)
+    path = source.path
+    same = None
+    if path is not None and request.record is not None and path.is_file():
+        same = digest(path) == request.record.sha256
+    if path is not None:
+        say(f"reading {path}")
+    judged = _Judged(source, request, against, say, same=bool(same))
+    rules = [*judged.goals()]
+    if against is not None:
+        rules += _of_audit(judged, against, holdout)
+    state = None if request.record is None else request.record.state
+    level = request.how["level"]
+    return Checked(judged.records, tuple(rules), same, level, judged.said, state)
+
+
+def reading_of(recorded: Mapping[str, Any], path: Path, where: Path) -> Reading:
+    """Return how to read a safe file, as its original was read."""
+    kept: dict[str, Any] = {}
+    kind = type(formats.opened(path))
+    if kind.kind == "csv":
+        kept = {name: recorded.get(name) for name in _OF_CSV}
+        if suffix_of(path)[0] == ".tsv":
+            del kept["delimiter"]
+    elif kind.labelled:
+        kept = {"user_missing": recorded.get("user_missing")}
+    try:
+        return Reading(**{name: v for name, v in kept.items() if v is not None})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: input.reading: {error}") from None
+
+
+def _of_audit(
+    judged: _Judged, against: AgainstOriginal, holdout: Source | None
+) -> Iterator[Goal]:
+    """Yield the goals of an audit, for each set of keys."""
+    how = judged.request.how
+    limits = {name: how[name] for name in _OF_AUDIT}
+    if all(limit is None for limit in limits.values()):
+        return
+    for names in judged.request.goals.keys:
+        found = against.audit(
+            judged.source, names, holdout, list(how["target"]), judged.say
+        )
+        yield from found.check(**limits).rules
+
+
+def _refuse_without_original(
+    request: Request, holdout: Source | None, earlier: Source | None
+) -> None:
+    """Refuse what says nothing without the original."""
+    asked = [name for name in (*_OF_AUDIT, "target") if request.how[name]]
+    asked += ["holdout"] * (holdout is not None) + ["earlier"] * (earlier is not None)
+    if asked:
+        raise ValueError(f"{asked[0]} needs the original: give original")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is asked of a file: by arguments, by a record, or by a file of rules.
+
+    Attributes
+    ----------
+    goals : KeyGoals
+    weight, household : column name or None
+    limits : Limits
+    how : dict
+        All settings of `check`, by name.
+    areas, sensitive : tuple of column names
+    settings : Settings or None
+        Of the protection that made the file.
+    record : Record or None
+    left_out : frozenset of str
+        Columns that the file need not have.
+    """
+
+    goals: KeyGoals
+    weight: Hashable | None
+    household: Hashable | None
+    limits: Limits
+    how: Mapping[str, Any]
+    areas: Names
+    sensitive: Names
+    settings: Settings | None = None
+    record: Record | None = None
+    left_out: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_arguments(
+        cls,
+        keys: Iterable[Any] | None,
+        weight: Hashable | None,
+        household: Hashable | None,
+        settings: CheckSettings,
+    ) -> Request:
+        """Return what the arguments of `check` ask for."""
+        how: Mapping[str, Any] = complete(CheckSettings, settings)
+        if keys is None:
+            raise ValueError("give keys, or the record of a protection")
+        goals = KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
+        asked = {name: how[name] for name in Limits._fields if name in how}
+        limits = Limits(threshold=None, household_threshold=None, **asked)
+        found = cls._of(goals, weight, household, limits, how)
+        level = how["level"] == "household"
+        if household is None and (level or limits.of_households):
+            what = "level='household'" if level else "a rule on household risks"
+            raise ValueError(f"{what} needs the household column")
+        if household is not None and not (level or limits.of_households):
+            raise ValueError(
+                f"household={household!r}: no rule is on households; give "
+                "max_household_risk, max_household_rate or level='household'"
+            )
+        return found
+
+    @classmethod
+    def of_settings(
+        cls,
+        made: Settings,
+        given: Mapping[str, Any],
+        *,
+        record: Record | None = None,
+        where: Path | None = None,
+        left_out: Iterable[str] = (),
+    ) -> Request:
+        """Return the goals of a protection; ``given`` are further rules of `check`."""
+        stated = {"keys", "weight", "household", "subsets", "strata", *_HOW}
+        stated |= {"k"} if any(made.k) else set()
+        stated |= {"max_rate"} if made.rate is not None else set()
+        stated |= {"max_household_rate"} if made.household_rate is not None else set()
+        stated |= {name for name in _MEASURED if getattr(made, name) is not None}
+        idle = [name for name in given if name in stated]
+        if idle:
+            what, verb = "rules", "the rules state, or check without them"
+            if record is not None:
+                what, verb = "record", "the record states, or check without a record"
+                where = record.path
+            raise ValueError(
+                f"{what}: {where or 'they'} states {', '.join(idle)}: leave out what "
+                f"{verb}"
+            )
+        by_settings = {name: getattr(made, name) for name in _HOW}
+        settings: Any = {**given, **by_settings}
+        how: Mapping[str, Any] = complete(CheckSettings, settings)
+        goals = KeyGoals(made.keys, made.k, made.strata)
+        if how["k"] is not None:
+            goals = replace(goals, k=KeyGoals.of(goals.keys, how["k"], None, None).k)
+        limits = Limits(
+            made.threshold,
+            how["max_risk"],
+            how["max_rate"] if made.rate is None else made.rate,
+            made.household_threshold,
+            how["max_household_risk"],
+            how["max_household_rate"]
+            if made.household_rate is None
+            else made.household_rate,
+        )
+        household = made.household
+        if not limits.of_households and made.level == "record":
+            household = None
+        measured = any(getattr(made, name) is not None for name in _MEASURED)
+        found = cls._of(goals, made.weight, household, limits, how, measured=measured)
+        gone = left_out if record is None else record.dropped
+        return replace(found, settings=made, record=record, left_out=frozenset(gone))
+
+    @classmethod
+    def _of(
+        cls,
+        goals: KeyGoals,
+        weight: Hashable | None,
+        household: Hashable | None,
+        limits: Limits,
+        how: Mapping[str, Any],
+        *,
+        measured: bool = False,
+    ) -> Request:
+        """Return a request; refuse what contradicts itself, and one without a rule."""
+        check_missing(how["missing"], how["alpha"])
+        check_population(how["population"], how["method"])
+        for name in _OF_AUDIT:
+            if how[name] is not None:
+                arguments.number_in(name, how[name], "[0, 1]")
+        if how["min_population"] is not None:
+            arguments.number("min_population", how["min_population"])
+        sensitive = _sensitive(how["sensitive"], how["l"], how["t"])
+        asked = any(how[name] is not None for name in ("min_population", *_OF_AUDIT))
+        if not any([*goals.k, limits, asked, sensitive, measured]):
+            raise ValueError(
+                "no rule: give a limit (k, max_risk, max_rate, max_household_risk, "
+                "max_household_rate, min_population, l or t); a check without rules "
+                "would always pass"
+            )
+        of_records = limits.of_households or how["sensitive"] or how["area"]
+        if how["level"] == "household" and of_records:
+            raise ValueError(
+                "level='household': each household counts as a record; give k, "
+                "max_risk or max_rate, and check other rules with level='record'"
+            )
+        if bool(how["target"]) != (how["max_guess_excess"] is not None):
+            raise ValueError("target and max_guess_excess: give both, or neither")
+        areas = _areas(how["area"], how["min_population"])
+        return cls(
+            goals=goals,
+            weight=weight,
+            household=household,
+            limits=limits,
+            how=how,
+            areas=areas,
+            sensitive=sensitive,
+        )
+
+    @property
+    def sets(self) -> tuple[Names, ...]:
+        """The sets of columns that are counted together."""
+        return (*self.goals.keys, *([self.areas] if self.areas else []))
+
+    @property
+    def measured(self) -> list[tuple[str, Hashable | None, float]]:
+        """The goals of people and sensitive values: rule, column and limit."""
+        made = self.settings
+        if made is None:
+            return []
+        found: list[tuple[str, Hashable | None, float]] = []
+        if made.min_population is not None:
+            found.append(("min_population", None, made.min_population))
+        for name in made.with_role("sensitive"):
+            for rule, limit in (("l", made.l), ("t", made.t)):
+                found += [] if limit is None else [(rule, name, limit)]
+        return found
+
+    def limits_of(self, *, households: bool) -> dict[str, float]:
+        """Return the limits on the risks of records, or of households, by name."""
+        return {
+            name: limit
+            for name, limit in zip(Limits._fields, self.limits, strict=True)
+            if limit is not None and ("household" in name) == households
+        }
+
+    def settings_for(self, original: Source) -> Settings:
+        """Return the settings by which the original is recoded and counted."""
+        if self.settings is not None:
+            return self.settings
+        return Settings.resolve(
+            original,
+            [list(keys) for keys in self.goals.keys],
+            self.weight,
+            self.household,
+            k=2,  # no record is changed: the goals are those of the request
+            cost="equal",
+            related={},
+            **{name: self.how[name] for name in _HOW},
+        )
+
+
+class _Judged:
+    """The file to check, and the goals that it keeps."""
+
+    def __init__(
+        self,
+        source: Source,
+        request: Request,
+        against: AgainstOriginal | None,
+        say: Lines,
+        *,
+        same: bool,
+    ) -> None:
+        self.request, self.against, self.say, self.same = request, against, say, same
+        self.source = source
+        self.lacking = request.left_out - set(map(str, source.names))
+        self.weight = self._there(request.weight)
+        self.household = self._there(request.household)
+        self.records = 0
+        self.counted: dict[Names, Cells] = {}
+        self.notes: dict[str, None] = {}
+        needed = [
+            self._there(name)
+            for names in (*request.sets, request.sensitive)
+            for name in names
+        ]
+        self.columns = list(dict.fromkeys(one for one in needed if one is not None))
+        self.held = self._read()
+        self.coded: CodedRecords | None = None
+        if engine_of(self.held) is None or self.household is not None:
+            self.coded = CodedRecords.of(
+                self.held, self.columns, self.weight, self.household
+            ).sampled(request.how["sampling_fraction"])
+
+    def _there(self, name: Hashable | None) -> Hashable | None:
+        """Return a column; None if it was left out of the file."""
+        return None if str(name) in self.lacking else name
+
+    def _read(self) -> Any:
+        """Return the columns that are needed, or a large file as an engine."""
+        source, request = self.source, self.request
+        if self.against is not None and source.path is not None:
+            source.check([*self.columns, *filter(None, [self.household])])
+            self.weight = None  # people are counted by the weights of the original
+            return source.data
+        sets = [[one for one in keys if self._there(one)] for keys in request.sets]
+        held = None
+        if not request.sensitive and self.household is None and not self.lacking:
+            held = source.in_batches(sets, self.weight)
+        if held is None:
+            names = [*self.columns, self.weight, self.household]
+            held, _ = source.read(names, self.weight)
+        return held
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What the result says below its rules."""
+        return tuple(map(printable, self.notes))
+
+    def goals(self) -> Iterator[Goal]:
+        """Yield the goals, each compared with what was found."""
+        request, goals = self.request, self.request.goals
+        for names in goals.keys if request.sensitive else ():
+            self.say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
+            yield from self._of_sensitive(names)
+        for names, k in zip(goals.keys, goals.k, strict=True):
+            if k is not None or request.limits or request.measured:
+                self.say(f"counting by {' x '.join(map(str, names))}")
+                yield from self._of_set(names, k)
+        if request.areas:
+            self.say(f"counting by {' x '.join(map(str, request.areas))}")
+            least = float(request.how["min_population"])
+            yield goal_of_areas(self._cells_of_areas(), request.areas, least)
+
+    def _of_sensitive(self, names: Names) -> Iterator[Goal]:
+        """Yield the goals on sensitive variables by a set of keys."""
+        how = self.request.how
+        rules = SensitiveRules.of(
+            names,
+            list(self.request.sensitive),
+            how["missing_sensitive"],
+            3,
+            list(how["ordered"]),
+            how["hierarchies"],
+        )
+        coded = self.coded or CodedRecords.of(self.held, [*names, *rules.names])
+        found = diversity_of(
+            self.held, coded, names, rules, how["missing"], how["alpha"]
+        )
+        self.counted[names], self.records = found.cells, found.cells.n
+        self._note(names, found.cells)
+        for variable in found.variables:
+            yield from goals_of_sensitive(
+                variable, names, how["l"], how["kind"], how["t"]
+            )
+
+    def _of_set(self, names: Names, k: int | None) -> Iterator[Goal]:
+        """Yield the goals on k and risks by a set of keys."""
+        risks = self.request.limits_of(households=False)
+        of_households = self.request.limits_of(households=True)
+        why = self._not_countable()
+        if why:
+            ks = {} if k is None else {"k": float(k)}
+            yield from self._by_record(names, {**ks, **risks, **of_households}, why)
+            yield from self._measured_by_record(names)
+            return
+        if self.against is not None:
+            found, unknown = self._against(names)
+            yield from goals_beside(found, names, k, risks, unknown)
+            if found is None:
+                return
+        else:
+            cells = self._cells(names)
+            if k is not None:
+                yield goal_of_k(cells, names, k)
+            yield from self._measured_by_record(names)
+            why = self._risks_unknown(cells)
+            if why:
+                yield from self._by_record(names, {**risks, **of_households}, why)
+                return
+            if not risks and not of_households:
+                return
+            found = self._assessed(names)
+            yield from goals_of_risk(found, names, risks)
+        limits = risks if self.household is None else {**risks, **of_households}
+        self.notes |= dict.fromkeys(said_by_model(found, names, limits))
+        if of_households and self.household is None:
+            yield from self._by_record(names, of_households, self._ids_left_out())
+        else:
+            yield from goals_of_risk(found, names, of_households)
+
+    def _not_countable(self) -> str:
+        """Return why even k cannot be counted; empty if it can."""
+        made = self.request.settings
+        if made is not None and made.person is not None:
+            return "the file is a panel, whose persons check does not count"
+        if self.request.how["level"] == "household" and self.household is None:
+            return self._ids_left_out()
+        return ""
+
+    def _ids_left_out(self) -> str:
+        """Return that households cannot be told, in words."""
+        return f"the household ids {self.request.household!r} were left out of the file"
+
+    def _risks_unknown(self, cells: Cells) -> str:
+        """Return why the file alone does not tell the risks; empty if it does."""
+        request = self.request
+        if request.record is not None and request.record.given is not None:
+            return f"a record cannot hold the population ({request.record.given})"
+        if request.weight is not None and self.weight is None:
+            return (
+                f"the weights {request.weight!r} were left out of the file; give the "
+                "original"
+            )
+        if cells.incomplete:
+            verb = "has" if cells.incomplete == 1 else "have"
+            return (
+                f"{counted(cells.incomplete, 'record')} {verb} missing keys, whose "
+                "risk is that among the people of the original; give the original"
+            )
+        return ""
+
+    def _by_record(
+        self, names: Names, limits: Mapping[str, float], why: str
+    ) -> Iterator[Goal]:
+        """Yield goals by the figures of the record of exactly this file, if any."""
+        figures = self._recorded(names)
+        for name, limit in limits.items():
+            goal = Goal(name, names, None, limit, math.nan, None, None, None)
+            yield self._by_figure(goal, figures.get(_FIGURES[name]), why)
+
+    def _recorded(self, names: Names) -> Mapping[str, Any]:
+        """Return the figures of a set of keys in the record of exactly this file."""
+        record = self.request.record
+        if not self.same or record is None:
+            return {}
+        return record.figures.get(tuple(map(str, names)), {})
+
+    def _by_figure(self, goal: Goal, figure: Any, why: str) -> Goal:
+        """Return a goal judged by a recorded figure; not judged without one."""
+        if isinstance(figure, int | float):
+            self.notes["As recorded: the figure is the one in the record."] = None
+            return goal_of_figure(goal, figure)
+        self.notes[f"The {goal.title} is not judged: {why}."] = None
+        return goal
+
+    def _measured_by_record(self, names: Names) -> Iterator[Goal]:
+        """Yield the goals of people and sensitive values, as the record has them."""
+        given = self._recorded(names).get("measured", [])
+        figures = {
+            (one.get("rule"), one.get("sensitive")): one.get("found")
+            for one in given
+            if isinstance(one, dict)
+        }
+        for rule, sensitive, limit in self.request.measured:
+            goal = Goal(rule, names, sensitive, limit, math.nan, None, None, None)
+            why = "it is of the people of the original; give the original"
+            yield self._by_figure(goal, figures.get((rule, sensitive)), why)
+
+    def _cells(self, names: Names) -> Cells:
+        """Return the cells of the file alone by a set of keys.
+
+        By the settings of a protection a blank matches any value: each record of the
+        original that fits is then among those that are counted.
+        """
+        how = self.request.how
+        missing, alpha = how["missing"], how["alpha"]
+        if self.request.settings is not None:
+            missing, alpha = "argus", 1.0
+        if self.coded is None:
+            cells = self._assessed(names).cells
+        elif how["level"] == "household":
+            counting = Counting(WEIGHTS, "exact", missing, alpha)
+            cells = assess_households(
+                self.held, self.coded, names, self.weight, counting
+            ).cells
+        else:
+            cells = self.counted.get(names)
+            if cells is None:
+                kept = [name for name in names if self._there(name)]
+                cells = tabulate_coded(self.coded, kept, missing, alpha)
+        self.counted[names], self.records = cells, cells.n
+        self._note(names, cells)
+        return cells
+
+    def _assessed(self, names: Names) -> Assessment:
+        """Return the risks by a set of keys; on an engine its cells stay there."""
+        how = self.request.how
+        population = BOTH if how["population"] == WEIGHTS else how["population"]
+        counting = Counting(population, how["method"], how["missing"], how["alpha"])
+        coded = self.coded
+        if coded is None:
+            engine = engine_of(self.held)
+            assert engine is not None
+            counts = engine.count(names, self.weight)
+            above = self.request.limits.max_risk
+            held = held_assessment(self.held, counts, counting, above)
+            if held is not None and how["sampling_fraction"] is None:
+                return held
+            coded = CodedRecords.of_counted(counts).sampled(how["sampling_fraction"])
+        if how["level"] == "household":
+            return assess_households(self.held, coded, names, self.weight, counting)
+        return assess_coded(self.held, coded, names, *counting)
+
+    def _against(self, names: Names) -> tuple[ReleasedAssessment | None, int]:
+        """Return the risks by a set of keys, counted among the original records."""
+        assert self.against is not None
+        assert self.coded is not None
+        found, unknown = self.against.assessed(self.held, self.coded, names)
+        self.records = unknown + (0 if found is None else found.cells.n)
+        if unknown:
+            self.notes[
+                f"{counted(unknown, 'record')} fit no record of the original by "
+                f"{' x '.join(map(str, names))}."
+            ] = None
+        return found, unknown
+
+    def _cells_of_areas(self) -> Cells:
+        """Return the cells of areas; each record is counted in one area only."""
+        areas = self.request.areas
+        rule = "refuse" if self.request.how["missing"] == "refuse" else "category"
+        if self.coded is None:
+            found = tabulate(self.held, areas, self.weight, rule)
+        else:
+            found = tabulate_coded(self.coded, areas, rule, 1.0)
+        self.records = found.n
+        return found
+
+    def _note(self, keys: Names, cells: Cells) -> None:
+        """Note how many records have missing keys that match any value."""
+        if not cells.incomplete:
+            return
+        verb = "has" if cells.incomplete == 1 else "have"
+        several = len(self.request.goals.keys) > 1
+        of = f" of {' x '.join(map(str, keys))}" if several else ""
+        records = counted(cells.incomplete, "record")
+        self.notes[f"{records} {verb} missing keys{of}; they match any value."] = None
+
+
+def _areas(
+    area: Iterable[Hashable] | None, min_population: float | None
+) -> tuple[Hashable, ...]:
+    if (area is None) != (min_population is None):
+        raise ValueError("min_population and area: give both, or neither")
+    if area is None:
+        return ()
+    names = tuple(arguments.names("area", area))
+    if not names:
+        raise ValueError("area is empty: name the columns that define the areas")
+    return names
+
+
+def _sensitive(
+    sensitive: Iterable[Hashable] | None,
+    l: float | None,  # noqa: E741
+    t: float | None,
+) -> tuple[Hashable, ...]:
+    asked = l is not None or t is not None
+    if asked != (sensitive is not None):
+        raise ValueError("sensitive and l or t: give both, or neither")
+    return () if sensitive is None else tuple(arguments.names("sensitive", sensitive))

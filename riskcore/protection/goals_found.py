@@ -1,0 +1,218 @@
+"""The goals of a release, each compared with what was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from riskcore.assessment.diversity import SensitiveVariable
+from riskcore.assessment.goals import Goal
+from riskcore.assessment.released import ReleasedAssessment
+from riskcore.assessment.result import Assessment, HeldAssessment
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
+from riskcore.data.cells import Cells
+
+
+class AreasUnknown(UserWarning):
+    """The area of some records is missing, so these records are in no area."""
+
+
+class Limits(NamedTuple):
+    """The limits on risks: thresholds that no risk may reach, and largest values."""
+
+    threshold: float | None
+    max_risk: float | None
+    max_rate: float | None
+    household_threshold: float | None
+    max_household_risk: float | None
+    max_household_rate: float | None
+
+    @property
+    def of_households(self) -> bool:
+        """Whether there are rules on household risks."""
+        return any(one is not None for one in self[3:])
+
+    def __bool__(self) -> bool:
+        return any(one is not None for one in self)
+
+
+def goals_of_sensitive(
+    variable: SensitiveVariable,
+    keys: tuple[Hashable, ...],
+    l: float | None,  # noqa: E741
+    kind: str,
+    t: float | None,
+) -> Iterator[Goal]:
+    """Yield the rules on one sensitive variable for a set of keys."""
+    filled = ~variable.empty
+    name, sizes = variable.name, variable.cells.records
+    if l is not None:
+        # A cell without a counted value has no l.
+        least = variable.l_of(kind)[filled].min().item() if filled.all() else 0
+        fails = variable.fails(l=l, kind=kind)
+        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
+        yield Goal("l", keys, name, l, least, *counts, not fails.any())
+    if t is not None:
+        most = float(variable.closeness[filled].max()) if filled.any() else 1.0
+        fails = variable.fails(t=t)
+        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
+        yield Goal("t", keys, name, t, most, *counts, not fails.any())
+
+
+def goal_of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Goal:
+    """Return the rule of k-anonymity for a set of keys."""
+    below, smallest = cells.below(k), cells.k_anonymity
+    passed = not below.records
+    return Goal("k", keys, None, k, smallest, below.records, below.cells, passed)
+
+
+def goals_of_risk(
+    found: Assessment, keys: tuple[Hashable, ...], limits: dict[str, float]
+) -> Iterator[Goal]:
+    """Yield the goals on risks for a set of keys."""
+    for name, limit in limits.items():
+        of_households = "household" in name
+        if name.endswith("rate"):
+            rate = (
+                found.household_reidentification_rate
+                if of_households
+                else found.reidentification_rate
+            )
+            yield Goal(name, keys, None, limit, rate, None, None, rate <= limit)
+            continue
+        # A risk may equal a largest value, but not reach a threshold.
+        unsafe = limit if name.endswith("threshold") else math.nextafter(limit, 2)
+        if of_households:
+            assert found.households is not None
+            most = float(found.households.risk.max())
+            records, cells = int(found.unsafe_households(unsafe).sum()), None
+        else:
+            most = found.max_risk
+            records, cells = found.unsafe_count(unsafe), _cells_at(found, name, unsafe)
+        yield Goal(name, keys, None, limit, most, records, cells, not records)
+
+
+def goals_beside(
+    found: ReleasedAssessment | None,
+    keys: tuple[Hashable, ...],
+    k: int | None,
+    limits: dict[str, float],
+    unknown: int,
+) -> Iterator[Goal]:
+    """Yield the goals of released records among the original ones.
+
+    ``unknown`` records fit nobody: they fail k, and have no risk.
+    """
+    if found is None:
+        if k is not None:
+            yield Goal("k", keys, None, k, 0, unknown, None, passed=False)
+        for name, limit in limits.items():
+            yield Goal(name, keys, None, limit, 0.0, 0, 0, passed=True)
+        return
+    if k is not None:
+        goal = goal_of_k(found.cells, keys, k)
+        if unknown:
+            records = (goal.records or 0) + unknown
+            goal = replace(goal, found=0, records=records, passed=False)
+        yield goal
+    n = found.cells.n
+    for goal in goals_of_risk(found, keys, limits):
+        if goal.rule == "max_rate" and unknown:
+            rate = goal.found * n / (n + unknown)
+            goal = replace(goal, found=rate, passed=rate <= goal.asked)
+        yield goal
+    yield from goals_measured(found, keys)
+
+
+def goals_measured(
+    found: ReleasedAssessment, keys: tuple[Hashable, ...]
+) -> Iterator[Goal]:
+    """Yield the goals of people and sensitive values of released records."""
+    for goal, figures in found.measured:
+        fails = goal.fails(figures)
+        yield Goal(
+            goal.rule,
+            keys,
+            goal.sensitive,
+            goal.asked,
+            goal.worst(figures),
+            int(found.cells.records[fails].sum()),
+            int(np.count_nonzero(fails)),
+            not fails.any(),
+        )
+
+
+def said_by_model(
+    found: Assessment, keys: tuple[Hashable, ...], limits: dict[str, float]
+) -> Iterator[str]:
+    """Yield which goals on risks fail by the model beside the weights."""
+    if found.beside is None or not limits:
+        return
+    if found.beside.failure:
+        yield (
+            "The weights may say far too little, and the latent-class model has no "
+            f"estimate ({found.beside.failure})."
+        )
+    if found.by_model is None:
+        return
+    goals = (goals_of_risk(one, keys, limits) for one in (found, found.by_model))
+    for mine, its in zip(*goals, strict=True):
+        if mine.passed and not its.passed:
+            yield (
+                f"By the latent-class model, the one to believe, the {its.title} of "
+                f"{its.of} is {its.found:.6g}, which breaks the rule."
+            )
+
+
+def goal_of_figure(goal: Goal, figure: float) -> Goal:
+    """Return a goal that is judged by the figure that a record holds."""
+    if goal.rule in ("k", "l", "min_population"):
+        passed = figure >= goal.asked
+    elif goal.rule.endswith("threshold"):
+        passed = figure < goal.asked
+    else:
+        passed = figure <= goal.asked
+    return replace(goal, found=figure, passed=passed, recorded=True)
+
+
+def _cells_at(found: Assessment, name: str, unsafe: float) -> int | None:
+    """Return how many cells break a rule on risks; None if an engine did not count."""
+    if isinstance(found, HeldAssessment):
+        return found.cells_above if name == "max_risk" else None
+    return int(np.count_nonzero(found.cell_risk >= unsafe))
+
+
+def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Goal:
+    """Return the rule on areas; a record whose area is missing is in no area."""
+    known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
+    named = " x ".join(map(str, areas))
+    if not known.any():
+        raise ValueError(
+            f"area {named}: missing in all {counted(cells.n, 'record')}: there are no "
+            "areas, and a check without areas would always pass"
+        )
+    unknown = cells.n - int(cells.records[known].sum())
+    if unknown:
+        warn(
+            f"area {named}: missing in {unknown:,} of {counted(cells.n, 'record')}, "
+            "which are in no area and are not checked for min_population",
+            AreasUnknown,
+        )
+    people = cells.weight_sum
+    small = known & (people < least)
+    smallest = float(people[known].min())
+    return Goal(
+        "min_population",
+        areas,
+        None,
+        least,
+        smallest,
+        int(cells.records[small].sum()),
+        int(np.count_nonzero(small)),
+        not small.any(),
+    )

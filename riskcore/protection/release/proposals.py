@@ -1,0 +1,78 @@
+"""A first file of rules: the role that each column seems to have, to be confirmed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from riskcore.assessment.describe import DescribedColumn, Description
+from riskcore.common.words import printable
+from riskcore.data.source import Source
+from riskcore.protection.release.rules import Release
+
+# The goal of k-anonymity that is proposed.
+_K = 3
+_HEAD = """\
+# Proposals by riskcore describe, from the names, labels and values of the columns.
+# An intruder may know other columns: check each role, choose your goal in [safe], and
+# then delete the line "confirmed = false". Until then riskcore run refuses the rules.
+#
+"""
+
+
+def proposed_rules(source: Source, found: Description, path: Path) -> str:
+    """Return the text of a file of rules with given roles, and proposals for the rest.
+
+    ``path`` is where it will stand.
+    """
+    columns: dict[str, list[str]] = {}
+    for one in found.columns:
+        role = one.role or one.proposed.role
+        if role is not None:
+            columns.setdefault(role, []).append(str(one.name))
+    keys = [*columns.pop("key", []), *columns.pop("household key", [])]
+    if not keys:
+        raise ValueError("no column seems to be a key variable; name them with --keys")
+    weights, households = columns.pop("weight", []), columns.pop("household", [])
+    roles = {name: role for role, names in columns.items() for name in names}
+    folder, reading = path.parent, source.reading
+    if reading.metadata is not None:
+        metadata = os.path.relpath(str(reading.metadata), str(folder))
+        reading = replace(reading, metadata=Path(metadata))
+    assert source.path is not None
+    release = Release.of(
+        Path(os.path.relpath(str(source.path), str(folder))).as_posix(),
+        keys,
+        weights[0] if weights else None,
+        households[0] if households else None,
+        k=_K,
+        roles={name: roles[name] for name in map(str, source.names) if name in roles},
+        reading=reading,
+    )
+    left = {*weights[1:], *households[1:]}
+    said = "".join(f"# {line}\n" for line in _lines(found, left))
+    first, rest = release.to_toml().split("\n", 1)
+    return f"{_HEAD}{said}{first}\nconfirmed = false\n{rest}"
+
+
+def _lines(found: Description, left: set[str]) -> Iterator[str]:
+    """Yield for each column its role, and who says so."""
+    for one in found.columns:
+        yield f"{printable(str(one.name))}: {_said(one, str(one.name) in left)}"
+
+
+def _said(one: DescribedColumn, is_second: bool) -> str:
+    """Return the role of a column and the reason for it, in words."""
+    if one.role is not None:
+        return f"{one.role} (given)"
+    role = one.proposed.role
+    reason = f" ({printable(one.reason)})" if one.reason else ""
+    if role is None or is_second:
+        seems = f"seems to be another {role}; " if role else ""
+        return (
+            f"{seems}NO ROLE YET{reason}: name it in [roles] as numeric, sensitive, "
+            "identifier or harmless, or among the keys"
+        )
+    return f"{role}{reason}"
