@@ -82,6 +82,7 @@ def rows_of(name, frame):
     frame.columns = [column.replace("-", ".") for column in frame]
     original = {column: frame[column].to_numpy() for column in frame}
     for k in GOALS:
+        print(f"{name}, k = {k}", file=sys.stderr, flush=True)
         result, seconds = timed(lambda k=k: riskcore.protect(frame, list(frame), k=k))
         ours = {key: result.data[key].to_numpy() for key in frame}
         ours = masked(pandas.DataFrame(ours))
