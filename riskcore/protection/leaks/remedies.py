@@ -62,7 +62,7 @@ def coarser(columns: Iterable[ColumnProfile]) -> str:
         base = 10.0 ** math.ceil(math.log10(span / _CLASSES)) if span > 0 else 1.0
         rules.append(f"{one.name}=round:{base:.12g}")
     words = "make it much coarser" if len(rules) == 1 else "make them much coarser"
-    return _with(words, "treat", rules)
+    return _with(words, "treat", rules) if rules else ""
 
 
 def coarser_weights(name: Hashable) -> str:
