@@ -520,6 +520,9 @@ class Request:
         """Return the settings by which the original is recoded and counted."""
         if self.settings is not None:
             return self.settings
+        how = {name: self.how[name] for name in _HOW}
+        if how["missing"] == "refuse":  # see `_Judged`
+            how["missing"] = "category"
         return Settings.resolve(
             original,
             [list(keys) for keys in self.goals.keys],
@@ -528,7 +531,7 @@ class Request:
             k=2,  # no record is changed: the goals are those of the request
             cost="equal",
             related={},
-            **{name: self.how[name] for name in _HOW},
+            **how,
         )
 
 
@@ -559,6 +562,8 @@ class _Judged:
         ]
         self.columns = list(dict.fromkeys(one for one in needed if one is not None))
         self.held = self._read()
+        if against is not None and request.how["missing"] == "refuse":
+            against.refuse_missing()
         self.coded: CodedRecords | None = None
         if engine_of(self.held) is None or self.household is not None:
             self.coded = CodedRecords.of(
@@ -639,7 +644,13 @@ class _Judged:
             return
         if self.against is not None:
             found, unknown = self._against(names)
-            yield from goals_beside(found, names, k, risks, unknown)
+            goals = goals_beside(found, names, k, risks, unknown)
+            if unknown and self.request.settings is not None:
+                # The file was not made by these settings: what it tells is unknown.
+                goals = (
+                    replace(one, passed=None) if one.passed else one for one in goals
+                )
+            yield from goals
             if found is None:
                 return
         else:
