@@ -88,7 +88,6 @@ SECTIONS = (
     Section("bench_reading", PAGE, "reading", measured=True),
     Section("engines", PAGE, "engines", measured=True),
     Section("bench_protect", PAGE, "protect", measured=True),
-    Section("plans", PAGE, "plans", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
     Section("bench_numeric_risk", PAGE, "numeric_risk", measured=True),
@@ -99,6 +98,11 @@ SECTIONS = (
     ),
     # The secrets of the files are drawn anew.
     Section("relink", "notes/attacks.md", "relink", measured=True),
+    # They have rows of files and of a package that are not part of the project.
+    *(
+        Section(script, f"bench/results/{script}.md", measured=True)
+        for script in ("attackers", "after_truth", "blanks")
+    ),
     Section("bench_check", PAGE, "check", measured=True),
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),

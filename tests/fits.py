@@ -1,5 +1,7 @@
 """Who fits a released record, by definition: all pairs of records, in plain Python."""
 
+from itertools import combinations
+
 import numpy as np
 
 from riskcore.core.risk.individual import individual_risk_from_frequencies
@@ -64,3 +66,23 @@ def risks_of(data, keys, masks=None, weights=None, missing="wildcard"):
 def value_of(value):
     """Return a value of a column, None for a missing one."""
     return None if value is None or value != value else value
+
+
+def least_of_rows(codes, prices, k):
+    """Return the least cost with which k rows fit each row, by trying all its plans."""
+    n, m = codes.shape
+    best = np.full(n, np.inf)
+    for kept in (
+        list(s) for size in range(m + 1) for s in combinations(range(m), size)
+    ):
+        lost = [i for i in range(m) if i not in kept]
+        fit = np.full(n, n)
+        if kept:
+            some = codes[:, kept]
+            _, at, number = np.unique(
+                some, axis=0, return_inverse=True, return_counts=True
+            )
+            fit = number[at.reshape(-1)]
+        spent = prices[:, lost].sum(axis=1)
+        best = np.where(fit >= k, np.minimum(best, spent), best)
+    return best

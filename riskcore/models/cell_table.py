@@ -767,6 +767,8 @@ class CellTable:
         columns = self._columns_of(other)
         known = np.logical_and.reduce([column >= 0 for column in columns])
         places = np.full(len(self), -1, np.int64)
+        if not known.any():
+            return places
         both = [
             np.concatenate([theirs, mine[known]]).astype(np.uint32)
             for theirs, mine in zip(other.codes, columns, strict=True)

@@ -70,6 +70,7 @@ _THRESHOLDS = (
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
     "suppression", "ties", "cost", "protect_shares", "household_keys",
+    "against_insiders",
     "related", "known_waves", "cluster", "sampling_fraction",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.

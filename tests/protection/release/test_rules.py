@@ -252,11 +252,12 @@ def test_a_file_that_is_not_there_has_the_place_of_its_rule(rule, hint, tmp_path
 
 # Tables as people write them: with headers, on one line, with points, in any order.
 WRITTEN = {
-    "headers": "[suppress]\nplan = 'restore'\n[suppress.cost]\nA = 3\n[safe]\nk = 3\n",
+    "headers": "[suppress]\nsuppression = 'argus'\n[suppress.cost]\nA = 3\n"
+    "[safe]\nk = 3\n",
     "without": "[suppress.cost.A]\n1 = 3\n[suppress.related]\nA = ['B']\n[safe]\nk=3\n",
     "apart": "[suppress.cost]\nA = 3\n[safe]\nk = 3\n[suppress.related]\nA = ['B']\n"
-    "[suppress]\nplan = 'restore'\n",
-    "one line": "suppress = {cost = {A = 3}, plan = 'restore'}\nsafe = {k = 3}\n",
+    "[suppress]\nsuppression = 'argus'\n",
+    "one line": "suppress = {cost = {A = 3}, suppression = 'argus'}\nsafe = {k = 3}\n",
     "points": "suppress.cost.A = 3\nsafe.k = 3\nsuppress.cost.B = 4\n"
     "roles.X = 'sensitive'\noutput.drop = ['Y']\n",
     "points inside": "[suppress]\ncost.A = 3\nrelated.A = ['B']\n[safe]\nk = 3\n",
