@@ -158,11 +158,13 @@ class AgainstOriginal:
             files[1] = with_columns(released.data, shown)
             if holdout is not None:
                 files[2] = recode(holdout.data, settings.recodings)
+        original, shown_file, others = files
         return audit(
-            *files[:2],
+            original,
+            shown_file,
             names,
             weight,
-            holdout=files[2],
+            holdout=others,
             target=target,
             numeric=numeric,
             population=AUTO if settings.population == BOTH else settings.population,
