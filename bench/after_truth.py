@@ -383,8 +383,10 @@ def main():
             continue
         for size in SIZES:
             rng = np.random.default_rng([options.seed, number, round(100 * size)])
-            rows += rows_of(name, population, size, rng)
-            print(f"{name}, {size:.0%}", file=sys.stderr)
+            mine = list(rows_of(name, population, size, rng))
+            ratios = " ".join(f"{row[8]:.2f}" for row in mine)
+            print(f"{name}, {size:.0%}: {ratios}", file=sys.stderr, flush=True)
+            rows += mine
     text = page_of(rows)
     print(text)
     if not options.names and options.seed == 1:

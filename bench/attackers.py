@@ -12,6 +12,7 @@ reads a true income from another person's record has learned it. The attacks kno
 nothing of how riskcore judges a file; the last columns put its verdict beside them.
 """
 
+import re
 import sys
 import tempfile
 import warnings
@@ -631,47 +632,64 @@ def places(file, plan):
 
 # Kinds of leaks by which a verdict may speak of an attack.
 KINDS = {
-    "nearest": ("numbers", "weight"),
-    "equal": ("numbers", "weight"),
-    "20": ("numbers", "weight", "extremes"),
     "elimination": ("elimination",),
-    "homogeneous": ("attributes",),
+    "homogeneous cells": ("attributes",),
     "households": ("composition",),
     "order": ("order",),
 }
+# People whom the verdict may miss: three, and a tenth of those found.
+FEW, PART = 3, 0.1
 
 
-def told(result, found):
-    """Return what a verdict says about an attack: the leaks of its kind."""
-    if found.attack == "register, expected":
-        return f"{result.sets[0].protected.expected_reidentifications:,.1f} expected"
-    kinds = KINDS.get(found.attack.split()[0].strip(","), ())
-    leaks = [one for one in result.examination.leaks if one.kind in kinds]
-    return "; ".join(f"{one.kind}: {one.column}" for one in leaks) or "nothing"
+class Said(NamedTuple):
+    """What a verdict says about an attack, and of how many people."""
+
+    text: str
+    people: float
 
 
-def silent(result, found):
-    """Return whether an attack finds more than the verdict says.
+def said(result, found):
+    """Return what the verdict says about an attack."""
+    if found.attack.startswith("register"):
+        expected = result.sets[0].protected.expected_reidentifications
+        return Said(f"{expected:,.1f} expected", expected)
+    if found.attack in KINDS:
+        kinds = KINDS[found.attack]
+        leaks = [one for one in result.judgment.leaks if one.kind in kinds]
+        counts = [re.search(r"[\d,]+", one.text) for one in leaks]
+        counts = [float(one[0].replace(",", "")) for one in counts if one]
+        text = "; ".join(f"{one.kind}: {one.column}" for one in leaks)
+        return Said(
+            f"{text} {max(counts):,.0f}" if counts else text or "nothing",
+            max(counts, default=0.0),
+        )
+    among = found.attack.split()[-1]
+    among = among if among in ("largest", "smallest") else "all"
+    links = [one for one in result.examination.number_links if one.among == among]
+    if not links:
+        return Said("nothing", 0.0)
+    worst = max(links, key=lambda one: one.beyond_chance)
+    text = f"{' + '.join(worst.known)}: {worst.told or 'the record'} {worst.right:,.1f}"
+    return Said(f"{text} ({worst.chance:,.1f})", worst.beyond_chance)
 
-    The expected links to a register may exceed their estimate by a quarter.
-    """
-    if found.attack == "register, expected":
-        said = result.sets[0].protected.expected_reidentifications
-        return bool(found.right > 1.25 * said)
-    if found.attack not in ("register, alone", "expected by elimination"):
-        return bool(found.significant and told(result, found) == "nothing")
-    return False
+
+def finds_more(result, found):
+    """Return whether an attack finds more people than the verdict says."""
+    if found.attack == "expected by elimination":
+        return False
+    people = found.right if found.attack.startswith("register") else found.beyond
+    allowed = FEW + PART * found.right + said(result, found).people
+    return bool(found.significant and people > allowed)
 
 
 def rows_of(name, plan, result, found):
     """Return a row of the table for each attack."""
-    state = "safe" if result.safe else "not safe"
     return [
         [
-            f"{name}: {plan} ({state})", one.attack, one.known,
-            told(result, one),
+            f"{name}: {plan} ({result.state})", one.attack, one.known,
+            said(result, one).text,
             f"{one.attacked:,}", f"{one.right:,.1f}", f"{one.chance:,.1f}",
-            "MORE" if silent(result, one) else "",
+            "MORE" if finds_more(result, one) else "",
         ]
         for one in found
     ]  # fmt: skip
@@ -697,9 +715,10 @@ def main(names):
     more = sum(row[-1] == "MORE" for row in rows)
     lines = [
         "# Attacks with the whole original", "", origin("numpy", "scipy") + ".", "",
-        __doc__.partition("\n\n    python")[0],
-        f"MORE: chance does not explain what was found, and the verdict is silent or "
-        f"says less ({more} of {len(rows)} rows).", "",
+        *__doc__.rpartition("\n\n")[2].splitlines(), "",
+        "In brackets behind a file stands the state by the verdict, behind what it "
+        "says of numbers what chance reaches. MORE: the attack finds people beyond "
+        f"chance of whom the verdict does not speak ({more} of {len(rows)} rows).", "",
         table(head, rows, 4),
     ]  # fmt: skip
     PAGE.parent.mkdir(exist_ok=True)

@@ -98,6 +98,11 @@ SECTIONS = (
     ),
     # The secrets of the files are drawn anew.
     Section("relink", "notes/attacks.md", "relink", measured=True),
+    # They have rows of files and of a package that are not part of the project.
+    *(
+        Section(script, f"bench/results/{script}.md", measured=True)
+        for script in ("attackers", "after_truth", "blanks")
+    ),
     Section("bench_check", PAGE, "check", measured=True),
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),

@@ -43,7 +43,9 @@ from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 from riskcore.disclosure.checked import Checked
-from riskcore.protection.against_original import AgainstOriginal
+from riskcore.disclosure.leaks import Leak
+from riskcore.disclosure.two_releases import TwoReleases
+from riskcore.protection.against_original import AgainstOriginal, examine_released
 from riskcore.protection.goals_found import (
     Limits,
     goal_of_areas,
@@ -54,7 +56,7 @@ from riskcore.protection.goals_found import (
     goals_of_sensitive,
     said_by_model,
 )
-from riskcore.protection.release.record import Record, read_record
+from riskcore.protection.release.record import Record, is_input_of, read_record
 from riskcore.protection.settings import Settings
 
 # The figure of a record that answers a rule.
@@ -267,8 +269,30 @@ def checked(
     if against is not None:
         rules += _of_audit(judged, against, holdout)
     state = None if request.record is None else request.record.state
+    leaks: tuple[Leak, ...] = ()
+    lacking: Names = ()
+    if request.settings is not None and not same:
+        leaks, lacking = examine_released(source, request.settings, against, say)
+    together: tuple[TwoReleases, ...] = ()
+    if against is not None and earlier is not None:
+        record = request.record
+        derived = bool(same and record is not None and is_input_of(record, earlier))
+        together = tuple(
+            against.together(source, earlier, names, derived=derived)
+            for names in request.goals.keys
+        )
     level = request.how["level"]
-    return Checked(judged.records, tuple(rules), same, level, judged.said, state)
+    return Checked(
+        judged.records,
+        tuple(rules),
+        same,
+        level,
+        judged.said,
+        state,
+        leaks,
+        lacking,
+        together,
+    )
 
 
 def reading_of(recorded: Mapping[str, Any], path: Path, where: Path) -> Reading:
@@ -297,7 +321,7 @@ def _of_audit(
         return
     for names in judged.request.goals.keys:
         found = against.audit(
-            judged.source, names, holdout, list(how["target"]), judged.say
+            judged.source, names, judged.say, holdout, list(how["target"])
         )
         yield from found.check(**limits).rules
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,18 @@ from riskcore.disclosure.composition import (
     records_by_composition,
     records_rebuilt,
 )
+from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.leaks import Kind, Leak, Shown
-from riskcore.disclosure.no_effect import MOSTLY, rows_left
+from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
+from riskcore.protection.leaks.people import (
+    leaks_of_elimination,
+    leaks_of_shared,
+    named_by_elimination,
+    values_shared,
+)
 from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
@@ -62,12 +70,18 @@ class Examination:
         The risk from numbers, before and after.
     number_links : tuple of NumberLink
         What whoever knows keys and numbers learns from the row that fits best.
+    shared : dict of column name to SharedValues
+        The people of whom the keys tell the value of each sensitive column.
+    elimination : Elimination or None
+        Who is named to someone who knows all people of the file.
     """
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
     numeric: NumericRisks | None = None
     number_links: tuple[NumberLink, ...] = ()
+    shared: dict[Hashable, SharedValues] = field(default_factory=dict)
+    elimination: Elimination | None = None
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -91,6 +105,12 @@ class Examination:
                 stage: one.to_dict() for stage, one in self.numeric._asdict().items()
             },
             "number_links": [one.to_dict() for one in self.number_links],
+            "attributes": {
+                str(name): one.to_dict() for name, one in self.shared.items()
+            },
+            "elimination": None
+            if self.elimination is None
+            else self.elimination.to_dict(),
         }
 
 
@@ -113,7 +133,7 @@ def examine(
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
     profiles = [one for one in result.profiles if str(one.name) not in gone]
-    found = [*_of_columns(profiles, settings)]
+    found = [*of_columns(profiles, settings)]
     household = settings.household
     links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
@@ -128,6 +148,11 @@ def examine(
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
         found += _of_numbers(result, numeric.protected, links)
+    say("looking for people whose values are told")
+    shared = values_shared(result, gone)
+    found += leaks_of_shared(result, shared)
+    elimination = named_by_elimination(result)
+    found += leaks_of_elimination(result, elimination)
     found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
@@ -157,14 +182,14 @@ def examine(
         if name not in known and str(name) not in gone
     )
     if not_examined and settings.accepted(ANY):
-        found.append(_called_harmless(not_examined))
+        found.append(called_harmless(not_examined))
         not_examined = ()
-    return Examination(tuple(found), not_examined, numeric, links).under(settings)
+    return Examination(
+        tuple(found), not_examined, numeric, links, shared, elimination
+    ).under(settings)
 
 
-def _of_columns(
-    profiles: Iterable[ColumnProfile], settings: Settings
-) -> Iterator[Leak]:
+def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
         rare, of = _rare(one), (one.name,)
@@ -247,7 +272,7 @@ def _of_numbers(
         names |= dict.fromkeys((*one.known, *told))
         said.append(str(one))
     if said:
-        yield _leak_of_numbers([name for name in risk.columns if name in names], said)
+        yield leak_of_numbers([name for name in risk.columns if name in names], said)
 
 
 def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -257,7 +282,9 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         left = [name for name in names if str(name) not in gone]
         if treated is None or not left:
             continue
-        columns = [(treated.before[name], treated.after[name]) for name in left]
+        columns = [
+            to_precision(treated.before[name], treated.after[name]) for name in left
+        ]
         for keys in result.settings.keys:
             known = [codes_of(result, name)[0] for name in keys if name not in left]
             count = rows_left([(one, one) for one in known], columns)
@@ -275,7 +302,7 @@ def _leak_without_effect(
     text = (
         f"{_quoted(names)}: the treatment protects nothing, because {count:,} of "
         f"{n:,} rows of {listed(map(str, (*keys, *names)))} are still those of the "
-        "original"
+        "original, to the precision of the released numbers"
     )
     advice = (
         "swap within fewer keys or none, make the values coarser, or drop them; or "
@@ -313,7 +340,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
             yield Leak(name, "unique", text, advice, of=(name,))
 
 
-def _leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
+def leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
     column = names[0] if len(names) == 1 else " + ".join(map(str, names))
     advice = _NUMBERS
@@ -519,7 +546,7 @@ def _kept_ids(household: Hashable, settings: Settings) -> Leak:
     return Leak(household, "ids", text, "give them new ids", of=(household,))
 
 
-def _called_harmless(names: Collection[Hashable]) -> Leak:
+def called_harmless(names: Collection[Hashable]) -> Leak:
     """Return that columns were called harmless all at once, which is accepted."""
     verb = "is" if len(names) == 1 else "are"
     text = (
