@@ -140,14 +140,13 @@ def published(result):
     Without digests and secrets, which are not figures.
     """
     figures, settings = result.to_dict(), result.settings
-    shown = {"verdict": result._public_verdict}
     done = {
         "shuffled": False,
         "renumbered": [],
         "formulas_guarded": False,
         "sha256": "",
     }
-    shown |= {"versions": {}, "output": done}
+    shown = {"versions": {}, "output": done}
     return (
         record.public(figures, settings, **shown),
         record.private(figures, settings, source={}, **shown),

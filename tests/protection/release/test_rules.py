@@ -266,7 +266,7 @@ WRITTEN = {
 CHANGES = [
     ("suppress", {"cost": {"A": 4, "B": "never"}}),
     ("suppress", {"cost": {"A": {"1": 2.5, "a 'b\"": "never"}}}),
-    ("suppress", {"cost": None, "plan": "record"}),
+    ("suppress", {"cost": None, "suppression": "exact"}),
     ("suppress", {"related": {"B": ["X"]}}),
     ("safe", {"k": None, "threshold": 0.1}),
     ("data", {"missing_codes": {"A": ["9"]}}),
