@@ -184,10 +184,10 @@ def run(options: argparse.Namespace) -> None:
             names["earlier"] = str(options.earlier)
         print_json({**names, **found.to_dict()})
         return
-    files = f"{options.file}, {options.released}"
+    given = f"{options.file}, {options.released}"
     if options.earlier is not None:
-        files += f" with {options.earlier}"
-    print(found.text(f"riskcore {__version__}: {files}"))
+        given += f" with {options.earlier}"
+    print(found.text(f"riskcore {__version__}: {given}"))
     written = {"table of claims": options.output, "report": options.report}
     print_files({**written, "report for publication": public})
 
