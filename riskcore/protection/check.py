@@ -33,7 +33,7 @@ from riskcore.assessment.settings_table import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
-from riskcore.common.words import counted, printable
+from riskcore.common.words import counted, listed, printable
 from riskcore.data.cells import Cells, check_missing, tabulate, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records
