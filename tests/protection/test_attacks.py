@@ -135,10 +135,7 @@ def test_margins_from_elsewhere_reveal_suppressed_values():
 
 
 def published(result):
-    """Return all that may be published with the safe file, and the private record.
-
-    Without digests and secrets, which are not figures.
-    """
+    """Return all that may be published with the safe file, without digests."""
     figures, settings = result.to_dict(), result.settings
     done = {
         "shuffled": False,
@@ -149,7 +146,6 @@ def published(result):
     shown = {"versions": {}, "output": done}
     return (
         record.public(figures, settings, **shown),
-        record.private(figures, settings, source={}, **shown),
         page.public_protection_page(result),
     )
 
