@@ -318,6 +318,17 @@ def rounded(x: float) -> float:
     return float(short(x, 0, 2))
 
 
+def step_up(x: float) -> float:
+    """Return the least of 1, 2, 5, 10, 20, 50, ... that is not below x.
+
+    >>> step_up(0.0021), step_up(20)
+    (0.005, 20.0)
+    """
+    unit = 10.0 ** math.floor(math.log10(x))
+    steps = (float(f"{step * unit:.1g}") for step in (1, 2, 5, 10))
+    return next(one for one in steps if one >= x)
+
+
 def threshold_shown(threshold: float) -> float:
     """Return a threshold, rounded up to two digits if it has more than three.
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.result import Assessment
 from riskcore.common import arguments
 from riskcore.common.html import digits
@@ -36,6 +37,7 @@ from riskcore.report.public import (
     public_classes,
     public_population,
     rounded,
+    step_up,
     threshold_shown,
     two_digits,
     views_of,
@@ -405,12 +407,21 @@ class _Report:
         assert self.classes is not None
         view, rate = risk.view, risk.rate
         unit = "household " if view.household else ""
-        percent = _NOT_SHOWN if rate is None else f"{two_digits(rate, 2)} %"
+        # After protection the rate depends on the original: in steps, so that it tells
+        # little of what was suppressed.
+        after = isinstance(view.assessment, ReleasedAssessment)
+        if after and rate is not None:
+            rate = step_up(rate)
+        most = "at most " if after else ""
+        percent = _NOT_SHOWN if rate is None else f"{most}{two_digits(rate, 2)} %"
         yield f"{unit}re-identification rate".capitalize(), percent
         if not view.household:
             # From the rounded rate, so that it reveals nothing more.
             expected = None if rate is None else rounded(rate) * self._n
-            yield "Expected re-identifications", _rounded_text(expected)
+            yield (
+                "Expected re-identifications",
+                _rounded_text(expected, most or "about "),
+            )
         low, high = map(digits, self.classes.top(risk.position))
         yield f"Largest {unit}risk", f"{low} to {high}"
         threshold = self.sets[risk.of_set].threshold_of(view)
@@ -451,5 +462,5 @@ class _Report:
         return {"head": ["Keys", *head], "lines": lines}
 
 
-def _rounded_text(x: float | None) -> str:
-    return _NOT_SHOWN if x is None else f"about {two_digits(x)}"
+def _rounded_text(x: float | None, how: str = "about ") -> str:
+    return _NOT_SHOWN if x is None else f"{how}{two_digits(x)}"
