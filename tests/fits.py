@@ -11,16 +11,14 @@ def fits_of(data, keys, masks=None, weights=None, missing="wildcard"):
     """Return who fits each released record: those with its keys, f and F.
 
     ``data`` is the original after recoding, with None for missing; ``masks`` say which
-    values were blanked. A record without a value of a kept key counts by the share,
-    among the records with all keys that agree with it, of those that fit.
+    values were blanked; a missing one is a blank, too. A record without a value of a
+    kept key counts by the share, among the records with all keys that agree with it, of
+    those that fit; not at all if missing is a category.
     """
     rows = [*zip(*(map(value_of, data[key]) for key in keys), strict=True)]
     weights = np.ones(len(rows)) if weights is None else np.asarray(weights, float)
     every = range(len(keys))
-    has = [
-        [at for at in every if missing == "category" or row[at] is not None]
-        for row in rows
-    ]
+    has = [[at for at in every if row[at] is not None] for row in rows]
     complete = [
         row for row, known in zip(rows, has, strict=True) if len(known) == len(keys)
     ]
@@ -29,6 +27,8 @@ def fits_of(data, keys, masks=None, weights=None, missing="wildcard"):
     def chance(j, pattern):
         if all(at in has[j] for at, _ in pattern):
             return float(all(rows[j][at] == value for at, value in pattern))
+        if missing == "category":
+            return 0.0
         if (rows[j], pattern) not in chances:
             alike = [
                 one for one in complete if all(one[at] == rows[j][at] for at in has[j])

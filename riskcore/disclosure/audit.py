@@ -205,8 +205,8 @@ def audit(
     if earlier is not None:
         say("joining with the earlier release")
         source = Source.of(earlier, read_like(reading))
-        both = [_whole(one) for one in (source, sources[RELEASED])]
-        more["together"] = two_releases(found, *both, names)
+        before, after = (_whole(one) for one in (source, sources[RELEASED]))
+        more["together"] = two_releases(found, before, after, names)
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
 
 

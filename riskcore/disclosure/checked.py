@@ -22,6 +22,8 @@ _SAME = {
     True: "The file is the one that the record names.",
     False: "The file is NOT the one that the record names: it was changed or replaced.",
 }
+# States that the first word of the verdict says.
+_PLAIN = ("safe", "not examined", "not safe")
 _WORDS = {True: "passed", False: "FAILED", None: "not judged"}
 
 
@@ -131,8 +133,9 @@ class Checked(OnASheet):
         same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
         word = "NOT EXAMINED" if self.state == "not examined" else "FAILED"
         word = "Passed" if self.passed else word
-        recorded = self.recorded_state or "safe"
-        unsafe = "" if recorded == "safe" else f" Its state in the record: {recorded}."
+        unsafe = f" The file is {self.state}." if self.state not in _PLAIN else ""
+        if self.recorded_state not in (None, "safe", self.state):
+            unsafe += f" Its state in the record: {self.recorded_state}."
         lacking = ""
         if open_:
             names = dict.fromkeys(one.title for one in self.not_judged)

@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 def assess_patterns(
     original: Assessment,
     patterns: CellTable,
-    rows: Integers,
+    rows: NDArray[Any],
     data: Any = None,
     goals: Sequence[MarginGoal] = (),
 ) -> tuple[ReleasedAssessment | None, Integers]:
@@ -41,7 +41,7 @@ def assess_patterns(
         name: (column == ANY)[rows[known]]
         for name, column in zip(patterns.keys, patterns.codes, strict=True)
     }
-    cells = replace(before, rows=fitting[known], record_weights=None)
+    cells = replace(before, rows=fitting[known].astype(np.int32), record_weights=None)
     alone = replace(original, cells=cells, cells_by_weights=None, households=None)
     return assess_released(alone, blank, data, goals), known
 

@@ -197,9 +197,9 @@ def two_releases(
         }
         parts = [theirs, mine] if small else [mine, theirs]
         parts.append(replace(mine, codes=codes))
-        sums, fits = zip(
-            *(_assessed(original, one, names, labels) for one in parts), strict=True
-        )
+        each = [_assessed(original, one, names, labels) for one in parts]
+        by_earlier, by_later, together = (total for total, _ in each)
+        implied = int(np.count_nonzero(each[0][1] == each[2][1]))
         found.append(
             TwoReleases(
                 names,
@@ -207,8 +207,10 @@ def two_releases(
                 (files[0].n, files[1].n),
                 (whole[0], whole[1]),
                 len(joined),
-                *sums,
-                int(np.count_nonzero(fits[0] == fits[2])),
+                by_earlier,
+                by_later,
+                together,
+                implied,
                 derived,
             )
         )

@@ -21,7 +21,7 @@ from riskcore.assessment.settings_table import AUTO, BOTH, WEIGHTS
 from riskcore.common.progress import Lines
 from riskcore.common.words import printable
 from riskcore.core.risk.household import households
-from riskcore.data.cells import Cells, tabulate_coded
+from riskcore.data.cells import Cells, refuse_missing, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column, with_columns
 from riskcore.data.household_rows import HouseholdRows
@@ -88,6 +88,12 @@ class AgainstOriginal:
             _, prepared = prepare_households(original, coded, settings, say)
         return cls(original, settings, prepared, unknown)
 
+    def refuse_missing(self) -> None:
+        """Refuse missing keys."""
+        columns = self.prepared.coded.keys(self.settings.variables)
+        missing = [column.missing for column in columns]
+        refuse_missing(self.settings.variables, missing, self.prepared.coded.n)
+
     def assessed(
         self, data: Any, coded: CodedRecords, names: Names
     ) -> tuple[ReleasedAssessment | None, int]:
@@ -137,17 +143,28 @@ class AgainstOriginal:
         settings, weight = self.settings, self.settings.weight
         files: list[Any] = [self.original, released, holdout]
         if settings.recodings or settings.treat:
-            recoded, numbers = self.prepared.data, self.original.numbers(weight)
-            if numbers is not None:
-                recoded = with_columns(recoded, {weight: numbers})
+            # Whoever knows a number knows it as it was before treatments.
+            given, known = Records.of(self.original.data), (weight, *numeric)
+            numbers = {
+                name: given.column(name)
+                if self.original.path is None
+                else self.original.numbers(name)
+                for name in known
+                if name is not None
+            }
+            shown = {name: released.numbers(name) for name in numeric}
+            shown = {name: one for name, one in shown.items() if one is not None}
+            files[0] = with_columns(self.prepared.data, numbers)
+            files[1] = with_columns(released.data, shown)
             if holdout is not None:
                 files[2] = recode(holdout.data, settings.recodings)
-            files[:2] = recoded, released.data
+        original, shown_file, others = files
         return audit(
-            *files[:2],
+            original,
+            shown_file,
             names,
             weight,
-            holdout=files[2],
+            holdout=others,
             target=target,
             numeric=numeric,
             population=AUTO if settings.population == BOTH else settings.population,
@@ -238,7 +255,10 @@ def examine_released(
         weight = [settings.weight] if settings.weight in there else []
         found += of_columns(profile(source.data, [*others, *weight]), settings)
     numbers = [*settings.with_role("numeric"), *settings.treated]
+    treated = None if against is None else against.prepared.treated
+    categories = () if treated is None else treated.categorical
     numbers = [name for name in dict.fromkeys(numbers) if name in there]
+    numbers = [name for name in numbers if name not in categories]
     numbers = [name for name in numbers if name not in settings.suppressible]
     if against is not None and numbers and settings.level == "record":
         for names in settings.keys:

@@ -135,22 +135,17 @@ def test_margins_from_elsewhere_reveal_suppressed_values():
 
 
 def published(result):
-    """Return all that may be published with the safe file, and the private record.
-
-    Without digests and secrets, which are not figures.
-    """
+    """Return all that may be published with the safe file, without digests."""
     figures, settings = result.to_dict(), result.settings
-    shown = {"verdict": result._public_verdict}
     done = {
         "shuffled": False,
         "renumbered": [],
         "formulas_guarded": False,
         "sha256": "",
     }
-    shown |= {"versions": {}, "output": done}
+    shown = {"versions": {}, "output": done}
     return (
         record.public(figures, settings, **shown),
-        record.private(figures, settings, source={}, **shown),
         page.public_protection_page(result),
     )
 

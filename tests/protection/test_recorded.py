@@ -234,6 +234,16 @@ def test_a_file_that_protect_writes_passes_check_with_its_record(case, kind):
     assert not any(one.recorded for one in other.rules)
 
 
+def test_a_key_treated_by_a_secret_needs_the_record():
+    how = {"k": 3, "treat": {"a": "pram:0.9"}, **ANY_LEAK}
+    rules = riskcore.Release.of("survey.csv", KEYS, "w", output="safe.csv", **how)
+    rules.protect().write("safe.csv")
+    found = rules.check(original="survey.csv")
+    assert [one.rule for one in found.not_judged] == ["k"]
+    assert "give the record" in found.text()
+    assert check("safe.csv", record=RECORD, original="survey.csv").passed
+
+
 def test_a_given_population_is_named_by_the_record():
     people = {"a": [str(v) for v in range(1, 7)], "population_frequency": [900.0] * 6}
     result = protect(
