@@ -241,7 +241,8 @@ def test_dictionaries_do_not_reveal_the_order_before_shuffling(run):
         "w": [rng.uniform(20, 400) for _ in range(n)],
     }
     parquet.write_table(pyarrow.table(data), "survey.parquet")
-    roles = "--keys region age --weight w --threshold 0.02 --role '*=harmless:a test' --accept '*=a test'"
+    roles = "--keys region age --weight w --threshold 0.02"
+    roles += " --role '*=harmless:a test' --accept '*=a test'"
     assert (
         run(f"protect survey.parquet {roles} --shuffle --output safe.parquet")[0] == 0
     )

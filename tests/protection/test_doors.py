@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 N = 90
 KEYS = ("sex", "age", "region", "job")
-SETTINGS = 24
+SETTINGS = 300
 # The first words of the sentences, inside and in public; public ones have no figures.
 SAID = {
     "safe": ("Safe: no leak", "Safe: no leak"),
@@ -127,9 +127,12 @@ def test_doors(survey, run, seed):
         assert result.state == state
         assert result.to_dict()["state"] == state
         assert state in repr(result)
-    # A trial of the same file.
-    trial = riskcore.try_out(survey, keys, {"a": given}, layout=layout)["a"]
-    assert (trial.state, trial.safe) == (state, found["safe"])
+    # What protects the file again takes longest: one of two doors by turns.
+    if seed % 2:
+        # A trial of the same file.
+        trial = riskcore.try_out(survey, keys, {"a": given}, layout=layout)["a"]
+        assert (trial.state, trial.safe) == (state, found["safe"])
+        return
     # The same rules, by the command.
     wanted = {**layout, "file": "again.csv"}
     rules = Release.of(survey.name, keys, output=wanted, **given)

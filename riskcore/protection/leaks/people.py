@@ -35,12 +35,11 @@ def values_shared(
     ]
     sets = [*_released_sets(result)] if names else []
     found = {}
-    for name in names:
+    for name in names if sets else ():
         values = _values(result, name)
         width = band_of(values)
         each = [shared_values(*keys, values, width) for keys in sets]
-        if each:
-            found[name] = max(each, key=lambda one: one.beyond_chance)
+        found[name] = max(each, key=lambda one: one.beyond_chance)
     return found
 
 

@@ -396,7 +396,8 @@ def test_what_is_printed_as_json_is_no_secret(capsys):
     arguments = [
         "protect", "survey-93.csv", "--keys", *KEYS, "--weight", "w", "--threshold",
         "0.02", "--household", "hh", "--output", "safe.csv", "--shuffle", "--json",
-        "--record-public", "p.json", "--role", "*=harmless:a test", "--accept", "*=a test",
+        "--record-public", "p.json", "--role", "*=harmless:a test",
+        "--accept", "*=a test",
     ]  # fmt: skip
     assert cli.main(arguments) == 0
     text = capsys.readouterr().out

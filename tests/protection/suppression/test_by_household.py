@@ -207,7 +207,8 @@ def folder(tmp_path, monkeypatch):
 def test_files_records_and_replay(folder, run):
     command = [
         "protect", "survey.csv", "--level", "household", "--household", "hh", "--keys",
-        *KEYS, "--weight", "w", "--k", "4", "--role", "*=harmless:a test", "--accept", "*=a test",
+        *KEYS, "--weight", "w", "--k", "4", "--role", "*=harmless:a test",
+        "--accept", "*=a test",
     ]  # fmt: skip
     status, out, _ = run(
         *command, "--output", "safe.csv", "--shuffle", "--report", "office.html",

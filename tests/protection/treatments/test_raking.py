@@ -165,7 +165,8 @@ def test_what_suppression_takes_from_the_totals_is_said():
     def said(cost):
         """Return what is said, and how many values suppression took."""
         result = riskcore.protect(
-            data, ["area", "sex"], "w", k=10, cost=cost, accept={"*": "a test"}, roles={"*": "harmless:a test"},
+            data, ["area", "sex"], "w", k=10, cost=cost,
+            accept={"*": "a test"}, roles={"*": "harmless:a test"},
             treat={"w": "rake:area,a,300;area,b,600"},
         )  # fmt: skip
         area, w = (np.array(result.data[name], object) for name in ("area", "w"))
