@@ -69,7 +69,7 @@ def main():
         begin = time.perf_counter()
         data = connection.sql(f"FROM '{path}'")
         result = riskcore.protect(data, keys, "w", threshold=threshold)
-        unsafe = sum(each.unsafe for each in result.rounds)
+        unsafe = result.recoded.unsafe_count(threshold)
         cells = len(result.original.cells)
         step("protected", begin, f"{cells:,} cells, {unsafe:,} records were unsafe")
         begin = time.perf_counter()

@@ -341,15 +341,10 @@ def peer_rows(rounds):
             )
             for k in (2, 3, 5)
         ),
-        (
-            "k3", "test file", "values blanked for 3-anonymity",
-            "`protect`, `k=3`, `plan=\"restore\"`", "`localSuppression`",
-            anonymous(test, TEST_KEYS, k=3, plan="restore"), blanked, 0,
-        ),
         *(
             (
-                name, file, what, f"`protect`, {call}{also}", function,
-                anonymous(frame, keys, **how, **plan), blanked, 0,
+                name, file, what, f"`protect`, {call}", function,
+                anonymous(frame, keys, **how), blanked, 0,
             )
             for name, file, what, call, function, frame, keys, how in (
                 (
@@ -368,7 +363,6 @@ def peer_rows(rounds):
                     "`localSuppression`", persons, PERSON_KEYS, {"k": 3},
                 ),
             )
-            for also, plan in (("", {}), (", `plan=\"restore\"`", {"plan": "restore"}))
         ),
     ]  # fmt: skip
     rows = []

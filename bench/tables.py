@@ -88,7 +88,6 @@ SECTIONS = (
     Section("bench_reading", PAGE, "reading", measured=True),
     Section("engines", PAGE, "engines", measured=True),
     Section("bench_protect", PAGE, "protect", measured=True),
-    Section("plans", PAGE, "plans", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
     Section("bench_numeric_risk", PAGE, "numeric_risk", measured=True),

@@ -1,16 +1,17 @@
 """Who fits a released record: combinations of the keys that it keeps.
 
-A released record keeps some of its keys; a blank stands for any value. The original
-records that agree with it in the keys it keeps *fit* it: they share a combination of
-the margin, the table of the original over the kept keys. How many fit depends on the
-original and on these keys alone, not on what other records lose, and only grows when
-more keys are blanked. Sets of keys are bit masks: bit i is key i.
+A released record keeps some of its keys. A blank stands for any value, whether the
+value was missing or suppressed, for nobody can tell which. The original records that
+agree with it in the keys it keeps *fit* it: they share a combination of the margin, the
+table of the original over the kept keys. How many fit depends on the original and on
+these keys alone, not on what other records lose, and only grows when more keys are
+blanked. Sets of keys are bit masks: bit i is key i.
 
 An original record without a value of a kept key may fit. Where missing keys match any
 value it counts by the chance that it fits: the share, among the records with all keys
 that agree with it in the keys it has, of those that fit. As a wildcard, which fits
 everybody, it would make every record look safer than it is. Where missing is a
-category, it is one here, too.
+category, such a record has another value, and does not fit.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Margins:
 
     def _each(self, kept: int, cells: Positions) -> Iterator[tuple[int, Any]]:
         """Yield the keys that cells have and keep, and the positions of the cells."""
-        if not self.cells.shared:
+        if not any(self.cells.missing_values):
             yield kept, slice(None)
             return
         has = self.present(cells) & np.uint64(kept)
@@ -166,12 +167,12 @@ class Margins:
     def _margin(self, kept: int) -> tuple[Fits, Positions]:
         """Return who fits each combination, and the combination of each cell."""
         cells = self.cells
-        if kept == self.all_keys and not cells.shared:
+        if kept == self.all_keys and not any(cells.missing_values):
             f, F = cells.records, cells.weight_sum
             return Fits(f, f, F), np.arange(len(cells))
         if kept == 0:
             total = np.array([math.fsum(cells.weight_sum)])
-            everybody = np.array([cells.n])
+            everybody = np.array([cells.records.sum()])
             return Fits(everybody, everybody, total), np.zeros(len(cells), np.intp)
         keys = [i for i in range(len(cells.keys)) if kept >> i & 1]
         weights = cells.weight_sum

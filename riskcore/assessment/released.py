@@ -25,7 +25,6 @@ from riskcore.core.risk.household import households
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 from riskcore.data.engines.groups import Groups
-from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.poisson_binomial import PoissonBinomial
@@ -187,6 +186,8 @@ def assess_released(
     fits = margins.fits(margins.all_keys, cell)
     figures = [margins.measured(goal, margins.all_keys, cell) for goal in goals]
     codes = [column[cell].astype(np.int64) for column in before.codes]
+    for labels, code in zip(before.categories, codes, strict=True):
+        code[code == len(labels) - (labels[-1] is None)] = ANY
     for kind in np.unique(bits[bits > 0]).tolist():
         at, gone = np.flatnonzero(bits == kind), [*_members(kind, [*lost])]
         kept = margins.all_keys ^ sum(1 << i for i in gone)
@@ -229,24 +230,18 @@ def _patterns(
     before: Cells, lost: Mapping[int, Mask]
 ) -> tuple[Patterns, Positions, Positions]:
     """Return the patterns, and an original cell and a row of each."""
-    rows, any_value = before.rows, before.missing in WILDCARDS
-    codes, levels, categories, lacking = [], [], [], []
+    rows, codes, categories, lacking = before.rows, [], [], []
     for i, labels in enumerate(before.categories):
-        code, level, absent = before.codes[i][rows], len(labels), labels[-1] is None
-        # A category of missing values is a value that the record keeps, and is not a
-        # blank, though both are written alike.
-        blank = level - 1 if absent and any_value else level
-        if i in lost:
-            level = max(level, blank + 1)
-            code = np.where(lost[i], blank, code.astype(np.min_scalar_type(blank)))
-        if i in lost and not absent:
+        code = before.codes[i][rows]
+        if i in lost and labels[-1] is not None:
             labels = np.fromiter([*labels, None], object, len(labels) + 1)
+        blank = len(labels) - (labels[-1] is None)
+        if i in lost:
+            code = np.where(lost[i], blank, code.astype(np.min_scalar_type(blank)))
         codes.append(code)
-        levels.append(level)
         categories.append(labels)
-        gone = code >= blank if not absent else code >= len(before.categories[i]) - 1
-        lacking.append(before.count_of(gone))
-    counts = count(codes, levels, before.record_weights)
+        lacking.append(before.count_of(code == blank))
+    counts = count(codes, [len(one) for one in categories], before.record_weights)
     if before.counted is not None:
         counts = counts.of_groups(before.counted.records)
     if isinstance(before.counted, Groups):
@@ -254,14 +249,10 @@ def _patterns(
         counts = replace(counts, weight_sum=sums)
     first = np.zeros(len(counts.frequency), np.int64)
     first[counts.inverse[::-1]] = np.arange(len(rows) - 1, -1, -1)
-    shown = [
-        np.minimum(counts.codes[i], len(labels) - 1)
-        for i, labels in enumerate(categories)
-    ]
     cells = Patterns(
         keys=before.keys,
         categories=tuple(categories),
-        codes=shown,
+        codes=counts.codes,
         sample_frequency=counts.frequency,
         population_frequency=counts.weight_sum,
         records=counts.frequency,

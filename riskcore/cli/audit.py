@@ -54,6 +54,7 @@ examples:
       --record-by ID --weight WEIGHT --output claims.csv
   riskcore audit survey.csv synthetic.csv --keys REGION SEX AGE --target JOB \\
       --measures --json
+  riskcore audit survey.csv public.csv --keys REGION SEX AGE --with research.csv
 
 --holdout are people of the same population, best drawn at random before RELEASED was
 made, with the same columns. All files are read by the same options.
@@ -92,6 +93,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="people of the same population who were not in ORIGINAL, with the same "
         "columns: what is right about them, too, is not a leak",
+    )
+    parser.add_argument(
+        "--with",
+        dest="earlier",
+        type=Path,
+        metavar="EARLIER",
+        help="an earlier release of ORIGINAL, with the same keys in the same "
+        "categories: what both files tell together",
     )
     add_settings(parser, AuditSettings)
     parser.add_argument(
@@ -140,9 +149,9 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress(quiet=options.quiet)
     original = source_of(options, progress)
     how = read_like(reading(options))
-    released, holdout = (
+    released, holdout, earlier = (
         None if path is None else Source.of(path, how)
-        for path in (options.released, options.holdout)
+        for path in (options.released, options.holdout, options.earlier)
     )
     assert released is not None
     others = {"--output": options.output, "--report-public": options.report_public}
@@ -156,6 +165,7 @@ def run(options: argparse.Namespace) -> None:
         options.keys,
         options.weight,
         holdout=holdout,
+        earlier=earlier,
         progress=progress,
         **asked,
     )
@@ -170,9 +180,14 @@ def run(options: argparse.Namespace) -> None:
     progress.done()
     if options.json:
         names = {"original": str(options.file), "released": str(options.released)}
+        if options.earlier is not None:
+            names["earlier"] = str(options.earlier)
         print_json({**names, **found.to_dict()})
         return
-    print(found.text(f"riskcore {__version__}: {options.file}, {options.released}"))
+    given = f"{options.file}, {options.released}"
+    if options.earlier is not None:
+        given += f" with {options.earlier}"
+    print(found.text(f"riskcore {__version__}: {given}"))
     written = {"table of claims": options.output, "report": options.report}
     print_files({**written, "report for publication": public})
 

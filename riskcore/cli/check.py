@@ -221,7 +221,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if found.passed else 1
 
 
-def _beside(options: argparse.Namespace) -> dict[str, Path]:
+def _beside(options: argparse.Namespace) -> dict[str, Any]:
     """Return the files that FILE is compared with, by what they are."""
     named = {
         name: getattr(options, name) for name in ("original", "holdout", "earlier")
@@ -242,7 +242,7 @@ def _found(
     from riskcore.protection.check import check
 
     if release is not None:
-        return release.check(source, progress=progress, **_beside(options), **rules)
+        return release.check(source, progress=progress, **{**_beside(options), **rules})
     others: dict[str, Any] = dict(_beside(options))
     if options.of_record is None:
         how = read_like(reading(options))

@@ -450,7 +450,7 @@ def _checked_input(
 
     Nothing is written yet. Warn if this cannot be checked.
     """
-    from riskcore.protection.release.replay import is_input_of
+    from riskcore.protection.release.record import is_input_of
 
     checked = is_input_of(before, source)
     if checked is None:

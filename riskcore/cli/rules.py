@@ -10,7 +10,6 @@ from riskcore.assessment.settings_table import CheckSettings
 from riskcore.cli.options import reading, source_of
 from riskcore.cli.settings import arguments_of, option_of
 from riskcore.cli.terminal import Progress
-from riskcore.common.settings import settings_of
 from riskcore.protection.settings_table import ProtectSettings
 
 if TYPE_CHECKING:
@@ -82,8 +81,9 @@ def rules_of(
 ) -> Release:
     """Return the rules of some settings, with the files that the options name."""
     from riskcore.protection.release.rules import Release
+    from riskcore.protection.release.rules_table import CHECKED
 
-    checks = settings_of(CheckSettings).keys() - settings_of(ProtectSettings).keys()
+    checks = set() if data else {*CHECKED}
     return Release.of(
         options.file if data else None,
         options.keys if len(options.keys) > 1 else options.keys[0],

@@ -36,6 +36,7 @@ from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.disclosure.shared_columns import SharedColumn
+from riskcore.disclosure.two_releases import two_releases
 from riskcore.models.cell_model import CellModel
 from riskcore.models.known_population import KnownPopulation
 
@@ -50,6 +51,7 @@ def audit(
     weight: Hashable | None = None,
     *,
     holdout: Any = None,
+    earlier: Any = None,
     reading: Reading | None = None,
     released_reading: Reading | None = None,
     progress: Lines | None = None,
@@ -86,6 +88,10 @@ def audit(
     holdout : frame, mapping, path or data on an engine, optional
         People of the same population who were not in the original, with the same
         columns: what is right about them, too, is not a leak of the original's people.
+    earlier : frame, mapping or path, optional
+        An earlier release of the same original, with the same keys in the same
+        categories: what both files tell together is ``together`` of the result. Records
+        that agree in all columns of both files can be the same person's.
     reading, released_reading : Reading, optional
         How to read the files, if they are paths; a holdout is read as the original. By
         default the released file is, too.
@@ -196,7 +202,19 @@ def audit(
         if asked["measures"]:
             say("computing the measures of others")
             more["measures"] = _measures(files, targets, numbers, found.model)
+    if earlier is not None:
+        say("joining with the earlier release")
+        source = Source.of(earlier, read_like(reading))
+        before, after = (_whole(one) for one in (source, sources[RELEASED]))
+        more["together"] = two_releases(found, before, after, names)
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
+
+
+def _whole(source: Source) -> Any:
+    """Return the records of a file with all columns."""
+    if source.engine is not None:
+        raise source.engine.refuse_single("earlier")
+    return source.read(source.names)[0]
 
 
 def _refuse_same(sources: Mapping[str, Source]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,9 @@ from riskcore.assessment.settings_table import Level
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, listed, printable
-from riskcore.disclosure.verdict import Verdict
+from riskcore.disclosure.leaks import Leak
+from riskcore.disclosure.two_releases import TwoReleases
+from riskcore.disclosure.verdict import Verdict, no_role_text
 
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"
@@ -19,6 +22,8 @@ _SAME = {
     True: "The file is the one that the record names.",
     False: "The file is NOT the one that the record names: it was changed or replaced.",
 }
+# States that the first word of the verdict says.
+_PLAIN = ("safe", "not examined", "not safe")
 _WORDS = {True: "passed", False: "FAILED", None: "not judged"}
 
 
@@ -41,6 +46,12 @@ class Checked(OnASheet):
         why a rule was not judged.
     recorded_state : str or None
         The state of the file when it was written, by its record; None without one.
+    leaks : tuple of Leak
+        Leaks of the columns of the file, unless the record names exactly this file.
+    not_examined : tuple of column names
+        Columns of the file that the settings of its protection give no role.
+    together : tuple of TwoReleases
+        What the file and an earlier release tell together, by set of keys.
 
     Examples
     --------
@@ -64,6 +75,9 @@ class Checked(OnASheet):
     level: Level = "record"
     notes: tuple[str, ...] = ()
     recorded_state: str | None = None
+    leaks: tuple[Leak, ...] = ()
+    not_examined: tuple[Hashable, ...] = ()
+    together: tuple[TwoReleases, ...] = ()
 
     @property
     def broken(self) -> tuple[Goal, ...]:
@@ -85,10 +99,11 @@ class Checked(OnASheet):
             return "not safe"
         judged = tuple(one for one in self.rules if one.passed is not None)
         names = tuple(one.title for one in self.not_judged)
-        own = Verdict(judged, not_judged=names).state
+        own = Verdict(judged, self.leaks, self.not_examined, names).state
         recorded = self.recorded_state or "safe"
-        worse = own == "safe" or not (own == "not safe" or recorded.startswith("safe"))
-        return recorded if worse else own
+        if own == "not safe" or recorded.startswith("safe"):
+            return recorded if own == "safe" else own
+        return recorded
 
     @property
     def passed(self) -> bool:
@@ -98,7 +113,12 @@ class Checked(OnASheet):
     @property
     def notes_and_verdict(self) -> tuple[str, ...]:
         """The sentences below the table of rules."""
-        return (*self.notes, self.verdict)
+        open_ = [one for one in self.leaks if one.accepted is None]
+        said = [f"Leak: {one.text}; {one.advice}." for one in open_]
+        if self.not_examined:
+            said.append(f"Not examined: {no_role_text(self.not_examined)}.")
+        said += dict.fromkeys(one.sentence for one in self.together)
+        return (*self.notes, *said, self.verdict)
 
     @property
     def verdict(self) -> str:
@@ -113,8 +133,9 @@ class Checked(OnASheet):
         same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
         word = "NOT EXAMINED" if self.state == "not examined" else "FAILED"
         word = "Passed" if self.passed else word
-        recorded = self.recorded_state or "safe"
-        unsafe = "" if recorded == "safe" else f" Its state in the record: {recorded}."
+        unsafe = f" The file is {self.state}." if self.state not in _PLAIN else ""
+        if self.recorded_state not in (None, "safe", self.state):
+            unsafe += f" Its state in the record: {self.recorded_state}."
         lacking = ""
         if open_:
             names = dict.fromkeys(one.title for one in self.not_judged)
@@ -128,7 +149,8 @@ class Checked(OnASheet):
         -------
         dict
             "passed", "state", "records", "level", "same_file", "recorded_state",
-            "notes" and "rules", a list with a dict of the attributes of each `Goal`.
+            "notes", "leaks", "not_examined", "together" and "rules", a list with a dict
+            of the attributes of each `Goal`.
 
         Examples
         --------
@@ -143,6 +165,9 @@ class Checked(OnASheet):
             "same_file": self.same_file,
             "recorded_state": self.recorded_state,
             "notes": list(self.notes),
+            "leaks": [one.to_dict() for one in self.leaks],
+            "not_examined": [str(name) for name in self.not_examined],
+            "together": [one.to_dict() for one in self.together],
             "rules": [one.to_dict() for one in self.rules],
         }
 
@@ -161,7 +186,7 @@ class Checked(OnASheet):
         """Return the result as facts and a table."""
         facts = [(f"{self.level}s", f"{self.records:,}")]
         rules = Part("Rules", rows=self._rows(), sides=_SIDES)
-        facts += [("note", note) for note in self.notes]
+        facts += [("note", note) for note in self.notes_and_verdict[:-1]]
         return Sheet("Check", facts, [rules], self.verdict)
 
     def _rows(self) -> list[tuple[str, ...]]:

@@ -51,12 +51,18 @@ class Elimination:
         People whose keys agree with those that the record keeps.
     candidates : int64, shape (n,)
         The people among them who remain for someone who knows all people of the file.
+    combinations : int64, shape (n,)
+        Combinations of all keys that these people have; 1 for a complete record.
+    blanked : bool, shape (n,)
+        Whether the record lost a key that the original has.
     exact : bool
         Whether these are counted exactly; otherwise there may be fewer.
     """
 
     fits: Integers
     candidates: Integers
+    combinations: Integers
+    blanked: Mask
     exact: bool
 
     @property
@@ -66,13 +72,34 @@ class Elimination:
         return named
 
     @property
+    def told(self) -> Mask:
+        """The records whose blanked keys are known, as other people do not remain."""
+        told: Mask = (self.combinations == 1) & (self.candidates < self.fits)
+        return told & self.blanked
+
+    @property
     def people(self) -> int:
         """The number of people who are named."""
         return int(np.count_nonzero(self.named))
 
+    @property
+    def records_told(self) -> int:
+        """The number of records whose blanked keys are known."""
+        return int(np.count_nonzero(self.told))
+
+    @property
+    def expected(self) -> float:
+        """The people found if each record is linked to one of its candidates."""
+        return float((1.0 / self.candidates).sum())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON."""
-        return {"people": self.people, "exact": self.exact}
+        return {
+            "people": self.people,
+            "records_told": self.records_told,
+            "expected": self.expected,
+            "exact": self.exact,
+        }
 
 
 class _Patterns(NamedTuple):
@@ -101,6 +128,7 @@ def eliminate(
         With more pairs of a pattern and a cell the count is not exact.
     """
     keys = codes.shape[1]
+    lost: Mask = np.any(blanked & (codes >= 0), axis=1)
     blanked = blanked | (codes < 0)
     people = with_missing_drawn(codes.astype(np.int64))
     cell = cells(people, range(keys))
@@ -111,6 +139,7 @@ def eliminate(
     member[cell] = np.arange(len(cell))
     codes_of_cells = people[member]
     fits, candidates = size[cell], size[cell]
+    combinations = np.ones(len(cell), np.int64)
     callers = np.zeros(len(size), np.int64)
     sets = []
     for kept, rows in kept_sets(blanked):
@@ -119,15 +148,17 @@ def eliminate(
             fits[rows] = np.bincount(group, size)[group[cell[rows]]]
             open_size = np.where(left > 0, size, 0)
             candidates[rows] = np.bincount(group, open_size)[group[cell[rows]]]
+            combinations[rows] = np.bincount(group, left > 0)[group[cell[rows]]]
             callers += np.bincount(group[cell[rows]], minlength=group.max() + 1)[group]
             sets.append(_patterns(rows, group, cell, left))
     # A cell that needs all records which fit it has them.
     needed = hidden & (callers == left)[cell]
     candidates[needed] = size[cell[needed]]
+    combinations[needed] = 1
     exact = sum(int(one.number.sum()) for one in sets) <= most_arcs
     if exact:
-        _count_exactly(sets, cell, size, candidates)
-    return Elimination(fits, candidates, exact)
+        _count_exactly(sets, cell, size, candidates, combinations)
+    return Elimination(fits, candidates, combinations, lost, exact)
 
 
 def _patterns(
@@ -143,7 +174,11 @@ def _patterns(
 
 
 def _count_exactly(
-    sets: list[_Patterns], cell: Integers, size: Integers, candidates: Integers
+    sets: list[_Patterns],
+    cell: Integers,
+    size: Integers,
+    candidates: Integers,
+    combinations: Integers,
 ) -> None:
     """Set the candidates of blanked records, by the components of the graph."""
     if not sets:
@@ -164,10 +199,10 @@ def _count_exactly(
     component = components(int(begin[-1]), source, target)
     fitting_cell, its_pattern = np.concatenate(fitting), np.concatenate(pattern)
     possible = component[fitting_cell] == component[its_pattern]
-    number = np.bincount(
-        its_pattern[possible], size[fitting_cell[possible]], int(begin[-1])
-    )
-    candidates[rows] = number[of_row]
+    its_pattern, fitting_cell = its_pattern[possible], fitting_cell[possible]
+    nodes = int(begin[-1])
+    candidates[rows] = np.bincount(its_pattern, size[fitting_cell], nodes)[of_row]
+    combinations[rows] = np.bincount(its_pattern, minlength=nodes)[of_row]
 
 
 def _spread(first: Integers, number: Integers) -> Integers:

@@ -15,6 +15,8 @@ Kind: TypeAlias = Literal[
     "composition",
     "numbers",
     "no effect",
+    "attributes",
+    "elimination",
     "reveals",
     "harmless",
 ]
@@ -101,7 +103,8 @@ class Leak:
         What the column is or does: an identifier by its name and values; values that
         only one record or household has; weights of that kind; household ids that were
         kept, or that show households which are alone with the keys of their members;
-        numbers that find persons; a treatment with no effect; "reveals": it reveals
+        numbers that find persons; a treatment with no effect; a sensitive value that
+        the keys tell; people who are left over; "reveals": it reveals
         suppressed or recoded values; "harmless": columns that were given this role all
         at once, without being examined.
     text, advice : str

@@ -8,9 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.disclosure.number_links import precision
+
 Codes = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
 
 MOSTLY = 0.9  # the share of the rows that are left as they are
+
+
+def to_precision(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+    """Return numbers before and after a treatment as multiples of the released unit."""
+    unit = 2.0 * precision(after)
+    if unit == 0.0:
+        return before, after
+    return np.rint(before / unit), np.rint(after / unit)
 
 
 def rows_left(

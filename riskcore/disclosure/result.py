@@ -25,6 +25,7 @@ from riskcore.disclosure.linkage import Linkage
 from riskcore.disclosure.measures import Measures
 from riskcore.disclosure.membership import Membership
 from riskcore.disclosure.number_links import NumberLink, part_of_links
+from riskcore.disclosure.two_releases import TwoReleases
 
 LEVEL = 0.95
 _WIDE = 96  # of a line of the verdict
@@ -66,6 +67,8 @@ class Audit(OnASheet):
         engine holds a file.
     measures : Measures or None
         The measures that others report, if they were asked for.
+    together : TwoReleases or None
+        What this file and an earlier release tell together.
     notes : tuple of str
         What was noticed in the files, in words.
 
@@ -90,6 +93,7 @@ class Audit(OnASheet):
     membership: Membership | None = None
     copies: Copies | None = None
     measures: Measures | None = None
+    together: TwoReleases | None = None
     notes: tuple[str, ...] = ()
     data: Any = field(default=None, repr=False)  # the released records
 
@@ -386,6 +390,7 @@ class Audit(OnASheet):
             else self.membership.to_dict(),
             "copies": None if self.copies is None else self.copies.to_dict(),
             "measures": None if self.measures is None else self.measures.to_dict(),
+            "together": None if self.together is None else self.together.to_dict(),
             "more_than_others": list(self.more_than_others),
             "notes": list(self.notes),
         }
@@ -410,7 +415,8 @@ class Audit(OnASheet):
             )
         if self.number_links:
             yield part_of_links(self.number_links)
-        for found in (*self.linkage, self.membership, self.copies, self.measures):
+        others = (self.membership, self.copies, self.together, self.measures)
+        for found in (*self.linkage, *others):
             if found is not None:
                 yield from found._parts()
 

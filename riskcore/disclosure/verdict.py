@@ -61,7 +61,7 @@ class Verdict:
     @property
     def goals_met(self) -> bool:
         """Whether all goals are met."""
-        return all(one.passed for one in self.goals)
+        return all(one.passed is not False for one in self.goals)
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -80,7 +80,11 @@ class Verdict:
             return "not safe"
         if self.open:
             return "leaks"
-        if self.not_examined or self.not_judged:
+        if (
+            self.not_examined
+            or self.not_judged
+            or not all(one.passed for one in self.goals)
+        ):
             return "not examined"
         return "accepted" if self.accepted else "safe"
 
@@ -137,7 +141,7 @@ class Verdict:
     @property
     def lines(self) -> list[tuple[str, str]]:
         """The five lines of the terminal: the state, and what it follows from."""
-        met = sum(one.passed for one in self.goals)
+        met = sum(one.passed is True for one in self.goals)
         leaks = f"{len(self.open):,} open, {len(self.accepted):,} accepted"
         return [
             ("state", self.state),
@@ -170,7 +174,7 @@ class Verdict:
 
 def tiles(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the tiles of a report: name, figure and note, from `Verdict.to_dict`."""
-    met = sum(one["passed"] for one in found["goals"])
+    met = sum(one["passed"] is True for one in found["goals"])
     open_ = sum(one["accepted"] is None for one in found["leaks"])
     accepted = len(found["leaks"]) - open_
     return [

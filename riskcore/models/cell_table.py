@@ -671,6 +671,36 @@ class CellTable:
         np.divide(sums, matches, out=mean, where=matches > 0)
         return mean
 
+    def range_in(self, other: CellTable, values: Ints) -> tuple[Ints, Ints]:
+        """Return the least and largest value of the matching cells of another table.
+
+        Parameters
+        ----------
+        other : CellTable
+        values : int64 ndarray, shape of ``other``
+
+        Returns
+        -------
+        least, most : int64 ndarray, each shape (K,)
+            The least is above the largest where no cell matches.
+
+        Raises
+        ------
+        ValueError
+            If the keys differ.
+        """
+        kind = np.iinfo(np.int64)
+        least = np.full(len(self), kind.max)
+        most = np.full(len(self), kind.min)
+        for cells, there, theirs, mine in self._matching(other):
+            size = int(max(theirs.max(initial=0), mine.max(initial=0))) + 1
+            low, high = np.full(size, kind.max), np.full(size, kind.min)
+            np.minimum.at(low, theirs, values[there])
+            np.maximum.at(high, theirs, values[there])
+            least[cells] = np.minimum(least[cells], low[mine])
+            most[cells] = np.maximum(most[cells], high[mine])
+        return least, most
+
     def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
         """Yield cells, cells of another table, and numbers that agree where they match.
 
@@ -737,6 +767,8 @@ class CellTable:
         columns = self._columns_of(other)
         known = np.logical_and.reduce([column >= 0 for column in columns])
         places = np.full(len(self), -1, np.int64)
+        if not known.any():
+            return places
         both = [
             np.concatenate([theirs, mine[known]]).astype(np.uint32)
             for theirs, mine in zip(other.codes, columns, strict=True)

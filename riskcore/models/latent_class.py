@@ -374,18 +374,22 @@ class LatentClass(CellModel):
         return found
 
     def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
-        sample, expected = self.sample, self.n * pi
+        expected = self.n * pi
         if not self.errors:
             return expected
-        cells = part_of(sample.records, "power")
-        of_part = pi[cells] if table is sample else self._prior_probability_of(cells)
-        part = sample.some(cells)
-        spread = true_spread(of_part, error_of(part, self.errors), part.records)
-        mu = self.n * of_part * np.maximum(self._mean_weight(part) - 1.0, 0.0)
-        spread += distance_from_one(mu, part.records)
         error = error_of(table, self.errors)
-        shrunk: Floats = expected * pull(expected * others, error, spread)
+        shrunk: Floats = expected * pull(expected * others, error, self._spread)
         return shrunk
+
+    @cached_property
+    def _spread(self) -> float:
+        """The spread of log pi of the sample about the pull, see `_shrunk`."""
+        sample = self.sample
+        cells = part_of(sample.records, "power")
+        pi, part = self._prior_probability_of(cells), sample.some(cells)
+        mu = self.n * pi * np.maximum(self._mean_weight(part) - 1.0, 0.0)
+        spread = true_spread(pi, error_of(part, self.errors), part.records)
+        return spread + distance_from_one(mu, part.records)
 
     def _prior_probability_of(self, cells: Ints) -> Floats:
         sample = self.sample

@@ -7,29 +7,39 @@ file, in which a blank stands for any value, is counted among its records.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from riskcore.assessment.assess import assess_coded
 from riskcore.assessment.goals import Names
-from riskcore.assessment.released import ReleasedAssessment, assess_released
-from riskcore.assessment.settings_table import AUTO, BOTH
+from riskcore.assessment.released import ReleasedAssessment
+from riskcore.assessment.result import Assessment
+from riskcore.assessment.settings_table import AUTO, BOTH, WEIGHTS
 from riskcore.common.progress import Lines
+from riskcore.common.words import printable
 from riskcore.core.risk.household import households
-from riskcore.data.cells import Cells, tabulate_coded
+from riskcore.data.cells import Cells, refuse_missing, tabulate_coded
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import with_columns
-from riskcore.data.count import count
+from riskcore.data.columns import Records, code_column, with_columns
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.profile import profile
 from riskcore.data.recode import recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
+from riskcore.disclosure.fits import assess_patterns
+from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.result import Audit
-from riskcore.disclosure.shared_columns import refuse_other_kinds
+from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
+from riskcore.disclosure.two_releases import TwoReleases, two_releases
 from riskcore.models.cell_table import ANY, CellTable
+from riskcore.protection.leaks.examination import (
+    called_harmless,
+    leak_of_numbers,
+    of_columns,
+)
 from riskcore.protection.prepare import (
     Prepared,
     code_source,
@@ -37,6 +47,7 @@ from riskcore.protection.prepare import (
     prepare_households,
 )
 from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ANY as ANY_COLUMN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +88,12 @@ class AgainstOriginal:
             _, prepared = prepare_households(original, coded, settings, say)
         return cls(original, settings, prepared, unknown)
 
+    def refuse_missing(self) -> None:
+        """Refuse missing keys."""
+        columns = self.prepared.coded.keys(self.settings.variables)
+        missing = [column.missing for column in columns]
+        refuse_missing(self.settings.variables, missing, self.prepared.coded.n)
+
     def assessed(
         self, data: Any, coded: CodedRecords, names: Names
     ) -> tuple[ReleasedAssessment | None, int]:
@@ -98,23 +115,16 @@ class AgainstOriginal:
             refuse_other_kinds([coded.columns[name], self.prepared.coded.columns[name]])
         released = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
         patterns = _patterns(released, names)
-        before = original.cells_by_weights or original.cells
-        fits = _fitting_cells(before, patterns)[released.inverse]
-        known = np.flatnonzero(fits >= 0)
-        unknown = coded.n - len(known)
-        if not len(known):
-            return None, unknown
-        blank = {
-            name: (column == ANY)[released.inverse[known]]
-            for name, column in zip(names, patterns.codes, strict=True)
-        }
-        cells = replace(before, rows=fits[known], record_weights=None)
-        found = assess_released(
-            replace(original, cells=cells, cells_by_weights=None, households=None),
-            blank,
+        found, known = assess_patterns(
+            original,
+            patterns,
+            released.inverse,
             data,
             self.prepared.aims(self.settings)[at].goals,
         )
+        unknown = coded.n - len(known)
+        if found is None:
+            return None, unknown
         if coded.households is not None and self.settings.level == "record":
             joint = households(found.individual_risk, coded.households[known])
             found = replace(found, households=joint)
@@ -124,31 +134,142 @@ class AgainstOriginal:
         self,
         released: Source,
         names: Names,
-        holdout: Source | None,
-        target: Sequence[Hashable],
         say: Lines,
+        holdout: Source | None = None,
+        target: Sequence[Hashable] = (),
+        numeric: Sequence[Hashable] = (),
     ) -> Audit:
         """Audit the released file by a set of keys, beside the recoded original."""
         settings, weight = self.settings, self.settings.weight
         files: list[Any] = [self.original, released, holdout]
         if settings.recodings or settings.treat:
-            recoded, numbers = self.prepared.data, self.original.numbers(weight)
-            if numbers is not None:
-                recoded = with_columns(recoded, {weight: numbers})
+            # Whoever knows a number knows it as it was before treatments.
+            given, known = Records.of(self.original.data), (weight, *numeric)
+            numbers = {
+                name: given.column(name)
+                if self.original.path is None
+                else self.original.numbers(name)
+                for name in known
+                if name is not None
+            }
+            shown = {name: released.numbers(name) for name in numeric}
+            shown = {name: one for name, one in shown.items() if one is not None}
+            files[0] = with_columns(self.prepared.data, numbers)
+            files[1] = with_columns(released.data, shown)
             if holdout is not None:
-                holdout = recode(holdout.data, settings.recodings)
-            files = [recoded, released.data, holdout]
+                files[2] = recode(holdout.data, settings.recodings)
+        original, shown_file, others = files
         return audit(
-            *files[:2],
+            original,
+            shown_file,
             names,
             weight,
-            holdout=files[2],
+            holdout=others,
             target=target,
+            numeric=numeric,
             population=AUTO if settings.population == BOTH else settings.population,
             sampling_fraction=settings.sampling_fraction,
             missing=settings.missing,
             progress=say,
         )
+
+    def together(
+        self, released: Source, earlier: Source, names: Names, *, derived: bool
+    ) -> TwoReleases:
+        """Return what the released file and an earlier one tell together.
+
+        A key that is coarser in the released file than in the earlier one is a key of
+        its own there, so that no category is lost; people are then counted by the
+        weights, which no model of equal keys describes.
+        """
+        settings = self.settings
+        if settings.level == "household":
+            raise ValueError(
+                "earlier: two releases are joined by records; leave out "
+                "level='household'"
+            )
+        original, before = (
+            self.prepared.recoded[settings.keys.index(names)],
+            earlier.data,
+        )
+        finer = {
+            name: f"{name} before recoding"
+            for name in names
+            if name in settings.recodings
+            and name in earlier.names
+            and not self._is_recoded(before, name)
+        }
+        if finer:
+            given = Records.of(before)
+            raw = {finer[name]: given.column(name) for name in finer}
+            rules = {name: settings.recodings[name] for name in finer}
+            before = {**recode(given.columns, rules), **raw}
+            original = self._with_raw(names, finer)
+        keys = (*names, *finer.values())
+        return two_releases(original, before, released.data, keys, derived=derived)
+
+    def _is_recoded(self, data: Any, name: Hashable) -> bool:
+        """Return whether a file has only categories that the recoding makes."""
+        known = {*values_of(self.prepared.coded.columns[name])}
+        return {*values_of(code_column(Records.of(data), name))} <= known
+
+    def _with_raw(self, names: Names, raw: Mapping[Hashable, str]) -> Assessment:
+        """Return the original by keys as recoded and as they were."""
+        coded, given = self.prepared.coded, Records.of(self.original.data)
+        columns = {name: coded.columns[name] for name in names}
+        for name, other in raw.items():
+            columns[other] = replace(code_column(given, name), name=other)
+        coded = replace(coded, columns=columns, households=None, design=None)
+        settings = self.settings
+        return assess_coded(
+            self.original.data,
+            coded,
+            (*names, *raw.values()),
+            WEIGHTS,
+            settings.method,
+            settings.missing,
+            settings.alpha,
+        )
+
+
+def examine_released(
+    source: Source, settings: Settings, against: AgainstOriginal | None, say: Lines
+) -> tuple[tuple[Leak, ...], Names]:
+    """Return the leaks of the columns of a file, and those that have no role."""
+    say("examining each column")
+    there = source.names
+    known = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
+    others = tuple(name for name in there if name not in known)
+    found = [
+        Leak(
+            name,
+            "identifier",
+            f"{printable(str(name))!r} is an identifier, which was to be left out",
+            "drop it",
+            of=(name,),
+        )
+        for name in settings.with_role("identifier")
+        if name in there
+    ]
+    if source.engine is None:
+        weight = [settings.weight] if settings.weight in there else []
+        found += of_columns(profile(source.data, [*others, *weight]), settings)
+    numbers = [*settings.with_role("numeric"), *settings.treated]
+    treated = None if against is None else against.prepared.treated
+    categories = () if treated is None else treated.categorical
+    numbers = [name for name in dict.fromkeys(numbers) if name in there]
+    numbers = [name for name in numbers if name not in categories]
+    numbers = [name for name in numbers if name not in settings.suppressible]
+    if against is not None and numbers and settings.level == "record":
+        for names in settings.keys:
+            audited = against.audit(source, names, say, numeric=numbers)
+            told = [str(one) for one in audited.number_links if one.leaks]
+            found += [leak_of_numbers(numbers, told)] if told else []
+    others = tuple(x for x in others if all(x not in one.of for one in found))
+    if others and settings.accepted(ANY_COLUMN):
+        found.append(called_harmless(others))
+        others = ()
+    return tuple(one.under(settings.accepted) for one in found), others
 
 
 def _patterns(cells: Cells, names: Names) -> CellTable:
@@ -168,30 +289,3 @@ def _patterns(cells: Cells, names: Names) -> CellTable:
         names,
         categories,
     )
-
-
-def _fitting_cells(cells: Cells, patterns: CellTable) -> NDArray[np.int64]:
-    """Return for each pattern a cell of the original that fits it; -1 if none does."""
-    table = CellTable.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
-    fitting = np.full(len(patterns), -1, np.int64)
-    known = np.flatnonzero(patterns.known_in(table))
-    asked = patterns.some(known).coded_as(table)
-    for keys, at in asked.patterns():
-        there = np.arange(len(table))
-        if keys:
-            some = [table.codes[key] != ANY for key in keys]
-            there = np.flatnonzero(np.logical_and.reduce(some))
-        number = np.zeros(len(there) + len(at), np.int64)
-        if keys:
-            both = [
-                np.concatenate([table.codes[key][there], asked.codes[key][at]])
-                for key in keys
-            ]
-            number = count(
-                [codes.astype(np.uint32) for codes in both],
-                [table.levels[key] for key in keys],
-            ).inverse.astype(np.int64)
-        place = np.full(int(number.max(initial=0)) + 1, -1, np.int64)
-        place[number[: len(there)]] = there
-        fitting[known[at]] = place[number[len(there) :]]
-    return fitting

@@ -33,9 +33,10 @@ from riskcore.assessment.settings_table import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
-from riskcore.common.words import counted, printable
+from riskcore.common.words import counted, listed, printable
 from riskcore.data.cells import Cells, check_missing, tabulate, tabulate_coded
 from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
@@ -43,7 +44,9 @@ from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 from riskcore.disclosure.checked import Checked
-from riskcore.protection.against_original import AgainstOriginal
+from riskcore.disclosure.leaks import Leak
+from riskcore.disclosure.two_releases import TwoReleases
+from riskcore.protection.against_original import AgainstOriginal, examine_released
 from riskcore.protection.goals_found import (
     Limits,
     goal_of_areas,
@@ -54,7 +57,7 @@ from riskcore.protection.goals_found import (
     goals_of_sensitive,
     said_by_model,
 )
-from riskcore.protection.release.record import Record, read_record
+from riskcore.protection.release.record import Record, is_input_of, read_record
 from riskcore.protection.settings import Settings
 
 # The figure of a record that answers a rule.
@@ -267,8 +270,30 @@ def checked(
     if against is not None:
         rules += _of_audit(judged, against, holdout)
     state = None if request.record is None else request.record.state
+    leaks: tuple[Leak, ...] = ()
+    lacking: Names = ()
+    if request.settings is not None and not same:
+        leaks, lacking = examine_released(source, request.settings, against, say)
+    together: tuple[TwoReleases, ...] = ()
+    if against is not None and earlier is not None:
+        record = request.record
+        derived = bool(same and record is not None and is_input_of(record, earlier))
+        together = tuple(
+            against.together(source, earlier, names, derived=derived)
+            for names in request.goals.keys
+        )
     level = request.how["level"]
-    return Checked(judged.records, tuple(rules), same, level, judged.said, state)
+    return Checked(
+        judged.records,
+        tuple(rules),
+        same,
+        level,
+        judged.said,
+        state,
+        leaks,
+        lacking,
+        together,
+    )
 
 
 def reading_of(recorded: Mapping[str, Any], path: Path, where: Path) -> Reading:
@@ -297,7 +322,7 @@ def _of_audit(
         return
     for names in judged.request.goals.keys:
         found = against.audit(
-            judged.source, names, holdout, list(how["target"]), judged.say
+            judged.source, names, judged.say, holdout, list(how["target"])
         )
         yield from found.check(**limits).rules
 
@@ -496,6 +521,9 @@ class Request:
         """Return the settings by which the original is recoded and counted."""
         if self.settings is not None:
             return self.settings
+        how = {name: self.how[name] for name in _HOW}
+        if how["missing"] == "refuse":  # see `_Judged`
+            how["missing"] = "category"
         return Settings.resolve(
             original,
             [list(keys) for keys in self.goals.keys],
@@ -504,7 +532,7 @@ class Request:
             k=2,  # no record is changed: the goals are those of the request
             cost="equal",
             related={},
-            **{name: self.how[name] for name in _HOW},
+            **how,
         )
 
 
@@ -535,6 +563,8 @@ class _Judged:
         ]
         self.columns = list(dict.fromkeys(one for one in needed if one is not None))
         self.held = self._read()
+        if against is not None and request.how["missing"] == "refuse":
+            against.refuse_missing()
         self.coded: CodedRecords | None = None
         if engine_of(self.held) is None or self.household is not None:
             self.coded = CodedRecords.of(
@@ -579,6 +609,11 @@ class _Judged:
         if request.areas:
             self.say(f"counting by {' x '.join(map(str, request.areas))}")
             least = float(request.how["min_population"])
+            if request.weight is not None and self._there(request.weight) is None:
+                name, areas = "min_population", request.areas
+                goal = Goal(name, areas, None, least, math.nan, None, None, None)
+                yield self._by_figure(goal, None, self._weights_left_out())
+                return
             yield goal_of_areas(self._cells_of_areas(), request.areas, least)
 
     def _of_sensitive(self, names: Names) -> Iterator[Goal]:
@@ -607,17 +642,24 @@ class _Judged:
         """Yield the goals on k and risks by a set of keys."""
         risks = self.request.limits_of(households=False)
         of_households = self.request.limits_of(households=True)
-        why = self._not_countable()
+        why = self._not_countable(names)
         if why:
             ks = {} if k is None else {"k": float(k)}
             yield from self._by_record(names, {**ks, **risks, **of_households}, why)
             yield from self._measured_by_record(names)
             return
         if self.against is not None:
-            found, unknown = self._against(names)
-            yield from goals_beside(found, names, k, risks, unknown)
-            if found is None:
+            among, unknown = self._against(names)
+            goals = goals_beside(among, names, k, risks, unknown)
+            if unknown and self.request.settings is not None:
+                # The file was not made by these settings: what it tells is unknown.
+                goals = (
+                    replace(one, passed=None) if one.passed else one for one in goals
+                )
+            yield from goals
+            if among is None:
                 return
+            found: Assessment = among
         else:
             cells = self._cells(names)
             if k is not None:
@@ -638,18 +680,29 @@ class _Judged:
         else:
             yield from goals_of_risk(found, names, of_households)
 
-    def _not_countable(self) -> str:
+    def _not_countable(self, names: Names) -> str:
         """Return why even k cannot be counted; empty if it can."""
         made = self.request.settings
         if made is not None and made.person is not None:
             return "the file is a panel, whose persons check does not count"
         if self.request.how["level"] == "household" and self.household is None:
             return self._ids_left_out()
+        unknown = [] if self.against is None else self.against.unknown
+        at_random = [str(name) for name in unknown if name in names]
+        if at_random:
+            return (
+                f"{listed(at_random)} is treated at random by a secret, which the "
+                "record holds; give the record"
+            )
         return ""
 
     def _ids_left_out(self) -> str:
         """Return that households cannot be told, in words."""
         return f"the household ids {self.request.household!r} were left out of the file"
+
+    def _weights_left_out(self) -> str:
+        """Return that there are no weights, in words."""
+        return f"the weights {self.request.weight!r} were left out of the file"
 
     def _risks_unknown(self, cells: Cells) -> str:
         """Return why the file alone does not tell the risks; empty if it does."""
@@ -657,10 +710,7 @@ class _Judged:
         if request.record is not None and request.record.given is not None:
             return f"a record cannot hold the population ({request.record.given})"
         if request.weight is not None and self.weight is None:
-            return (
-                f"the weights {request.weight!r} were left out of the file; give the "
-                "original"
-            )
+            return f"{self._weights_left_out()}; give the original"
         if cells.incomplete:
             verb = "has" if cells.incomplete == 1 else "have"
             return (
@@ -724,8 +774,9 @@ class _Judged:
                 self.held, self.coded, names, self.weight, counting
             ).cells
         else:
-            cells = self.counted.get(names)
-            if cells is None:
+            if names in self.counted:
+                cells = self.counted[names]
+            else:
                 kept = [name for name in names if self._there(name)]
                 cells = tabulate_coded(self.coded, kept, missing, alpha)
         self.counted[names], self.records = cells, cells.n
@@ -768,7 +819,15 @@ class _Judged:
         """Return the cells of areas; each record is counted in one area only."""
         areas = self.request.areas
         rule = "refuse" if self.request.how["missing"] == "refuse" else "category"
-        if self.coded is None:
+        weight = self.request.weight
+        if self.against is not None and weight is not None:
+            # The people of an area are those of the file, by its own weights.
+            data, numbers = Records.of(self.held), self.source.numbers(weight)
+            columns = {name: data.column(name) for name in (*areas, weight)}
+            if numbers is not None:
+                columns[weight] = numbers
+            found = tabulate(columns, areas, weight, rule)
+        elif self.coded is None:
             found = tabulate(self.held, areas, self.weight, rule)
         else:
             found = tabulate_coded(self.coded, areas, rule, 1.0)

@@ -125,4 +125,4 @@ def verdict_facts(
 ) -> dict[str, Any]:
     """Return the verdict on the file, and the risk from its numbers."""
     found = verdict_of(result, examined, dropped).to_dict()
-    return {**found, "numeric": examined.to_dict()["numeric"]}
+    return {**examined.to_dict(), **found}

@@ -19,6 +19,7 @@ from riskcore.assessment.released import assess_released
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
@@ -55,6 +56,7 @@ from riskcore.protection.suppression.suppress import (
     Masks,
     costs_of_sets,
     suppress,
+    with_companions,
 )
 from riskcore.protection.treatments.records import Treated
 
@@ -192,6 +194,10 @@ def protect(
         person may be unsafe in any choice of waves. The person gets new ids.
     known_waves : int, optional
         For a panel, how many waves of a person the intruder knows, as for `assess`.
+    against_insiders : bool
+        Whether to blank values of further records until no blanked key can be told by
+        someone who knows all people of the file. Complete records account for their
+        people, and a blanked record must belong to one of those who are left.
     suppression : {"exact", "argus"}
         Which keys to blank in a record: the cheapest set, or the keys that mu-Argus
         would choose.
@@ -493,6 +499,7 @@ def _protect_on_engine(
         ("l and t: sensitive values", (settings.l, settings.t) != (None, None)),
         ("cluster: clusters", settings.cluster is not None),
         ("person: panels", settings.person is not None),
+        ("against_insiders: companions", settings.against_insiders),
         ("roles: columns known as numbers", settings.with_role("numeric")),
     ):
         if asked:
@@ -560,6 +567,12 @@ def _make_safe(
         say("suppressing")
         masks = suppress(recoded, aims, costs, settings, say, draw)
         masks = {name: mask & has_value[name] for name, mask in masks.items()}
+        if settings.against_insiders:
+            blanks = sum(int(mask.sum()) for mask in masks.values())
+            masks = with_companions(recoded, costs, masks, settings)
+            masks = {name: mask & has_value[name] for name, mask in masks.items()}
+            more = sum(int(mask.sum()) for mask in masks.values()) - blanks
+            say(f"blanked {counted(more, 'value')} more of companions")
         if any(mask.any() for mask in masks.values()):
             data, coded = blank(data, masks), coded.blanked(masks)
         say("assessing the protected file")

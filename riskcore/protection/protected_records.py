@@ -50,9 +50,9 @@ class ProtectedRecords:
         Columns with the role "identifier" are left out; for a path they are all others.
         The household column has new ids, numbered by the first record of each
         household. An index of pandas, which may name persons, is replaced by 0, 1, ...,
-        with a warning; to keep it, make it a column (``reset_index``) and give it a role. The records
-        keep the order of the input. For data on an engine they are as lazy as the
-        input, in an order that the engine chooses.
+        with a warning; to keep it, make it a column (``reset_index``) and give it a
+        role. The records keep the order of the input. For data on an engine they are as
+        lazy as the input, in an order that the engine chooses.
         """
         if self.on_engine is None:
             return released_records(self.rows, self.source, self.settings)

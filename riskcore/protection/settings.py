@@ -104,6 +104,8 @@ class Settings:
     alpha : float
     ties : "rule" or "secret"
         What decides between keys of equal cost.
+    against_insiders : bool
+        Whether more is blanked until elimination tells no blanked key.
     cluster : column name or None
         The unit of sampling, for a model of the population.
     sampling_fraction : float or None
@@ -155,6 +157,7 @@ class Settings:
     alpha: float
     protect_shares: Names = ()
     ties: Ties = "rule"
+    against_insiders: bool = False
     cluster: Hashable | None = None
     sampling_fraction: float | None = None
     person: Hashable | None = None
@@ -489,6 +492,7 @@ class Settings:
                 self.household_threshold is not None or self.household_rate is not None
             ),
             "household_keys: leave them out": bool(self.household_keys),
+            "against_insiders: leave it out": self.against_insiders,
             "costs of categories and protect_shares: give costs of keys": (
                 self.costs_by_category
             ),

@@ -269,6 +269,16 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "determine a key or that a key determines, such as recodes and copies",
         ),
     ]
+    against_insiders: Annotated[
+        bool,
+        Setting(
+            default=False,
+            kind=FLAG,
+            help="blank more values, until no blanked key can be told by someone who "
+            "knows all people of the file, from who is left over once complete records "
+            "account for the others",
+        ),
+    ]
     suppression: Annotated[
         Suppression,
         Setting(

@@ -60,11 +60,13 @@ def public_rules_page(found: Any, *, title: str) -> str:
         asked = rule.asked
         if rule.rule in _MEASURED:
             asked = threshold_shown(asked)
-        kept = "kept" if rule.passed else "BROKEN"
+        kept = {True: "kept", False: "BROKEN"}.get(rule.passed, "not judged")
         rows.append((rule.title, rule.of, f"{asked:,}", kept))
     broken = len(found.broken)
     of = counted(len(found.rules), "rule")
     verdict = f"NOT kept: {broken} of {of}." if broken else "All rules are kept."
+    if found.not_judged and not broken:
+        verdict = f"Not judged: {len(found.not_judged)} of {of}."
     facts = [("records", f"{found.records:,}")]
     sheet = Sheet("Rules of the release", facts, [Part("Rules", rows=rows)], verdict)
     return render(

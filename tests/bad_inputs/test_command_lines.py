@@ -169,7 +169,6 @@ REFUSED = {
     "protect: related of no key": ([*SAFE, "--related", "AGE=SEX"], "AGE"),
     "protect: related to nothing": ([*SAFE, "--related", "REG=NO"], "NO"),
     "protect: related to itself": ([*SAFE, "--related", "REG"], "REG"),
-    "protect: rounds": ([*SAFE, "--rounds", "-1"], "'-1' is not a whole number"),
     "protect: shuffle": ([*SAFE, "--shuffle", "x"], "--shuffle"),
     "protect: drop no column": ([*SAFE, "--drop", "NO"], "NO"),
     "protect: suppression": ([*SAFE, "--suppression", "all"], "'all'"),

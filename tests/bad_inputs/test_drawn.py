@@ -46,7 +46,7 @@ READING = ("delimiter", "encoding", "decimal", "na")
 OPTIONS = {
     "assess": ("threshold", "rate", "unsafe", "alpha", "top", "level", *READING),
     "protect": (
-        "threshold", "rate", "rounds", "k", "cost", "recode", "role", "accept", *READING
+        "threshold", "rate", "k", "cost", "recode", "role", "accept", *READING
     ),
     "describe": ("role", *READING),
     "uniques": ("population", "cells", "level", "missing", *READING),

@@ -85,7 +85,8 @@ def test_paths_are_relative_to_the_file_of_rules(run, tmp_path, monkeypatch):
     assert run("run ../release.toml")[0] == 0
     assert (tmp_path / "safe.csv").exists()
     assert not list(Path().iterdir())
-    assert run("check --rules ../release.toml")[0] == 0
+    line = "check --rules ../release.toml --original ../survey.csv"
+    assert run(line)[0] == 0
 
 
 def test_a_run_replaces_nothing_unless_it_is_told(run):
@@ -159,15 +160,24 @@ def test_faults_are_refused_before_any_work(run, no_work, line, place, message):
 def test_a_gate_takes_the_rules(run):
     printed(run, LINE)
     assert run("run release.toml")[0] == 0
-    status, out, _ = run("check --rules release.toml --json")
+    line = "check --rules release.toml --original survey.csv"
+    status, out, _ = run(f"{line} --json")
     assert status == 0
     rules = [one["rule"] for one in json.loads(out)["rules"]]
     assert rules == ["threshold", "household_threshold"]
-    assert run("check survey.csv --rules release.toml")[0] == 1
+    # The risk is that among the people of the original.
+    status, out, _ = run("check --rules release.toml")
+    assert status == 1
+    assert "NOT EXAMINED" in out
+    assert "Not judged: risk below the threshold" in out
+    other = run("check survey.csv --rules release.toml --original survey.csv")
+    assert other[0] == 1
     assert run("check --rules release.toml --k 50")[0] == 1
     with Path("release.toml").open("a") as file:
         file.write("\n[check]\nmax_rate = '0.0001%'\n")
-    assert run("check --rules release.toml")[0] == 1
+    status, out, _ = run(line)
+    assert status == 1
+    assert "FAILED: 1 of 3 rules broken" in out
     for option in ("--max-rate 1%", "--keys SEX", "--missing argus", "--weight WEIGHT"):
         status, _, err = run(f"check --rules release.toml {option}")
         assert status == 2, option
@@ -179,12 +189,13 @@ def test_a_gate_takes_the_rules(run):
     assert "give FILE" in err
 
 
-def test_a_weight_that_is_left_out_cannot_be_checked(run):
+def test_a_weight_that_is_left_out_is_that_of_the_original(run):
     printed(run, f"{LINE} --report r.html".replace("--drop", "--drop WEIGHT"))
     assert run("run release.toml")[0] == 0
-    status, _, err = run("check --rules release.toml")
-    assert status == 2
-    assert "columns.weight: 'WEIGHT' is left out of the safe file" in err
+    status, out, _ = run("check --rules release.toml")
+    assert status == 1
+    assert "the weights 'WEIGHT' were left out of the file" in out
+    assert run("check --rules release.toml --original survey.csv")[0] == 0
 
 
 def test_check_prints_its_rules(run):
@@ -192,7 +203,11 @@ def test_check_prints_its_rules(run):
     line += " --max-risk 5% --sensitive EDUCATION --l 2 --missing argus"
     text = printed(run, line)
     assert "k = [2, 3]" in text
-    assert run("check --rules release.toml --json")[1] == run(f"{line} --json")[1]
+    lines = ("check --rules release.toml", line)
+    one, other = (json.loads(run(f"{each} --json")[1]) for each in lines)
+    assert one["rules"] == other["rules"]
+    # By rules, as for run, every column has a role; options name only what is limited.
+    assert (len(one["not_examined"]) > 0, other["not_examined"]) == (True, [])
 
 
 def test_try_prints_the_rules_of_a_candidate(run):
@@ -250,7 +265,8 @@ def test_try_takes_candidates_from_the_rules(run, figures):
     assert tomllib.loads(out) == rules
     # The other commands leave the candidates alone.
     assert run("run release.toml")[0] == 0
-    assert run("check --rules release.toml")[0] == 0
+    line = "check --rules release.toml --original survey.csv"
+    assert run(line)[0] == 0
     assert f"{TRIED}" in given.read_text()
 
 
@@ -306,6 +322,7 @@ def test_the_hook_and_the_action_gate_a_file(run):
     lines = [one for one in steps if one.startswith("riskcore ")]
     assert len(lines) == 1
     lines += [" ".join([hook["entry"], *used["args"]])]
+    assert all("--original survey.csv" in line for line in lines)
     printed(run, LINE)
     assert run("run release.toml")[0] == 0
     for line in lines:
@@ -463,7 +480,7 @@ def test_the_schema_is_printed(run):
 
 def test_rules_of_a_replay_are_refused(run):
     assert "leave out --replay" in run("protect s.csv --replay r --print-rules")[2]
-    for line in ("--record r.json", "--rules r.toml", "--keys SEX --audit s.csv"):
+    for line in ("--record r.json", "--rules r.toml", "--keys SEX --original s.csv"):
         status, _, err = run(f"check survey.csv {line} --print-rules")
         assert status == 2
         assert "leave out" in err
@@ -524,9 +541,7 @@ OPTIONS = {
     "--household-keys": several(NAMES),
     "--related": st.just(["derived"]) | by_column(NAMES, OTHERS),
     "--suppression": st.just(["argus"]),
-    "--plan": st.just(["restore"]),
     "--ties": st.just(["secret"]),
-    "--rounds": st.sampled_from([["0"], ["3"]]),
     "--output": st.just(["a safe.csv"]),
     "--record": st.just(["r.json"]),
     "--record-public": st.just(["p.json"]),

@@ -213,7 +213,7 @@ def test_the_scripts_of_the_chosen_one(run, figures):
 
 
 def test_the_exit_status_is_1_if_none_is_safe(run):
-    status, text, _ = run(f"{TRY} --candidate 'a=--threshold 2% --rounds 0'")
+    status, text, _ = run(f"{TRY} --candidate 'a=--threshold 1e-9'")
     assert status == 1
     assert "NOT SAFE" in text
 

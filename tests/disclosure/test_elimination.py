@@ -28,7 +28,10 @@ def candidates_by_hand(codes, blanked):
         if all(agree[i][j] for i, j in enumerate(people)):
             for i, j in enumerate(people):
                 found[i].add(j)
-    return [len(one) for one in found]
+    return (
+        [len(one) for one in found],
+        [len({tuple(codes[j]) for j in one}) for one in found],
+    )
 
 
 def test_ten_records_and_one_blank():
@@ -63,14 +66,17 @@ def test_all_assignments_of_small_files(seed):
     rng = np.random.default_rng(seed)
     levels = [(2, 3), (3, 2, 2), (4,), (5, 2)][seed % 4]
     codes, blanked = file_of(rng, 7, levels, rng.uniform(0.1, 0.6))
-    wanted = candidates_by_hand(codes, blanked)
+    wanted, combinations = candidates_by_hand(codes, blanked)
     exact = eliminate(codes, blanked)
     assert exact.exact
     assert exact.candidates.tolist() == wanted
+    assert exact.combinations.tolist() == combinations
+    assert exact.expected == pytest.approx(sum(1 / one for one in wanted))
     left_over = eliminate(codes, blanked, most_arcs=-1)
     assert not left_over.exact
     assert np.all(left_over.candidates >= wanted)
     assert np.all(left_over.candidates <= left_over.fits)
+    assert np.all(left_over.combinations >= combinations)
     assert np.all(left_over.named <= exact.named)
 
 
@@ -88,7 +94,7 @@ def test_missing_keys_fit_by_chance():
     found = eliminate(codes, np.zeros(codes.shape, bool))
     assert found.candidates[10] == 6
     assert found.fits[10] == 11
-    assert found.people == 0
+    assert (found.people, found.records_told) == (0, 0)
 
 
 def test_no_records():
@@ -120,3 +126,13 @@ def test_a_person_whom_one_record_fits_is_found_without_the_graph():
     blanked = np.zeros(codes.shape, bool)
     blanked[3, 0] = blanked[4, 1] = True
     assert eliminate(codes, blanked, most_arcs=-1).named[[3, 4]].tolist() == [True] * 2
+
+
+def test_blanked_keys_are_told_where_nobody_is_named():
+    """Complete records have one of the last two people, the blanked one the other."""
+    codes = np.array([[0, 0]] * 3 + [[0, 1]] * 2)
+    blanked = np.zeros(codes.shape, bool)
+    blanked[4, 1] = True
+    found = eliminate(codes, blanked)
+    assert (found.people, found.records_told) == (0, 1)
+    assert found.candidates[4] == 2

@@ -887,7 +887,7 @@ def test_what_is_shown_is_plain():
     }  # fmt: skip
     assert one == Shown("k", None, "between", 3, 7)
     data = {"a": ["x", "y", "x"], "b": ["x", "x", "x"]}
-    assert protect(data, ["a", "b"], threshold=0.3, rounds=0).shown == ()
+    assert protect(data, ["a", "b"], threshold=1.0).shown == ()
     assert assess(data, ["a", "b"]).cells.n == 3
 
 

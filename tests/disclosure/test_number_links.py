@@ -220,6 +220,21 @@ def test_limits():
     assert np.mean([not by_chance(x, 5.0, 1) for x in drawn]) < 1e-3
 
 
+def test_many_people_are_a_sample_of_all():
+    rng = np.random.default_rng(3)
+    n = 50_000
+    key, income = rng.integers(0, 500, n), rng.permutation(n).astype(float)
+    half = np.where(rng.random(n) < 0.5, income, -1.0 - income)
+    found = number_links(
+        KnownNumbers({"a": (key, key)}, {"x": (income, half)}, {}, np.arange(n))
+    )
+    everybody = next(one for one in found if one.among == "all")
+    assert everybody.looked_at < everybody.people == n
+    exact = np.count_nonzero(half == income)
+    assert everybody.right == pytest.approx(exact, rel=0.03)
+    assert everybody.leaks
+
+
 # The leaks of a protected file
 
 
@@ -232,7 +247,7 @@ def protected(data, treat, **options):
     roles = {name: "numeric" for name in ("income", "debts", "rent") if name in data}
     return riskcore.protect(
         data, ["sex", "age", "area"], k=2, roles=roles | options.pop("roles", {}),
-        treat=treat, secret="1" * 64, **options,
+        treat=treat, secret="1" * 64, sampling_fraction=0.1, **options,
     )  # fmt: skip
 
 

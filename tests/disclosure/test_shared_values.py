@@ -128,3 +128,11 @@ def test_missing_values_leave_a_doubt():
     assert shared_values(codes, blanked, np.ones(4)).people == 4
     values = np.array([1.0, 1, 1, math.nan])
     assert shared_values(codes, blanked, values).people == 0
+
+
+def test_what_a_guess_by_shares_finds():
+    codes = np.repeat([0, 1], 4)[:, None]
+    values = np.array([1.0] * 4 + [1.0, 1.0, 2.0, 2.0])
+    found = shared_values(codes, np.zeros(codes.shape, bool), values)
+    assert found.people == 4
+    assert found.guessed == pytest.approx(4 * 6 / 8)

@@ -20,7 +20,6 @@ CATEGORIES = {"sex": "mf", "age": "0123", "job": "xyz"}
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows",
     "ignore::riskcore.protection.protect.HouseholdKeyDiffers",
-    "ignore::riskcore.protection.suppression.certificate.CountsOnOthers",
 )
 
 
@@ -136,22 +135,17 @@ def test_margins_from_elsewhere_reveal_suppressed_values():
 
 
 def published(result):
-    """Return all that may be published with the safe file, and the private record.
-
-    Without digests and secrets, which are not figures.
-    """
+    """Return all that may be published with the safe file, without digests."""
     figures, settings = result.to_dict(), result.settings
-    shown = {"verdict": result._public_verdict}
     done = {
         "shuffled": False,
         "renumbered": [],
         "formulas_guarded": False,
         "sha256": "",
     }
-    shown |= {"versions": {}, "output": done}
+    shown = {"versions": {}, "output": done}
     return (
         record.public(figures, settings, **shown),
-        record.private(figures, settings, source={}, **shown),
         page.public_protection_page(result),
     )
 
@@ -331,52 +325,16 @@ def test_the_rule_of_suppression_reveals_some_values():
     assert not revealed_by_the_rule(result.data, keys, 0.0)
 
 
-# Plans from which values are put back
-
-
-def revealed_by_minimality(released, keys, threshold):
-    """Return the one value left for blanks that a restored plan cannot do without.
-
-    A value was not put back, so with it some record would be unsafe.
-    """
-
-    def unsafe(data):
-        found = assess(data, keys, "w", missing="wildcard")
-        return found.unsafe_count(threshold)
-
-    assert unsafe(released) == 0
-    revealed = {}
-    for key in keys:
-        values = sorted({*released[key]} - {None})
-        for i in [i for i, value in enumerate(released[key]) if value is None]:
-            before, after = released[key][:i], released[key][i + 1 :]
-            left = [
-                guess
-                for guess in values
-                if unsafe({**released, key: [*before, guess, *after]})
-            ]
-            if len(left) == 1:
-                revealed[key, i] = left[0]
-    return revealed
-
-
-@pytest.mark.parametrize(
-    ("plan", "rule", "expected"),
-    [
-        ("record", revealed_by_the_rule, (18, 5, 0)),
-        ("restore", revealed_by_minimality, (9, 9, 5)),
-    ],
-)
-def test_what_margins_and_the_rule_reveal_of_each_plan(plan, rule, expected):
-    # A limit, not a wish: see the notes on plans. The fewer blanks there are, the more
-    # of them are revealed.
+def test_what_margins_and_the_rule_reveal():
+    # A limit, not a wish: see the notes on the threat model.
     data, keys, threshold = drawn_file(160), list(CATEGORIES), 0.012
-    result = protect(data, keys, "w", threshold=threshold, plan=plan)
+    result = protect(data, keys, "w", threshold=threshold)
     assert result.goals_met
     counts = [(name, margin(data, name), False, 0.0) for name in keys]
     found = candidates(result.data, counts)
     by_margins = {one: min(values) for one, values in found.items() if len(values) == 1}
-    by_rule = rule(result.data, keys, threshold)
+    by_rule = revealed_by_the_rule(result.data, keys, threshold)
     for (name, i), value in (*by_rule.items(), *by_margins.items()):
         assert data[name][i] == value
-    assert (len(blanks_of(result)), len(by_margins), len(by_rule)) == expected
+    revealed = (len(blanks_of(result)), len(by_margins), len(by_rule))
+    assert revealed == (18, 5, 0)

@@ -116,9 +116,9 @@ def test_what_was_altered_is_said_also_in_public(tmp_path):
     )  # fmt: skip
     said = "Values were altered: income (exchanged with a record of similar rank"
     assert said in result.verdict
-    assert said in result._public_verdict
+    assert said in result.judgment.on_goals_in_public
     assert "10 %" in result.verdict
-    assert "10 %" not in result._public_verdict
+    assert "10 %" not in result.judgment.on_goals_in_public
     result.write(tmp_path / "s.parquet", public_record=tmp_path / "p.json")
     public = json.loads((tmp_path / "p.json").read_text())
     assert public["treated"] == {
@@ -295,7 +295,7 @@ def test_the_public_claim_is_about_the_keys(tmp_path):
         file(), KEYS, "w", threshold=0.5, accept=ACCEPT, roles={"income": "numeric"}
     )
     said = "He may know income, too, to some precision, which these risks do not count"
-    assert said in result._public_verdict
+    assert said in result.judgment.on_goals_in_public
     page = riskcore.page.public_protection_page(result)
     assert "To an intruder who knows area x sex, no record has a risk" in page
     assert "these risks do not count that" in page

@@ -105,7 +105,7 @@ def test_a_candidate_that_fails_is_a_row():
         "good": {"threshold": 0.5},
         "no threshold": {},
         "no such column": {"threshold": 0.5, "household": "hh"},
-        "stops": {"threshold": 0.02, "rounds": 0},
+        "stops": {"threshold": 0.02, "cost": dict.fromkeys(KEYS, np.inf)},
         "never": {"threshold": 1e-9},
     }
     tried = try_out(survey(), KEYS, candidates, weight="w")

@@ -162,8 +162,6 @@ PLACES = {
     "suppressed column": lambda text: plain(
         suppression={"variables": {text: {"suppressed": 1, "share": 0.5}}}
     ),
-    "name of a round": lambda text: plain(suppression={"rounds": [{text: 1}]}),
-    "value of a round": lambda text: plain(suppression={"rounds": [{"a": text}]}),
     "setting": lambda text: plain(facts=[(text, 1)]),
     "value of a setting": lambda text: plain(facts=[("a", text)]),
     "line of a long setting": lambda text: plain(facts=[("a", f"{text}\n" * 20)]),

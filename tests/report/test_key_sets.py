@@ -52,7 +52,7 @@ def test_the_same_is_said_once(safe, unsafe):
     assert lost > 0
     records = "1 record has" if lost == 1 else f"{lost} records have"
     assert f"; but up to {records} lost all keys of one of them." in safe.verdict
-    assert "; but fewer than 10 records have lost" in safe._public_verdict
+    assert "; but fewer than 10 records have lost" in safe.judgment.on_goals_in_public
     assert "knows any of 15 sets of keys, " in public_protection_page(safe)
     # Of those that are not safe the three with most records, in full.
     left = {one.keys: int(one.unsafe.sum()) for one in unsafe.sets}

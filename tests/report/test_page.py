@@ -373,7 +373,6 @@ def hostile():
         "riskiest": result.riskiest(4),
         "suppression": {
             "variables": {key: {"suppressed": 1, "share": 0.1} for key in keys},
-            "rounds": [{HOSTILE[0]: HOSTILE[1], "unsafe": 3}],
         },
         "facts": list(zip(HOSTILE, HOSTILE[::-1], strict=True)),
     }
@@ -596,14 +595,12 @@ def test_suppression_and_settings_are_listed(small):
                 "age": {"suppressed": 1200, "share": 0.25},
                 "region": {"suppressed": 300, "share": 0.0625},
             },
-            "rounds": [{"round": 1, "unsafe_left": 12}, {"round": 2, "unsafe_left": 0}],
         },
         facts=[("seed", 2004)],
     )
     rows = rows_of(made)
     assert ["age", "1,200", "25 %", ""] in rows
     assert ["all variables", "1,500", "", ""] in rows
-    assert ["2", "0"] in rows
     assert ["seed", "2004"] in rows
     # Of all records, not of the largest.
     assert re.findall(r'<rect width="([\d.]+)%"', made) == ["25.000", "6.250"]

@@ -250,7 +250,7 @@ def test_a_command_that_cannot_be_shown_is_left_out():
         (["protect", "f.csv", "--shuf", "77"], "protect f.csv --shuffle"),
         (["protect", "f.csv", "--sh=77"], "protect f.csv --shuffle"),
         (["protect", "--shuffle", "--", "77"], "protect --shuffle -- 77"),
-        (["protect", "--rounds", "77"], "protect --rounds 77"),
+        (["protect", "--k", "77"], "protect --k 77"),
     ],
 )
 def test_the_command_to_repeat_holds_no_seed(words, again):

@@ -109,7 +109,7 @@ def test_weights_follow_from_the_office_page_and_not_from_the_public_one():
 def test_weights_do_not_follow_from_the_public_page_of_a_protection():
     data = survey()
     result = protect(
-        data, ["age", "region"], "w", "hh", rate=0.03,
+        data, ["age", "region"], "w", "hh", rate=0.03, population="weights",
         recodings={"age": Recoding.intervals([20, 40])},
     )  # fmt: skip
     before = assess(data, ["age", "region"], "w")
@@ -299,7 +299,7 @@ def test_a_threshold_that_is_kept_cuts_no_narrow_class():
     data = of_uniques(risks)
     without = public_classes(views_of(assess(data, ["k"], "w")))
     assert 0.05 in without.edges
-    result = protect(data, ["k"], "w", threshold=0.055)
+    result = protect(data, ["k"], "w", threshold=0.055, population="weights")
     assert result.goals_met
     bounds, _ = classes_of(public_protection_page(result))
     assert bounds[-1] == (0.02, 0.1)
@@ -307,11 +307,12 @@ def test_a_threshold_that_is_kept_cuts_no_narrow_class():
 
 def test_a_threshold_that_is_not_kept_is_no_bound_of_the_largest_risk():
     data = of_uniques([0.195, *np.linspace(0.01, 0.18, 20)])
-    result = protect(data, ["k"], "w", threshold=0.19, cost={"k": math.inf})
+    goal = {"threshold": 0.19, "population": "weights"}
+    result = protect(data, ["k"], "w", cost={"k": math.inf}, **goal)
     assert not result.goals_met
     bounds, _ = classes_of(public_protection_page(result))
     assert bounds[-1][1] == 0.5
-    assert "Goals not met: some records" in public_protection_page(result)
+    assert "NOT SAFE: the goals are not met." in public_protection_page(result)
 
 
 def test_a_rate_close_to_what_a_kept_threshold_allows_is_not_shown():

@@ -156,7 +156,7 @@ def test_of_an_unsafe_file_only_reports_are_written():
     assert (made.file, made.record, made.private_record) == (None, None, None)
     assert (made.reports, made.public_report) == ((Path("r.html"),), None)
     assert "output" not in made.figures
-    unmet = protected(rounds=0)
+    unmet = protected(threshold=1e-9)
     assert not unmet.goals_met
     made = write_release(unmet, wanted, overwrite=True)
     assert names() == {"r.html"}

@@ -21,11 +21,13 @@ import numpy as np
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
 from riskcore.common.words import counted
-from riskcore.data.files.base_format import FileFormat, Writing
+from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import NUMBER, is_number, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
+# Files of text, where the decimal mark is a way of reading.
+_WITH_MARKS = (".csv", ".tsv", ".txt")
 # Whole thousands with a mark between them, and perhaps a fraction.
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([,.' ])[0-9]{3}(\1[0-9]{3})*([,.][0-9]+)?")
 
@@ -242,15 +244,18 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
         found = column[first].as_py()
         raise ValueError(
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
-            f"first in record {first + 1:,}: {found!r}{_about_marks(found, decimal)}"
+            f"first in record {first + 1:,}: {found!r}"
+            f"{_about_marks(found, decimal, path)}"
         )
     return numbers
 
 
-def _about_marks(text: str, decimal: str) -> str:
+def _about_marks(text: str, decimal: str, path: Any) -> str:
     """Return a hint for text that would be a number with other marks, else nothing."""
     other, word = (",", "comma") if decimal == "." else (".", "point")
     if decimal not in text and is_number(text.strip().replace(other, ".")):
+        if suffix_of(Path(path))[0] not in _WITH_MARKS:
+            return f"; it is text with a decimal {word}: make it a number in the file"
         return f"; the decimal mark may be a {word} (decimal={other!r})"
     if _THOUSANDS.fullmatch(text.strip()):
         return "; write it without marks between thousands"

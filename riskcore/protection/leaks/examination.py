@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,29 @@ from riskcore.disclosure.composition import (
     records_by_composition,
     records_rebuilt,
 )
+from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.leaks import Kind, Leak, Shown
-from riskcore.disclosure.no_effect import MOSTLY, rows_left
+from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
+from riskcore.protection.leaks.people import (
+    leaks_of_elimination,
+    leaks_of_shared,
+    named_by_elimination,
+    values_shared,
+)
+from riskcore.protection.leaks.remedies import (
+    accepted,
+    as_key,
+    coarser,
+    coarser_weights,
+    either,
+    leave_out,
+    new_ids,
+    related_to,
+    with_role,
+)
 from riskcore.protection.leaks.showing import advice_on, codes_before
 from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
@@ -62,12 +81,18 @@ class Examination:
         The risk from numbers, before and after.
     number_links : tuple of NumberLink
         What whoever knows keys and numbers learns from the row that fits best.
+    shared : dict of column name to SharedValues
+        The people of whom the keys tell the value of each sensitive column.
+    elimination : Elimination or None
+        Who is named to someone who knows all people of the file.
     """
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
     numeric: NumericRisks | None = None
     number_links: tuple[NumberLink, ...] = ()
+    shared: dict[Hashable, SharedValues] = field(default_factory=dict)
+    elimination: Elimination | None = None
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -91,6 +116,12 @@ class Examination:
                 stage: one.to_dict() for stage, one in self.numeric._asdict().items()
             },
             "number_links": [one.to_dict() for one in self.number_links],
+            "attributes": {
+                str(name): one.to_dict() for name, one in self.shared.items()
+            },
+            "elimination": None
+            if self.elimination is None
+            else self.elimination.to_dict(),
         }
 
 
@@ -113,7 +144,7 @@ def examine(
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
     profiles = [one for one in result.profiles if str(one.name) not in gone]
-    found = [*_of_columns(profiles, settings)]
+    found = [*of_columns(profiles, settings)]
     household = settings.household
     links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
@@ -128,6 +159,11 @@ def examine(
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
         found += _of_numbers(result, numeric.protected, links)
+    say("looking for people whose values are told")
+    shared = values_shared(result, gone)
+    found += leaks_of_shared(result, shared)
+    elimination = named_by_elimination(result)
+    found += leaks_of_elimination(result, elimination)
     found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
@@ -157,21 +193,22 @@ def examine(
         if name not in known and str(name) not in gone
     )
     if not_examined and settings.accepted(ANY):
-        found.append(_called_harmless(not_examined))
+        found.append(called_harmless(not_examined))
         not_examined = ()
-    return Examination(tuple(found), not_examined, numeric, links).under(settings)
+    return Examination(
+        tuple(found), not_examined, numeric, links, shared, elimination
+    ).under(settings)
 
 
-def _of_columns(
-    profiles: Iterable[ColumnProfile], settings: Settings
-) -> Iterator[Leak]:
+def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
         rare, of = _rare(one), (one.name,)
         if one.name == settings.weight:
             if rare:
                 text = _text(one, settings)
-                yield Leak(one.name, "weight", text, _WEIGHT_ADVICE, of=of)
+                mends = [coarser_weights(one.name), leave_out(of), accepted(of)]
+                yield Leak(one.name, "weight", text, either(*mends), of=of)
             continue
         proposed = propose(one)
         like = _SEEMS.get(str(proposed.role), "")
@@ -180,7 +217,7 @@ def _of_columns(
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = _text(one, settings, like), _advice(proposed.role)
+        text, advice = _text(one, settings, like), _advice(one, settings)
         yield Leak(one.name, kind, text, advice, of=of)
 
 
@@ -207,21 +244,20 @@ def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
     return f"{printable(str(column.name))!r}: {like}{said}"
 
 
-_WEIGHT_ADVICE = (
-    "make the weights coarser or drop them; or accept this with a reason, such as that "
-    "nobody else has the weights"
-)
-
-
-def _advice(proposed: str | None) -> str:
+def _advice(column: ColumnProfile, settings: Settings) -> str:
     """Return what can be done about a column that has no role."""
-    mend = {
-        "identifier": "give it the role of an identifier, or new ids",
-        "household": "name it as the household, give it new ids, or drop it",
-        "numeric": "round it, code its top, or drop it",
-        "weight": "name it as the weight, or drop it",
-    }.get(str(proposed), "recode it, make it a key, or drop it")
-    return f"{mend}; or give it a role, or accept this with a reason"
+    name, proposed = column.name, propose(column).role
+    mends = [leave_out([name])]
+    if proposed == "identifier":
+        mends.insert(0, with_role(name, "identifier", "say that it is an identifier"))
+    if proposed in ("identifier", "household"):
+        mends.append(new_ids(name))
+    elif column.is_number:
+        mends.insert(0, coarser([column]))
+    else:
+        mends.insert(0, as_key(name, settings))
+    known = with_role(name, "sensitive", "say that no intruder knows it")
+    return either(*mends, known, accepted([name]))
 
 
 def _of_numbers(
@@ -247,7 +283,8 @@ def _of_numbers(
         names |= dict.fromkeys((*one.known, *told))
         said.append(str(one))
     if said:
-        yield _leak_of_numbers([name for name in risk.columns if name in names], said)
+        of = [name for name in risk.columns if name in names]
+        yield leak_of_numbers(of, said, profile(result.rows, of))
 
 
 def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -257,7 +294,9 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         left = [name for name in names if str(name) not in gone]
         if treated is None or not left:
             continue
-        columns = [(treated.before[name], treated.after[name]) for name in left]
+        columns = [
+            to_precision(treated.before[name], treated.after[name]) for name in left
+        ]
         for keys in result.settings.keys:
             known = [codes_of(result, name)[0] for name in keys if name not in left]
             count = rows_left([(one, one) for one in known], columns)
@@ -275,12 +314,9 @@ def _leak_without_effect(
     text = (
         f"{_quoted(names)}: the treatment protects nothing, because {count:,} of "
         f"{n:,} rows of {listed(map(str, (*keys, *names)))} are still those of the "
-        "original"
+        "original, to the precision of the released numbers"
     )
-    advice = (
-        "swap within fewer keys or none, make the values coarser, or drop them; or "
-        "accept this with a reason"
-    )
+    advice = either(leave_out(names), accepted(names))
     column = names[0] if len(names) == 1 else " + ".join(map(str, names))
     return Leak(column, "no effect", text, advice, of=tuple(names), of_all=True)
 
@@ -309,24 +345,20 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
                 f"{printable(str(name))!r}: equal numbers are written in different "
                 f"ways, and {count:,} of {result.n:,} records have a way of their own"
             )
-            advice = "write equal numbers alike, for example by rounding them"
+            advice = either(coarser(profile(result.rows, [name])), leave_out([name]))
             yield Leak(name, "unique", text, advice, of=(name,))
 
 
-def _leak_of_numbers(names: Sequence[Hashable], said: Iterable[str]) -> Leak:
+def leak_of_numbers(
+    names: Sequence[Hashable],
+    said: Iterable[str],
+    columns: Iterable[ColumnProfile] = (),
+) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
     column = names[0] if len(names) == 1 else " + ".join(map(str, names))
-    advice = _NUMBERS
-    if len(names) > 1:
-        advice = advice.replace("accept this", "accept each of them")
+    advice = either(coarser(columns), leave_out(names), accepted(names))
     text = f"{_quoted(names)}: {'; '.join(said)}"
     return Leak(column, "numbers", text, advice, of=tuple(names), of_all=True)
-
-
-_NUMBERS = (
-    "make them much coarser, swap them across the keys, or drop them; or accept this "
-    "with a reason"
-)
 
 
 def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
@@ -342,7 +374,10 @@ def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
             f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
             "household that is alone with the keys of all its members"
         )
-        yield Leak(household, "composition", text, _COMPOSITION, of=(household,))
+        gone = {str(household)}
+        mend = _members_apart(result, household, result.household_of, gone)
+        advice = either(mend, accepted([household]))
+        yield Leak(household, "composition", text, advice, of=(household,))
 
 
 def _rebuilt(
@@ -361,18 +396,37 @@ def _rebuilt(
         shared = [printable(str(one)) for one in found.columns]
         if len(shared) > _NAMED:
             shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
-        by, advice = "members stand together", "shuffle the records"
+        by, mend = "members stand together", ""
         if shared:
             verb = "shows" if len(shared) == 1 else "show"
             by = f"{listed(shared)} {verb} who belongs together"
-            advice = "make them coarser or drop them, above all those with many values"
+            mend = leave_out(found.columns)
+        if not shuffled:
+            mend = _members_apart(result, None, codes, left_out)
         text = (
             f"{printable(str(name))!r}: left out, but {by}: {found.records:,} of "
             f"{result.n:,} records are in a household that is alone with the keys of "
             "all its members"
         )
-        advice = f"{advice}; or accept this with a reason"
+        advice = either(mend, accepted([name]))
         yield Leak(name, "composition", text, advice, of=(name,))
+
+
+def _members_apart(
+    result: ProtectedRecords,
+    household: Hashable | None,
+    codes: NDArray[np.int64],
+    left_out: Collection[str],
+) -> str:
+    """Return how nothing shows who belongs together: ids, other columns, the order."""
+    columns = {
+        each: column.codes for each, column in _coded_columns(result, left_out).items()
+    }
+    found = records_rebuilt(_released_keys(result), codes, columns, shuffled=True)
+    gone = [] if household is None else [household]
+    if too_many(found.records, result.n):
+        gone += found.columns
+    return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
 
 
 def _released_keys(
@@ -407,12 +461,6 @@ def _households_left_out(
             yield one.name, codes
 
 
-_COMPOSITION = (
-    "drop the household ids, which also shuffles members apart; make the keys coarser; "
-    "or accept this with a reason, such as a contract with the users"
-)
-
-
 def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
     """Yield the columns of the file that give the altered values of others back."""
     treated = result.treated
@@ -436,7 +484,7 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
                     f"{printable(str(source))!r}: it gives back the values of "
                     f"{printable(str(name))!r} that were altered"
                 )
-                advice = "treat both in the same way, or drop one of them"
+                advice = either(leave_out([source]), accepted([source]))
                 yield Leak(source, "reveals", text, advice, of=(source,))
 
 
@@ -459,7 +507,7 @@ def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
         if one.column not in {*_altered(result), *result.settings.recodings}:
             shown &= result.masks[one.column]
         if shown.any():
-            yield _leak_of_pair(one, int(shown.sum()))
+            yield _leak_of_pair(one, int(shown.sum()), result.settings)
 
 
 def _hidden(
@@ -497,16 +545,15 @@ def _coded_columns(
     return found
 
 
-def _leak_of_pair(one: Derived, count: int) -> Leak:
+def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
     """Return the leak of two columns that give values of a third one back."""
     key = printable(str(one.column))
     names = listed(repr(printable(str(name))) for name in one.of)
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
-    advice = (
-        f"recode or drop one of them; if {key!r} is a key, name one as related to it; "
-        "or accept one of them with a reason"
-    )
+    related = (related_to(one.column, name, settings) for name in one.of)
+    drops = (leave_out([name]) for name in one.of)
+    advice = either(*related, *drops, accepted(one.of[:1]))
     column = " + ".join(map(str, one.of))
     return Leak(column, "reveals", text, advice, of=tuple(one.of))
 
@@ -516,10 +563,10 @@ def _kept_ids(household: Hashable, settings: Settings) -> Leak:
     name = printable(str(household))
     unit = "household" if settings.person is None else "person"
     text = f"{name!r}: the original {unit} ids are kept"
-    return Leak(household, "ids", text, "give them new ids", of=(household,))
+    return Leak(household, "ids", text, new_ids(household), of=(household,))
 
 
-def _called_harmless(names: Collection[Hashable]) -> Leak:
+def called_harmless(names: Collection[Hashable]) -> Leak:
     """Return that columns were called harmless all at once, which is accepted."""
     verb = "is" if len(names) == 1 else "are"
     text = (

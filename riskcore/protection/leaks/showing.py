@@ -19,8 +19,16 @@ from riskcore.disclosure.hidden_values import (
     what_shows,
 )
 from riskcore.disclosure.leaks import Shown
+from riskcore.protection.leaks.remedies import (
+    accepted,
+    coarser_weights,
+    either,
+    for_all_members,
+    leave_out,
+    new_ids,
+    related_to,
+)
 from riskcore.protection.protected_records import ProtectedRecords
-from riskcore.protection.settings import Settings
 
 
 class SuppressedValueShows(UserWarning):
@@ -140,38 +148,27 @@ def warn_of_what_shows(result: ProtectedRecords, shown: Iterable[Shown]) -> None
 def advice_on(result: ProtectedRecords, shown: Shown) -> str:
     """Return what can be done so that the values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
-    of_household = None
+    fixed = {*settings.suppressible, *settings.recodings, *settings.treated}
+    in_all = ""
     if (
         shown.rule in ("equal", "between")
         and settings.unit != "person"
-        and (settings.household is not None)
+        and settings.household is not None
     ):
-        of_household = _for_all_members(settings, key)
+        more = " --shuffle" if column is None else ""
+        in_all = for_all_members(settings, key, more)
+    accept = accepted([column])
     if column is None:
-        steps = ["shuffle the records"]
-        if of_household is not None:
-            steps.append(f"{of_household}, for members stand together")
-        return ", and ".join(steps)
+        return either(in_all or "shuffle the records: --shuffle", accept)
     if column == settings.weight:
-        return "make the weights coarser or equal where they tell it"
-    if shown.rule in ("finer", "order"):
-        fixed = {*settings.suppressible, *settings.recodings}
-        return "recode or drop it" if column in fixed else "give it new ids or drop it"
-    others = f"name it as related to {key!r}, recode or drop it"
+        return either(coarser_weights(column), leave_out([column]), accept)
     if column == settings.household:
-        others = "or drop the column"
-        if shown.rule == "equal" and of_household is not None:
-            return f"{of_household}, {others}"
-    if shown.rule == "between":
-        return f"give new numbers if it holds numbers of units, {others}"
-    return others.removeprefix("or ")
-
-
-def _for_all_members(settings: Settings, name: Hashable) -> str | None:
-    """Return how to blank a column for all members of a household; None if it is."""
-    with_it = [key for key, others in settings.related.items() if name in others]
-    keys = [name] if name in settings.variables else with_it
-    left = [repr(key) for key in keys if key not in settings.household_keys]
-    if not left:
-        return None
-    return f"name {' and '.join(left)} among the household keys"
+        members = in_all if shown.rule == "equal" else ""
+        return either(members, leave_out([column]), accept)
+    ids = ""
+    if shown.rule not in ("equal", "code") and column not in fixed:
+        ids = new_ids(column)
+    related = ""
+    if shown.rule not in ("finer", "order"):
+        related = related_to(key, column, settings)
+    return either(ids, related, leave_out([column]), accept)

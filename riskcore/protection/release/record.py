@@ -7,6 +7,7 @@ safe file. The public record holds methods and rounded counts.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,8 @@ from riskcore.common.private_record import (
     record_of,
 )
 from riskcore.data.recode import Recoding
-from riskcore.protection.release.secret import check_secret
+from riskcore.data.source import Source
+from riskcore.protection.release.secret import check_secret, user_key
 from riskcore.protection.settings import GIVEN, Settings
 
 _PRIVATE = (
@@ -68,6 +70,7 @@ _THRESHOLDS = (
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
     "suppression", "ties", "cost", "protect_shares", "household_keys",
+    "against_insiders",
     "related", "known_waves", "cluster", "sampling_fraction",
 )  # fmt: skip
 # The figures that follow from the safe file alone, without the threshold.
@@ -235,6 +238,14 @@ def read_to_replay(path: str | Path) -> Record:
             "protect again by riskcore.protect(..., population=...)"
         )
     return record
+
+
+def is_input_of(record: Record, source: Source) -> bool | None:
+    """Return whether a file is the input of a record; None if this is unknown."""
+    key = user_key(create=False)
+    if record.digest is None or key is None or key.id != record.key:
+        return None
+    return hmac.compare_digest(key.digest_of(source.files), record.digest)
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:

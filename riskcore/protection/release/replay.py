@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,18 +12,10 @@ from riskcore.data.source import Source
 from riskcore.protection.release.record import Record
 from riskcore.protection.release.rules import Release
 from riskcore.protection.release.rules_table import TABLES, entries
-from riskcore.protection.release.secret import secret_of_seed, user_key
+from riskcore.protection.release.secret import secret_of_seed
 from riskcore.protection.release.writing import columns_dropped, columns_renumbered
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import RECORDED
-
-
-def is_input_of(record: Record, source: Source) -> bool | None:
-    """Return whether a file is the input of a record; None if this is unknown."""
-    key = user_key(create=False)
-    if record.digest is None or key is None or key.id != record.key:
-        return None
-    return hmac.compare_digest(key.digest_of(source.files), record.digest)
 
 
 def differing_rules(

@@ -58,6 +58,7 @@ _GOALS = frozenset(
         *("keys", "weight", "household", "k", "subsets", "strata", "level"),
         *("threshold", "rate", "household_threshold", "household_rate"),
         *("method", "missing", "alpha", "population", "sampling_fraction"),
+        *("min_population", "l", "kind", "t", "ordered", "roles", "accept"),
         *("person", "wave", "known_waves"),
     }
 )
@@ -462,6 +463,12 @@ class Release:
         given = self.arguments()
         if goals:
             given = {name: one for name, one in given.items() if name in _GOALS}
+            there = set(map(str, source.names))
+            given["treat"] = {
+                columns: rules
+                for columns, rules in self.arguments().get("treat", {}).items()
+                if there.issuperset(columns.split("+"))
+            }
         return Settings.resolve(source, **given)
 
     def _left_out(self) -> set[str]:

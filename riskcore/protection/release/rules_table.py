@@ -55,6 +55,11 @@ def _without(table: type, *others: type | str) -> dict[str, Setting]:
 
 
 _PROTECT = settings_of(ProtectSettings)
+_CHECK = settings_of(CheckSettings)
+# The names of [check]. Its l, t and least population are of the safe file alone, by
+# areas and columns that it names; in [safe] they are of the people of the original.
+_OF_THE_FILE = frozenset({"min_population", "l", "kind", "t", "ordered"})
+CHECKED = tuple(name for name in _CHECK if name not in _PROTECT or name in _OF_THE_FILE)
 # The tables by name; a setting alone is a table whose names are columns.
 TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
     "data": {"file": _FILE, **settings_of(ReadSettings)},
@@ -75,7 +80,7 @@ TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
         **_without(WriteSettings, *LEFT_OUT),
         **settings_of(ReportSettings),
     },
-    "check": _without(CheckSettings, ProtectSettings),
+    "check": {name: _CHECK[name] for name in CHECKED},
 }
 # The table of candidates, each with changes of these tables.
 TRY = "try"

@@ -39,6 +39,7 @@ from riskcore.data.cells import Cells
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.companions import companions
 from riskcore.protection.suppression.plan_record import (
     Draw,
     Integers,
@@ -336,6 +337,8 @@ def margins_of(assessment: Assessment, aim: Aim) -> Margins:
     """Return the margins of a file with the risks that decide."""
     cells, model = assessment.cells_by_weights or assessment.cells, assessment.model
     risk: Callable[..., Risks] = partial(risk_of, assessment.method)
+    if not aim.has_threshold:
+        model = None  # only f decides
     if model is not None:
         from riskcore.assessment.population import risk_of_margins
 
@@ -371,6 +374,31 @@ def _prices(
         prices *= np.where(shared, size[:, None], 1.0)
     blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
     return np.where(blanked, 0.0, prices)
+
+
+def with_companions(
+    assessments: Sequence[Assessment],
+    costs: Sequence[Risks],
+    masks: Masks,
+    settings: Settings,
+) -> Masks:
+    """Return masks by which elimination tells no blanked key, with any set of keys."""
+    masks = {name: mask.copy() for name, mask in masks.items()}
+    for one, cost in zip(assessments, costs, strict=True):
+        cells = one.cells_by_weights or one.cells
+        codes = np.stack(
+            [
+                np.where(cells.present(i), column.astype(np.int64), -1)[cells.rows]
+                for i, column in enumerate(cells.codes)
+            ],
+            axis=1,
+        )
+        blanked = np.stack([masks[key] for key in cells.keys], axis=1)
+        more = companions(codes, blanked, cost)
+        for key, mask in zip(cells.keys, more.T, strict=True):
+            masks[key] |= mask
+        _join_related(masks, one, settings)
+    return masks
 
 
 def _spread(mask: Mask, assessment: Assessment) -> Mask:

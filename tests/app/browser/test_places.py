@@ -43,13 +43,14 @@ def test_a_click_that_has_begun_is_not_lost(app, page):
     accepted(page)
     driver.visit(page, app, "protect")
     page.fill("#value-k", "4")
-    page.locator("#plan-restore").scroll_into_view_if_needed()
-    box = page.locator("#plan-restore").bounding_box()
+    page.locator("#suppression-argus").scroll_into_view_if_needed()
+    box = page.locator("#suppression-argus").bounding_box()
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     with page.expect_response(lambda one: one.request.method == "GET"):
         page.mouse.down()  # leaves the field, which is sent
     page.mouse.up()
-    page.wait_for_function("() => document.querySelector('#plan-restore[checked]')")
+    taken = "() => document.querySelector('#suppression-argus[checked]')"
+    page.wait_for_function(taken)
     driver.settle(page)
     assert page.input_value("#value-k") == "4"
 

@@ -34,10 +34,14 @@ def survey(**more):
     return data
 
 
+# Of a sample: nobody knows all people of the file.
+GOAL = {"k": 3, "sampling_fraction": 0.1}
+
+
 def protected(data, **options):
     if isinstance(given := options.get("roles", {}), dict):
         options["roles"] = {"job": "harmless"} | given
-    return protect(data, ["sex", "age"], **{"k": 3} | options)
+    return protect(data, ["sex", "age"], **GOAL | options)
 
 
 def leaks(result):
@@ -48,11 +52,11 @@ UNIQUE = [i * i * 17 % 4001 for i in range(N)]
 # A column, the kind of its leak, what its text says, and what its advice.
 COLUMNS = {
     "name": ([f"Ann {i} Smith" for i in range(N)], "identifier", "its name, and",
-             "role of an identifier, or new ids"),
-    "number": (list(range(N)), "identifier", "a running number", "new ids"),
-    "income": (UNIQUE, "unique", "", "round it, code its top, or drop it"),
+             "--role name=identifier; or leave it out: --drop name"),
+    "number": (list(range(N)), "identifier", "a running number", "--renumber number"),
+    "income": (UNIQUE, "unique", "", "--treat income=round:1000; or leave it out"),
     "code": (["c", "d"] * (N // 2 - 2) + ["p", "q", "r", "s"], "unique", "",
-             "recode it, make it a key, or drop it"),
+             "make it a key: --keys sex age code; or leave it out"),
 }  # fmt: skip
 
 
@@ -147,7 +151,7 @@ def test_values_that_only_one_household_has(level):
     if level == "household":
         region = {f"t{i}": "nesw"[i % 4] for i in range(N)}
         data["region"] = [region[town] for town in data["town"]]
-        result = protect(data, ["region"], household="hh", level="household", k=3)
+        result = protect(data, ["region"], household="hh", level="household", **GOAL)
     else:
         result = protected(data, household="hh")
     assert leaks(result) == [("town", "identifier")]
@@ -204,7 +208,7 @@ def by_region(shuffled=False):
     return {name: [str(one) for one in column] for name, column in data.items()}
 
 
-REGIONS = {"keys": ["region", "age"], "k": 12, "cost": {"region": 1, "age": 90}}
+REGIONS = {"keys": ["region", "age"], **GOAL, "k": 12, "cost": {"region": 1, "age": 90}}
 
 
 @pytest.mark.filterwarnings("ignore::riskcore.protection.result.SuppressedValueShows")
@@ -228,7 +232,7 @@ def test_columns_and_the_order_reveal_values(tmp_path):
         ({"*": "it is known"}, set()),
         ({"copy": "a", "(order)": "b"}, set()),
     ):
-        found = protect(path, **REGIONS, accept=accept)
+        found = protect(path, **REGIONS, accept=accept, roles={"copy": "harmless"})
         assert {one.column for one in found.examination.open} == left
         assert found.safe == (not left)
     record = found.write(tmp_path / "a.csv")
@@ -253,7 +257,7 @@ def test_open_leaks_stand_first():
 
 def test_columns_without_a_role_are_listed(tmp_path):
     data = survey(x=["u", "v"] * (N // 2), y=UNIQUE, hh=np.arange(N) // 2)
-    goal = {"keys": ["sex", "age"], "household": "hh", "k": 3}
+    goal = {"keys": ["sex", "age"], "household": "hh", **GOAL}
     result = protect(data, **goal, roles={"y": "sensitive"})
     assert (result.state, result.safe) == ("not examined", False)
     assert result.verdict.startswith("NOT EXAMINED: job and x have no role; give each")
@@ -269,7 +273,7 @@ def test_columns_without_a_role_are_listed(tmp_path):
 
 def test_all_other_columns_can_be_called_harmless():
     data = survey(x=["u", "v"] * (N // 2))
-    goal = {"keys": ["sex", "age"], "k": 3}
+    goal = {"keys": ["sex", "age"], **GOAL}
     result = protect(data, **goal, roles={"*": "harmless: no register has them"})
     assert result.state == "safe except for 1 accepted leak"
     said = "2 columns are called harmless without being examined (job and x): no reg"
@@ -338,13 +342,13 @@ def test_identifiers_are_in_no_file(tmp_path, name):
 def test_names_that_are_not_text():
     data = survey(**{"x": UNIQUE})
     odd = {0: data["sex"], ("a", 1): data["age"], 2: data["x"], 3: data["job"]}
-    result = protect(odd, [0, ("a", 1)], k=3)
+    result = protect(odd, [0, ("a", 1)], **GOAL)
     assert leaks(result) == [(2, "unique")]
     assert result.examination.open[0].to_dict()["column"] == "2"
     assert result.examination.not_examined == (3,)
     more = {"accept": {2: "known"}, "roles": {3: "harmless"}}
-    assert protect(odd, [0, ("a", 1)], k=3, **more).safe
-    assert protect(odd, [0, ("a", 1)], k=3, roles={2: "identifier"}).data.keys() == {
+    assert protect(odd, [0, ("a", 1)], **GOAL, **more).safe
+    assert protect(odd, [0, ("a", 1)], **GOAL, roles={2: "identifier"}).data.keys() == {
         0, ("a", 1), 3
     }  # fmt: skip
     pairs = pd.DataFrame(odd)
@@ -353,7 +357,7 @@ def test_names_that_are_not_text():
     )
     keys = [(1, "a"), (1, "b")]
     roles = {(2, "a"): "identifier", (2, "b"): "harmless"}
-    result = protect(pairs, keys, k=3, roles=roles)
+    result = protect(pairs, keys, **GOAL, roles=roles)
     assert result.safe
     assert list(result.data.columns) == [*keys, (2, "b")]
 
@@ -473,7 +477,7 @@ def test_two_columns_that_give_blanked_values_back():
         "children": children.tolist(),
     }
     cost = {"size": 1, "sex": 100, "age": 100}
-    settings = {"k": 5, "cost": cost}
+    settings = {**GOAL, "k": 5, "cost": cost}
     result = protect(data, ["sex", "age", "size"], **settings)
     (leak,) = result.examination.open
     assert set(leak.column.split(" + ")) == {"adults", "children"}

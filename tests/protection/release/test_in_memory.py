@@ -6,10 +6,8 @@ import pyarrow.feather
 import pytest
 
 import riskcore
-from tests.accepted import ANY_LEAK
 from riskcore.protection.release.in_memory import IndexIsNew
-
-
+from tests.accepted import ANY_LEAK
 
 
 def survey(**more):

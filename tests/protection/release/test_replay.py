@@ -7,8 +7,8 @@ import pytest
 
 from riskcore import Release, simulate
 from riskcore.data.files import formats
-from riskcore.protection.release.record import read_record
-from riskcore.protection.release.replay import differing_rules, is_input_of
+from riskcore.protection.release.record import is_input_of, read_record
+from riskcore.protection.release.replay import differing_rules
 from riskcore.report.release_files import write_release
 
 RULES = """\

@@ -92,7 +92,8 @@ def test_rules_are_the_arguments_of_protect(folder):
 def test_a_gate_by_rules(folder):
     rules = Release.read("a/release.toml")
     rules.protect().write(rules.file("output"), drop=["HOUSEHOLD"])
-    found = rules.check()
+    assert rules.check().state == "not examined"
+    found = rules.check(original="a/in/survey.csv")
     assert found.passed
     assert found.same_file is None
     assert found.recorded_state is None
@@ -252,11 +253,12 @@ def test_a_file_that_is_not_there_has_the_place_of_its_rule(rule, hint, tmp_path
 
 # Tables as people write them: with headers, on one line, with points, in any order.
 WRITTEN = {
-    "headers": "[suppress]\nplan = 'restore'\n[suppress.cost]\nA = 3\n[safe]\nk = 3\n",
+    "headers": "[suppress]\nsuppression = 'argus'\n[suppress.cost]\nA = 3\n"
+    "[safe]\nk = 3\n",
     "without": "[suppress.cost.A]\n1 = 3\n[suppress.related]\nA = ['B']\n[safe]\nk=3\n",
     "apart": "[suppress.cost]\nA = 3\n[safe]\nk = 3\n[suppress.related]\nA = ['B']\n"
-    "[suppress]\nplan = 'restore'\n",
-    "one line": "suppress = {cost = {A = 3}, plan = 'restore'}\nsafe = {k = 3}\n",
+    "[suppress]\nsuppression = 'argus'\n",
+    "one line": "suppress = {cost = {A = 3}, suppression = 'argus'}\nsafe = {k = 3}\n",
     "points": "suppress.cost.A = 3\nsafe.k = 3\nsuppress.cost.B = 4\n"
     "roles.X = 'sensitive'\noutput.drop = ['Y']\n",
     "points inside": "[suppress]\ncost.A = 3\nrelated.A = ['B']\n[safe]\nk = 3\n",
@@ -264,7 +266,7 @@ WRITTEN = {
 CHANGES = [
     ("suppress", {"cost": {"A": 4, "B": "never"}}),
     ("suppress", {"cost": {"A": {"1": 2.5, "a 'b\"": "never"}}}),
-    ("suppress", {"cost": None, "plan": "record"}),
+    ("suppress", {"cost": None, "suppression": "exact"}),
     ("suppress", {"related": {"B": ["X"]}}),
     ("safe", {"k": None, "threshold": 0.1}),
     ("data", {"missing_codes": {"A": ["9"]}}),
@@ -296,20 +298,23 @@ def test_no_text_makes_another_error(changes):
         Release.parse(text, "r.toml").arguments()
 
 
-def test_panels_and_lost_weights_cannot_be_checked():
+def test_what_cannot_be_counted_is_not_judged():
     panel = "format = 1\n[columns]\nkeys = ['A']\nperson = 'P'\nwave = 'W'\n[safe]\nk=2"
-    with pytest.raises(RulesError, match=r"r.toml:4:1: columns.person: check cannot"):
-        Release.parse(panel, "r.toml").check({"A": [1]})
-    model = Release.of(None, ["A"], "w", threshold=0.1, population="log-linear")
-    with pytest.raises(ValueError, match=r"the population .* check without the rules"):
-        model.check({"A": [1, 1], "w": [2.0, 2.0]})
-    no_risk = Release.of(None, ["A"], "w", k=2, output={"drop": ["w"]})
-    assert no_risk.check({"A": [1, 1]}).passed
-    with pytest.raises(RulesError, match="'w' is left out of the safe file"):
-        no_risk.check({"A": [1, 1]}, max_risk=0.9)
-    gate = no_risk.with_rules(check={"min_population": 10, "area": ["A"]})
-    with pytest.raises(RulesError, match="'w' is left out of the safe file"):
-        gate.check({"A": [1, 1]})
+    found = Release.parse(panel, "r.toml").check({"A": [1]})
+    assert [one.rule for one in found.not_judged] == ["k"]
+    assert "the file is a panel" in found.text()
+    # A model is fitted to a file without blanks, which is the original to it.
+    data = {"A": list("aabbc"), "w": [2.0, 2.0, 3.0, 4.0, 9.0]}
+    rules = Release.of(None, ["A"], "w", threshold=0.9, population="weights")
+    assert [one.passed for one in rules.check(data).rules] == [True]
+    data["A"][1] = None
+    assert [one.passed for one in rules.check(data).rules] == [None]
+    dropped = Release.of(None, ["A"], "w", threshold=0.9, output={"drop": ["w"]})
+    found = dropped.check({"A": list("aabbc")})
+    assert "the weights 'w' were left out" in found.text()
+    gate = dropped.with_rules(check={"min_population": 10, "area": ["A"]})
+    found = gate.check({"A": list("aabbc")})
+    assert {one.rule for one in found.not_judged} == {"threshold", "min_population"}
 
 
 def test_names_in_quotes_are_no_settings(tmp_path):

@@ -24,17 +24,18 @@ RULES = {
     "format": 1,
     "data": {"file": "s.csv", "missing_codes": {"*": ["NA"], "AGE": ["99"]}},
     "columns": {"keys": [["SEX", "AGE"], ["SEX", "JOB"]], "weight": "W"},
-    "safe": {"k": [3, 5], "rate": "0.1%", "alpha": 0.5, "within_households": False},
+    "safe": {"k": [3, 5], "rate": "0.1%", "alpha": 0.5, "within_households": False,
+        "l": 2, "min_population": 100},
     "roles": {"NAME": "identifier"},
     "recodings": {"AGE": "from:15,30"},
     "treat": {"PAY": ["top:1%", "round:10"], "A+B": "microaggregate:3"},
     "suppress": {
         "cost": {"SEX": "never", "AGE": 2, "JOB": {"1": 5.5}},
-        "protect_shares": ["JOB"], "related": {"JOB": ["ISCO"]}, "rounds": 2,
+        "protect_shares": ["JOB"], "related": {"JOB": ["ISCO"]},
     },
     "accept": {"*": "the data stay here"},
     "output": {"file": "safe.csv", "shuffle": 7, "report_top": 3, "renumber": []},
-    "check": {"l": 2, "max_rate": 0.01, "min_population": 100, "area": ["SEX"]},
+    "check": {"max_rate": 0.01, "area": ["SEX"]},
 }  # fmt: skip
 VALID = jsonschema.Draft7Validator(schema())
 
@@ -141,7 +142,7 @@ def test_faults_are_those_of_the_schema(changes, more):
         ({"treat": {"A": [1]}}, ("treat", "A", 0), "need text, not 1"),
         ({"roles": {"A": "key"}}, ("roles", "A"), "'identifier'"),
         ({"columns": {"keys": [["A"], "B"]}}, ("columns", "keys"), "need"),
-        ({"check": {"min_population": 0}}, ("check", "min_population"), "(0, inf)"),
+        ({"safe": {"min_population": 0}}, ("safe", "min_population"), "(0, inf)"),
     ],
 )
 def test_faults(rules, place, message):

@@ -118,7 +118,6 @@ missing = "argus"
 cost = {REGION = "never", SEX = {1 = 7, 2 = "never"}, AGE = 0.5}
 protect_shares = ["AGE"]
 related = {SEX = ["MARSTAT"]}
-rounds = 3
 [roles]
 PERSON = "identifier"
 INCOME = "numeric"

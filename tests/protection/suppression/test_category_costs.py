@@ -13,6 +13,7 @@ from riskcore.data.files import formats
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression import plan_record
 from riskcore.protection.suppression.plan_record import _sums
+from tests.fits import least_of_rows
 
 KEYS = ["a", "b", "c", "d"]
 SETS = [["a", "b"], ["b", "c", "d"], ["d", "a"]]
@@ -123,26 +124,6 @@ def prices_of(data, keys, shares):
             _, at, n = np.unique(data[key], return_inverse=True, return_counts=True)
             found[:, i] += np.rint(10_000 / n)[at]
     return found
-
-
-def least_of_rows(codes, prices, k):
-    """Return the least cost with which k rows fit each row, by trying all its plans."""
-    n, m = codes.shape
-    best = np.full(n, np.inf)
-    for kept in (
-        list(s) for size in range(m + 1) for s in combinations(range(m), size)
-    ):
-        lost = [i for i in range(m) if i not in kept]
-        fit = np.full(n, n)
-        if kept:
-            some = codes[:, kept]
-            _, at, number = np.unique(
-                some, axis=0, return_inverse=True, return_counts=True
-            )
-            fit = number[at.reshape(-1)]
-        spent = prices[:, lost].sum(axis=1)
-        best = np.where(fit >= k, np.minimum(best, spent), best)
-    return best
 
 
 def test_shares_of_rare_categories_stay():

@@ -1,0 +1,137 @@
+"""What a protected file tells of its people: shared values, and who is left over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.words import counted, listed, printable
+from riskcore.disclosure.chance import LEVEL, too_many
+from riskcore.disclosure.elimination import Elimination, eliminate
+from riskcore.disclosure.leaks import Leak
+from riskcore.disclosure.shared_values import SharedValues, band_of, shared_values
+from riskcore.protection.leaks.remedies import accepted, either, leave_out
+from riskcore.protection.numbers import codes_of, numbers_of
+from riskcore.protection.prepare import numbers_of as real_numbers_of
+from riskcore.protection.protected_records import ProtectedRecords
+from riskcore.protection.settings import Settings
+
+_DIFFERENT = "ask for two different values or more: --l 2"
+_INSIDERS = "blank companions of their records: --against-insiders"
+
+
+def values_shared(
+    result: ProtectedRecords, gone: Collection[str]
+) -> dict[Hashable, SharedValues]:
+    """Return what is told of each sensitive column, with the keys that tell most."""
+    names = [
+        name
+        for name in result.settings.with_role("sensitive")
+        if str(name) not in gone and name in result.source.names
+    ]
+    sets = [*_released_sets(result)] if names else []
+    found = {}
+    for name in names:
+        values = _values(result, name)
+        width = band_of(values)
+        each = [shared_values(*keys, values, width) for keys in sets]
+        if each:
+            found[name] = max(each, key=lambda one: one.beyond_chance)
+    return found
+
+
+def named_by_elimination(result: ProtectedRecords) -> Elimination | None:
+    """Return who is named with the keys that name most; None if nothing is blanked."""
+    if result.units is not None:
+        return None
+    sets = [keys for keys in _released_sets(result) if keys[1].any()]
+    return max((eliminate(*keys) for keys in sets), key=_told, default=None)
+
+
+def _told(found: Elimination) -> tuple[int, int]:
+    """Return the number of people who are named, and of records that are told."""
+    return found.people, found.records_told
+
+
+def leaks_of_shared(
+    result: ProtectedRecords, found: Mapping[Hashable, SharedValues]
+) -> Iterator[Leak]:
+    """Yield the sensitive columns of which more is told than by chance."""
+    level = math.log(LEVEL / max(len(found) * len(result.sets), 1))
+    for name, one in found.items():
+        if too_many(one.beyond_chance, result.n) and one.log_chance < level:
+            what = "a narrow band of it" if one.width else "its value"
+            text = (
+                f"{printable(str(name))!r}: the keys tell {what} for {one.people:,} of "
+                f"{result.n:,} records ({one.by_chance:,.1f} by chance; a guess by the "
+                f"shares of values is right for {one.guessed:,.1f} of them)"
+            )
+            different = "" if one.width else _DIFFERENT
+            advice = either(different, leave_out([name]), accepted([name]))
+            yield Leak(name, "attributes", text, advice, of=(name,))
+
+
+def leaks_of_elimination(
+    result: ProtectedRecords, found: Elimination | None
+) -> Iterator[Leak]:
+    """Yield that people are named, if the file has all people of the population."""
+    if (
+        found is None
+        or not (found.people or found.records_told)
+        or not _is_population(result.settings)
+    ):
+        return
+    # Without suppression people are named whose keys are missing.
+    variables = result.settings.variables
+    keys = [name for name in variables if result.masks[name].any()] or variables
+    text = (
+        f"blanks of {listed([printable(str(name)) for name in keys])}: someone who "
+        "knows all people of the file tells the blanked keys of "
+        f"{counted(found.records_told, 'record')}, and names "
+        f"{counted(found.people, 'person', 'people')}, because complete records "
+        "account for the others"
+    )
+    column = keys[0] if len(keys) == 1 else " + ".join(map(str, keys))
+    advice = either(_INSIDERS, accepted(keys))
+    yield Leak(column, "elimination", text, advice, of=tuple(keys), of_all=True)
+
+
+def _is_population(settings: Settings) -> bool:
+    """Return whether the file has all people of the population."""
+    if settings.sampling_fraction is not None:
+        return settings.sampling_fraction == 1.0
+    return settings.weight is None and isinstance(settings.population, str)
+
+
+def _released_sets(
+    result: ProtectedRecords,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+    """Yield original keys and blanks of each set, without keys that were treated.
+
+    A panel's records are not people, and those on an engine are not here.
+    """
+    if result.on_engine is not None or result.settings.person is not None:
+        return
+    treated = () if result.treated is None else result.treated.after
+    for keys in result.settings.keys:
+        pairs = [codes_of(result, name) for name in keys if name not in treated]
+        if pairs:
+            before, after = (
+                np.stack(each, axis=1) for each in zip(*pairs, strict=True)
+            )
+            yield before, after < 0
+
+
+def _values(result: ProtectedRecords, name: Hashable) -> NDArray[np.float64]:
+    """Return the released values of a column, as codes if they are not numbers."""
+    if result.treated is not None and name in result.treated.after:
+        return numbers_of(result, name, after=True)
+    codes = codes_of(result, name)[1]
+    if name not in result.masks:
+        with suppress(TypeError, ValueError):
+            return real_numbers_of(result.source, result.rows, name)
+    return np.where(codes < 0, np.nan, codes)

@@ -1,0 +1,99 @@
+"""What can be done about a leak: in words, and as options of the command that work."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Hashable, Iterable
+
+from riskcore.common.words import printable
+from riskcore.data.profile import ColumnProfile
+from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ORDER
+
+# Rounded numbers fall into about so many classes.
+_CLASSES = 10
+_BETWEEN = "; or "
+
+
+def either(*remedies: str) -> str:
+    """Return remedies, of which each is enough; empty ones do not fit."""
+    return _BETWEEN.join(filter(None, remedies))
+
+
+def _with(words: str, option: str, given: Iterable[str]) -> str:
+    """Return a remedy in words with its option."""
+    values = " ".join(shlex.quote(printable(one)) for one in given)
+    return f"{words}: --{option} {values}".rstrip()
+
+
+def leave_out(names: Iterable[Hashable], more: str = "") -> str:
+    """Return that columns are left out."""
+    found = [*map(str, names)]
+    words = "leave it out" if len(found) == 1 else "leave them out"
+    return _with(words, "drop", found) + more
+
+
+def new_ids(name: Hashable) -> str:
+    """Return that a column gets new ids."""
+    return _with("give it new ids", "renumber", [str(name)])
+
+
+def with_role(name: Hashable, role: str, words: str) -> str:
+    """Return that a column gets a role."""
+    return _with(words, "role", [f"{name}={role}"])
+
+
+def as_key(name: Hashable, settings: Settings) -> str:
+    """Return that a column becomes a key, if there is one set of keys."""
+    if len(settings.keys) > 1:
+        return ""
+    keys = [key for key in settings.keys[0] if key not in settings.strata]
+    return _with("make it a key", "keys", [*map(str, keys), str(name)])
+
+
+def coarser(columns: Iterable[ColumnProfile]) -> str:
+    """Return that numbers are rounded to few classes; nothing without numbers."""
+    rules = []
+    for one in columns:
+        if not one.is_number or one.smallest is None:
+            return ""
+        span = float(one.largest) - float(one.smallest)
+        base = 10.0 ** math.ceil(math.log10(span / _CLASSES)) if span > 0 else 1.0
+        rules.append(f"{one.name}=round:{base:.12g}")
+    words = "make it much coarser" if len(rules) == 1 else "make them much coarser"
+    return _with(words, "treat", rules) if rules else ""
+
+
+def coarser_weights(name: Hashable) -> str:
+    """Return that weights are shared in few classes."""
+    return _with("make the weights coarser", "treat", [f"{name}=share-weights:5"])
+
+
+def related_to(key: Hashable, name: Hashable, settings: Settings) -> str:
+    """Return that a column is blanked with a key; nothing if it cannot be."""
+    has_part = {*settings.columns, *settings.treated, *settings.with_role("identifier")}
+    if key not in settings.variables or name in has_part or key in settings.strata:
+        return ""
+    others = {key: [*settings.related.get(key, ()), name]} | {
+        one: [*names] for one, names in settings.related.items() if one != key
+    }
+    given = [f"{one}={other}" for one, names in others.items() for other in names]
+    return _with(f"blank it with {printable(str(key))!r}", "related", given)
+
+
+def for_all_members(settings: Settings, name: Hashable, more: str = "") -> str:
+    """Return that a column is blanked for all members; nothing if it is already."""
+    with_it = [key for key, others in settings.related.items() if name in others]
+    keys = [name] if name in settings.variables else with_it
+    left = [key for key in keys if key not in settings.household_keys]
+    if not left:
+        return ""
+    given = map(str, (*settings.household_keys, *left))
+    return _with("blank it for all members", "household-keys", given) + more
+
+
+def accepted(names: Iterable[Hashable | None]) -> str:
+    """Return that a leak is accepted."""
+    given = [f"{ORDER if one is None else one}=REASON" for one in names]
+    return _with("accept this with a reason", "accept", given)

@@ -1,0 +1,92 @@
+"""The risk of released records, counted among the records of the original."""
+
+import numpy as np
+import pytest
+
+from riskcore import assess, simulate
+from riskcore.assessment.released import assess_released
+from tests.assessment.test_margins import KEYS, RULES, file
+from tests.fits import fits_of, risks_of
+
+
+def blanks(seed, data, share=0.3):
+    """Return values to blank, none that are missing already."""
+    rng = np.random.default_rng(seed + 100)
+    return {
+        key: (rng.random(len(data["w"])) < share)
+        & np.array([value is not None for value in data[key]])
+        for key in KEYS
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("missing", RULES)
+def test_each_record_has_the_risk_of_who_fits_it(seed, missing):
+    data = file(seed)
+    masks = blanks(seed, data)
+    found = assess_released(assess(data, KEYS, "w", missing=missing), masks)
+    whole, f, F = fits_of(data, KEYS, masks, data["w"], missing)
+    _, _, risk = risks_of(data, KEYS, masks, data["w"], missing)
+    cells = found.cells
+    assert np.array_equal(cells.whole[cells.inverse], whole)
+    assert cells.sample_frequency[cells.inverse] == pytest.approx(f, rel=1e-13)
+    assert cells.population_frequency[cells.inverse] == pytest.approx(F, rel=1e-13)
+    assert found.individual_risk == pytest.approx(risk, rel=1e-12)
+    assert found.expected_reidentifications == pytest.approx(risk.sum(), rel=1e-12)
+    assert found.k_anonymity == whole.min()
+    assert found.below(3).records == np.count_nonzero(whole < 3)
+
+
+def test_blanks_of_others_make_nobody_safer():
+    data = {"key": ["R", "L", *"BBBB"]}
+    original = assess(data, ["key"])
+    alone = assess_released(original, {})
+    assert alone.individual_risk.tolist() == original.individual_risk.tolist()
+    after = assess_released(original, {"key": np.array([True] + [False] * 5)})
+    assert after.individual_risk.tolist() == [1 / 6, 1, *[1 / 4] * 4]
+
+
+def test_households_have_the_risks_of_their_released_members():
+    data = file(4, missing=0.0)
+    home = np.arange(30) // 3
+    masks = blanks(4, data)
+    original = assess({**data, "hh": home}, KEYS, "w", "hh")
+    found = assess_released(original, masks)
+    _, _, risk = risks_of(data, KEYS, masks, data["w"])
+    expected = [1 - np.prod(1 - risk[home == one]) for one in range(10)]
+    assert found.household_risk == pytest.approx(np.repeat(expected, 3), rel=1e-12)
+
+
+def survey(n=1500):
+    drawn = simulate.microdata(n, np.random.default_rng(7))
+    keys = ["REGION", "SEX", "AGE", "MARSTAT"]
+    drawn["REGION"], drawn["AGE"] = drawn["REGION"] // 100, drawn["AGE"] // 5
+    return {name: drawn[name] for name in [*keys, "WEIGHT"]}, keys
+
+
+@pytest.mark.parametrize("population", ["weights", "latent-class"])
+def test_expected_reidentifications_have_an_interval(population):
+    data, keys = survey()
+    masks = {"AGE": np.random.default_rng(1).random(len(data["AGE"])) < 0.2}
+    found = assess_released(assess(data, keys, "WEIGHT", population=population), masks)
+    total = found.expected_reidentifications
+    assert total == pytest.approx(found.individual_risk.sum(), rel=1e-12)
+    narrow, wide = (
+        found.expected_reidentifications_interval(level) for level in (0.5, 0.95)
+    )
+    assert 0 < wide[0] < narrow[0] < total < narrow[1] < wide[1] < found.cells.n
+    low, high = found.expected_population_uniques_interval()
+    assert 0 <= low <= high < found.cells.n
+
+
+def test_the_risk_of_a_model_never_rises_when_a_key_is_blanked():
+    data, keys = survey()
+    original = assess(data, keys, "WEIGHT", population="latent-class")
+    n = len(data["AGE"])
+    before, masks = original.individual_risk, {}
+    for key in ("AGE", "REGION", "SEX"):
+        masks[key] = np.ones(n, bool)
+        after = assess_released(original, masks).individual_risk
+        assert np.all(after <= before * (1 + 1e-9))
+        assert after.sum() < before.sum()
+        before = after

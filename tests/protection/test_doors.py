@@ -1,0 +1,148 @@
+"""Every door gives one file one state: a test draws settings and compares them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore.data.files import formats
+from riskcore.protection.release.rules import Release
+from riskcore.protection.result import UnsafeError
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+N = 90
+KEYS = ("sex", "age", "region", "job")
+SETTINGS = 24
+# The first words of the sentences, inside and in public; public ones have no figures.
+SAID = {
+    "safe": ("Safe: no leak", "Safe: no leak"),
+    "safe except": ("Safe except for", "Safe except for accepted leaks."),
+    "goals met": ("NOT SAFE: ", "NOT SAFE: leaks are open."),
+    "not examined": ("NOT EXAMINED: ", "NOT EXAMINED: not all was examined."),
+    "not safe": ("NOT SAFE: the goals", "NOT SAFE: the goals are not met."),
+}
+STATES = dict.fromkeys(SAID, 0)
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    """Return a small file with ids, numbers, a copy, weights and households."""
+    rng = np.random.default_rng(45)
+    household = np.sort(rng.integers(0, 40, N))
+    region = rng.integers(0, 4, 40)[household]
+    data = {
+        "hh": household,
+        "sex": rng.integers(1, 3, N),
+        "age": rng.integers(0, 6, N),
+        "region": region,
+        "job": rng.integers(0, 3, N),
+        "copy": region + 10,
+        "income": rng.lognormal(8, 1, N).round(),
+        "flag": rng.integers(0, 2, N),
+        "w": rng.integers(20, 25, N) * 10.0,
+    }
+    folder = tmp_path_factory.mktemp("doors")
+    return formats.write(folder / "survey.csv", data)
+
+
+def drawn(seed):
+    """Return arguments of `protect` and the layout of the file."""
+    rng = np.random.default_rng(seed)
+
+    def maybe(share=0.5):
+        return rng.random() < share
+
+    keys = [str(one) for one in rng.permutation(KEYS)[: rng.integers(2, 4)]]
+    given = {"keys": keys, "population": "weights", "roles": {}, "accept": {}}
+    goal = ("k", "threshold", "rate")[rng.integers(3)]
+    given[goal] = {
+        "k": int(rng.integers(2, 5)),
+        "threshold": float(rng.choice([0.002, 0.01, 0.05])),
+        "rate": 0.01,
+    }[goal]
+    if maybe():
+        given["weight"] = "w"
+    if maybe():
+        given["household"] = "hh"
+    free = [one for one in (*KEYS, "copy", "flag", "income") if one not in keys]
+    if "weight" not in given:
+        free.append("w")
+    for name in free:
+        if maybe(0.85):
+            given["roles"][name] = str(rng.choice(["sensitive", "harmless"]))
+    if maybe(0.3):
+        given["roles"]["*"] = "harmless:a test"
+    if maybe(0.2):
+        given["cost"] = dict.fromkeys(keys, float("inf"))
+    for name in ("*", "(order)", "copy", "w"):
+        if maybe(0.3):
+            given["accept"][name] = "a test"
+    if maybe(0.2) and "income" not in given["roles"]:
+        given["treat"] = {"income": "round:500"}
+    layout = {"shuffle": 7} if maybe() else {}
+    drop = [one for one in ("hh", "copy", "income") if maybe(0.4)]
+    drop = [one for one in drop if one not in given.values()]
+    return given, {**layout, **({"drop": drop} if drop else {})}
+
+
+@pytest.mark.parametrize("seed", range(SETTINGS))
+def test_doors(survey, run, seed):
+    given, layout = drawn(seed)
+    keys = given.pop("keys")
+    folder = survey.parent / str(seed)
+    folder.mkdir()
+    output, public = folder / "safe.csv", folder / "public.json"
+    result = riskcore.protect(survey, keys, **given)
+    how = {**layout, "public_record": public}
+    # The file that leaves, or the reason why not.
+    try:
+        found = result.write(output, **how)["examined"]
+        assert found["safe"]
+    except UnsafeError as error:
+        found = error.figures
+        assert not found["safe"]
+        assert not output.exists()
+        result.write(output, **how, allow_unsafe=True)
+    state = found["state"]
+    kind = next(one for one in reversed(SAID) if state.startswith(one))
+    STATES[kind] += 1
+    inside, outside = SAID[kind]
+    assert found["verdict"].startswith(inside)
+    assert found["verdict_in_public"].startswith(outside)
+    assert found["safe"] == (kind in ("safe", "safe except"))
+    # In public.
+    record = json.loads(public.read_text())
+    assert record["verdict"] == found["verdict_in_public"]
+    assert record["safe"] == found["safe"]
+    private = json.loads((folder / "safe.csv.private.json").read_text())
+    assert (private["safe"], private["verdict"]) == (record["safe"], record["verdict"])
+    # The file that was written, with its record.
+    checked = riskcore.check(output, record=f"{output}.private.json")
+    assert checked.same_file
+    assert (checked.state, checked.passed) == (state, found["safe"])
+    # In memory, if the file is written as it stands there.
+    if not layout:
+        assert result.state == state
+        assert result.to_dict()["state"] == state
+        assert state in repr(result)
+    # A trial of the same file.
+    trial = riskcore.try_out(survey, keys, {"a": given}, layout=layout)["a"]
+    assert (trial.state, trial.safe) == (state, found["safe"])
+    # The same rules, by the command.
+    wanted = {**layout, "file": "again.csv"}
+    rules = Release.of(survey.name, keys, output=wanted, **given)
+    text = rules.to_toml().replace(survey.name, f"../{survey.name}")
+    (folder / "release.toml").write_text(text)
+    status, out, _ = run(f"run {folder / 'release.toml'} --json --quiet")
+    told = json.loads(out)
+    assert (told["state"], told["safe"]) == (state, found["safe"])
+    assert status == (0 if found["safe"] else 1)
+    assert (folder / "again.csv").exists() == found["safe"]
+
+
+def test_all_states_were_drawn():
+    """The comparison has seen each state, and many files that may leave."""
+    assert sum(STATES.values()) == SETTINGS
+    assert min(STATES.values()) >= 5, STATES
