@@ -27,7 +27,7 @@ from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_model import CellModel, CellPrior
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
 from riskcore.models.log_linear import LogLinear
@@ -172,20 +172,23 @@ def sum_over_patterns(
     f = table.records.astype(np.float64)
     each = released / f
     if model is not None:
-        _, low, high = model.interval(
-            table,
-            lambda known: risk_by(known) * each,
-            level,
-            deviation=lambda known: deviation_by(known) * each,
+        total, low, high = model.interval(
+            table, lambda known: risk_by(known) * each, level
         )
-        return low, high
-    F = np.maximum(table.weight_sum, f)
-    risk = individual.individual_risk_from_frequencies(f, F)
-    total = math.fsum((risk * released).tolist())
-    spread = posterior.individual_risk_deviation(f, f / F) * released
-    error = math.sqrt(math.fsum((spread * spread).tolist()))
-    error *= NormalDist().inv_cdf((1.0 + level) / 2.0)
-    return max(total - error, 0.0), total + error
+        deviation = deviation_by(model.prior(table)) * released
+    else:
+        F = np.maximum(table.weight_sum, f)
+        risk = individual.individual_risk_from_frequencies(f, F)
+        total = low = high = math.fsum((risk * released).tolist())
+        deviation = posterior.individual_risk_deviation(f, f / F) * released
+    # Patterns of the same keys have no person in common; those of others may have the
+    # same people, and their errors add up.
+    kinds = [column == ANY for column in table.codes]
+    kind = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
+    squares = np.bincount(kind, deviation * deviation)
+    error = NormalDist().inv_cdf((1.0 + level) / 2.0) * float(np.sqrt(squares).sum())
+    below, above = math.hypot(total - low, error), math.hypot(high - total, error)
+    return max(total - below, 0.0), total + above
 
 
 def uniques_interval(
