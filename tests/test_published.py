@@ -178,7 +178,8 @@ def test_the_safe_file_of_mu_argus(figures, tmp_path):
     options = "--threshold 0.00125 --method series7 --recode"
     recodings = [f"{name}={path}" for name, path in RECODINGS.items()]
     roles = "--keys REGION SEX AGE MARSTAT"
-    line = f"protect {FILE} {roles} --role '*=harmless:a test' --accept '*=a test' --output {target} {options}"
+    roles += " --role '*=harmless:a test' --accept '*=a test'"
+    line = f"protect {FILE} {roles} --output {target} {options}"
     record = figures(line, *recodings)
     assert record["suppressed"] == dict(zip(KEYS, (375, 0, 11, 7), strict=True))
     again = assess(target, KEYS, method="series7", missing="wildcard")

@@ -256,7 +256,9 @@ def test_safe_is_said_when_the_package_says_it(bench, survey):
     assert bench.verdict()[0] == "unsafe"
     assert not expected(bench, survey).safe
     accept_all(bench)
-    assert bench.verdict() == ("safe", "Safe: the goals are met and no leak is open.")
+    state, words = bench.verdict()
+    assert state == "safe"
+    assert words.startswith("Safe except for ")
     assert expected(bench, survey).safe
 
 
@@ -300,7 +302,7 @@ def test_records_that_remain_unsafe_are_not_safe(bench, survey):
     bench.change("never", suppress={"cost": dict.fromkeys(keys, "never")},
                  accept={"*": "a test"})  # fmt: skip
     shown(bench)
-    assert bench.verdict() == ("unsafe", "Not safe: records remain unsafe.")
+    assert bench.verdict() == ("unsafe", "NOT SAFE: the goals are not met.")
     assert not expected(bench, survey).goals_met
 
 

@@ -142,7 +142,8 @@ def test_a_full_disk_for_errors(run, monkeypatch, full, line, status, unbuffered
         (f"assess {KEYS} --output o.csv", ["o.csv"]),
         (f"assess {KEYS} --report r.html", ["r.html"]),
         (
-            f"protect {KEYS} --k 2 --role '*=harmless:a test' --accept '*=a test' --output o.csv",
+            f"protect {KEYS} --k 2 --role '*=harmless:a test' --accept '*=a test'"
+            " --output o.csv",
             ["o.csv", "o.csv.private.json"],
         ),
         (f"check {KEYS} --k 2 --report r.html", ["r.html"]),

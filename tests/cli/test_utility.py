@@ -42,7 +42,8 @@ def _here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _protected(run):
-    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2% --role '*=harmless:a test' --accept '*=a test'"
+    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2%"
+    line += " --role '*=harmless:a test' --accept '*=a test'"
     status, _, errors = run(f"{line} --shuffle --output safe.csv")
     assert status == 0, errors
 

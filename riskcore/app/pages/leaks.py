@@ -23,6 +23,10 @@ MENDS: Mapping[str, tuple[str, ...]] = {
     "ids": ("renumber", "drop"),
     "composition": ("drop", "shuffle"),
     "numbers": ("treat", "drop"),
+    "no effect": ("treat", "drop"),
+    "attributes": ("drop",),
+    "elimination": (),
+    "harmless": (),
     "reveals": (
         "shuffle",
         "household_key",

@@ -17,7 +17,7 @@ def check(done):
     """Compare the safe file with that of the command; the release is safe."""
     assert [one.rules for one in done if not one.same] == []
     for one in done:
-        assert one.verdict.startswith("Safe: the goals are met and no leak is open.")
+        assert one.verdict.startswith("Safe")
         assert one.clicks > 20
 
 
