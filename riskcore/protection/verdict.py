@@ -13,6 +13,7 @@ import numpy as np
 
 from riskcore.assessment.goals import Goal
 from riskcore.assessment.released import ReleasedAssessment
+from riskcore.assessment.settings_table import AUTO
 from riskcore.common.words import counted, listed
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination
@@ -43,10 +44,14 @@ def verdict_of(
     ``dropped`` are columns that are left out of it, with the identifiers: nothing is
     said of them in public.
     """
-    not_judged: tuple[str, ...] = ()
+    not_judged = [
+        f"the risk with the keys {' x '.join(map(str, one.keys))} by the model"
+        for one in result.sets
+        if one.unknown_by_model and result.settings.population_name == AUTO
+    ]
     if result.on_engine is not None and result.hidden:
         said = unchecked(result.not_checked)
-        not_judged = (said.removeprefix("not checked: "),)
+        not_judged.append(said.removeprefix("not checked: "))
     gone = (*dropped, *result.settings.with_role("identifier"))
     published = replace(result, settings=result.settings.without(gone))
     in_public = [
@@ -60,7 +65,7 @@ def verdict_of(
         tuple(_goals_of(result)),
         examined.leaks,
         examined.not_examined,
-        not_judged,
+        tuple(not_judged),
         " ".join(filter(None, internal)),
         " ".join(filter(None, in_public)),
     )
@@ -113,6 +118,8 @@ def _goals_of(result: ProtectedRecords) -> Iterator[Goal]:
 
 def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]:
     """Yield for each set of keys what the model beside the weights calls unsafe."""
+    if result.settings.person is not None and result.sets[0].aim.has_threshold:
+        yield "Persons of a panel are counted by the weights, not by a model."
     for one in result.sets:
         of = f", with the keys {' x '.join(map(str, one.keys))}"
         of = of if len(result.sets) > 1 else ""
