@@ -182,7 +182,7 @@ def unblanked(assessment: Assessment, aim: Aim) -> Assessment:
 
     They differ from those before protection where original keys are missing.
     """
-    if not (assessment.cells.shared or aim.goals):
+    if not (any(assessment.cells.missing_values) or aim.goals):
         return assessment
     return assess_released(assessment, {}, goals=aim.goals)
 
@@ -227,10 +227,15 @@ def _by_name(
 
 
 def _plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
-    """Whether each record is planned for all sets of keys at once."""
+    """Whether each record is planned for all sets of keys at once.
+
+    That takes goals that a record with fewer keys never fails if it meets them with
+    more. By a model this holds up to its error, and for t not at all.
+    """
     return (
         settings.suppression == "exact"
         and not settings.household_keys
+        and settings.t is None
         and all(one.model is None for one in assessments)
         and len(settings.variables) <= MOST_KEYS
         and max(len(one.cells.keys) for one in assessments) <= MOST_IN_SET
