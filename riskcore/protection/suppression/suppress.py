@@ -230,12 +230,12 @@ def _plans_together(assessments: Sequence[Assessment], settings: Settings) -> bo
     """Whether each record is planned for all sets of keys at once.
 
     That takes goals that a record with fewer keys never fails if it meets them with
-    more. By a model this holds up to its error, and for t not at all.
+    more. By a model this holds up to its error; where t does not fall with the keys, a
+    record may stay unsafe, and the verdict says so.
     """
     return (
         settings.suppression == "exact"
         and not settings.household_keys
-        and settings.t is None
         and all(one.model is None for one in assessments)
         and len(settings.variables) <= MOST_KEYS
         and max(len(one.cells.keys) for one in assessments) <= MOST_IN_SET
