@@ -31,6 +31,7 @@ from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determin
 from riskcore.data.profile import ColumnProfile, profile
 from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.composition import (
+    KeySets,
     records_by_composition,
     records_rebuilt,
 )
@@ -367,7 +368,7 @@ def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
     if result.household_of is None:
         return
     found = records_by_composition(
-        _released_keys(result), result.household_of.astype(np.int64)
+        _keys_of_sets(result), result.household_of.astype(np.int64)
     )
     if too_many(found, n):
         text = (
@@ -389,7 +390,7 @@ def _rebuilt(
             each: column.codes
             for each, column in _coded_columns(result, left_out).items()
         }
-        sets = _released_keys(result)
+        sets = _keys_of_sets(result)
         found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
         if not too_many(found.records, result.n):
             continue
@@ -422,22 +423,20 @@ def _members_apart(
     columns = {
         each: column.codes for each, column in _coded_columns(result, left_out).items()
     }
-    found = records_rebuilt(_released_keys(result), codes, columns, shuffled=True)
+    found = records_rebuilt(_keys_of_sets(result), codes, columns, shuffled=True)
     gone = [] if household is None else [household]
     if too_many(found.records, result.n):
         gone += found.columns
     return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
 
 
-def _released_keys(
-    result: ProtectedRecords,
-) -> list[list[NDArray[np.signedinteger[Any]]]]:
-    """Return the codes of each set of keys as released, -1 for missing."""
-    codes = {
-        name: np.where(result.masks[name], -1, codes_before(result, name))
-        for name in result.settings.variables
-    }
-    return [[codes[name] for name in keys] for keys in result.settings.keys]
+def _keys_of_sets(result: ProtectedRecords) -> KeySets:
+    """Return the codes of each set of keys, original and released."""
+    codes = {name: codes_of(result, name) for name in result.settings.variables}
+    return [
+        ([codes[name][0] for name in keys], [codes[name][1] for name in keys])
+        for keys in result.settings.keys
+    ]
 
 
 def _households_left_out(
