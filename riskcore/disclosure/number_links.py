@@ -132,10 +132,10 @@ class NumberLink:
         people = f"{self.people:,} people"
         if self.among != "all":
             people = f"the people with the {self.people} {self.among} numbers"
-        what = "of {people} {right} are found"
+        right = f"{self.right:,.4g}"
+        what = f"of {people} {right} are found"
         if self.told is not None:
-            what = f"{_quoted(self.told)} is read rightly for {{right}} of {{people}}"
-        what = what.format(people=people, right=f"{self.right:,.4g}")
+            what = f"{_quoted(self.told)} is read rightly for {right} of {people}"
         return f"{what} by {names} ({self.chance:,.3g} by chance)"
 
     @property
