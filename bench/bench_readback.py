@@ -38,7 +38,11 @@ def main():
         rows = []
         for target in TARGETS:
             write = partial(
-                result.write, Path(folder) / target, shuffle=True, overwrite=True
+                result.write,
+                Path(folder) / target,
+                shuffle=True,
+                overwrite=True,
+                allow_unsafe=True,
             )
             cases = {verify: partial(write, verify=verify) for verify in (False, True)}
             without, both = interleaved(cases, rounds, clock=process_time).values()
