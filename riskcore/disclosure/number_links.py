@@ -31,8 +31,8 @@ from riskcore.common.scatter import scattered
 from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import ALLOWED, by_chance, too_many
+from riskcore.disclosure.compared_records import standard_scale
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
-from riskcore.disclosure.record_linkage import standard_scale
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
