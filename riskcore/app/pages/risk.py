@@ -279,13 +279,14 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     by_model = shown.recoded.model is not None
     alone = by_model and shown.aim.has_threshold
     whole = uniques if alone else cells.count_of(shown.aim.unsafe(shown.recoded))
+    left = "uniques" if alone else "unsafe"
     rows = [
         {
             "key": one.key,
             "label": _label(labels, one.key),
             "without": one.without,
             "alone": one.alone,
-            "share": _share(whole, one.without.uniques if alone else one.without.unsafe),
+            "share": _share(whole, getattr(one.without, left)),
         }
         for one in found
     ]
