@@ -324,7 +324,9 @@ def _of_audit(
         found = against.audit(
             judged.source, names, judged.say, holdout, list(how["target"])
         )
-        yield from found.check(**limits).rules
+        checked = found.check(**limits)
+        judged.records = judged.records or checked.records
+        yield from checked.rules
 
 
 def _refuse_without_original(
