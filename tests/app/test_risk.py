@@ -386,7 +386,7 @@ def test_unsafe_records_by_the_model(bench):
 def test_no_model_where_the_weights_tell_enough(bench):
     bench.change("few", columns={"keys": ["SEX"]})
     assert not shown(bench)["beside"]
-    with pytest.raises(RefusedError, match="no model is needed"):
+    with pytest.raises(RefusedError, match="no other model is needed"):
         PAGE.parts["model"](bench, form())
 
 
