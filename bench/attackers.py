@@ -631,12 +631,7 @@ def places(file, plan):
 # --- beside the verdict -----------------------------------------------------------
 
 # Kinds of leaks by which a verdict may speak of an attack.
-KINDS = {
-    "elimination": ("elimination",),
-    "homogeneous cells": ("attributes",),
-    "households": ("composition",),
-    "order": ("order",),
-}
+KINDS = {"households": ("composition",), "order": ("order",)}
 # People whom the verdict may miss: three, and a tenth of those found.
 FEW, PART = 3, 0.1
 
@@ -653,6 +648,16 @@ def said(result, found):
     if found.attack.startswith("register"):
         expected = result.sets[0].protected.expected_reidentifications
         return Said(f"{expected:,.1f} expected", expected)
+    examined = result.examination
+    if found.attack == "elimination":
+        one = examined.elimination
+        keys = found.known.endswith("keys")
+        count = 0 if one is None else one.records_told if keys else one.people
+        return Said(f"{count:,}", count)
+    if found.attack == "homogeneous cells":
+        one = examined.shared.get(found.known.removeprefix("keys: "))
+        count = 0 if one is None else one.people
+        return Said(f"{count:,}" if one else "nothing", count)
     if found.attack in KINDS:
         kinds = KINDS[found.attack]
         leaks = [one for one in result.judgment.leaks if one.kind in kinds]
@@ -665,7 +670,7 @@ def said(result, found):
         )
     among = found.attack.split()[-1]
     among = among if among in ("largest", "smallest") else "all"
-    links = [one for one in result.examination.number_links if one.among == among]
+    links = [one for one in examined.number_links if one.among == among]
     if not links:
         return Said("nothing", 0.0)
     worst = max(links, key=lambda one: one.beyond_chance)

@@ -10,7 +10,7 @@ over its standard deviation. Of m originals that are equally near each is right 
 probability 1/m. Chance is a random pick among those that agree in the categories.
 
 A column that is text or has at most 50 values is a category, any other a number. This
-attack is written apart from `riskcore.numeric_risk`, on pandas and SciPy.
+attack is written apart from `riskcore.disclosure`, on pandas and SciPy.
 
 Besides the columns he may know (keys, numbers, all), the few columns are shown that
 find most: with the nearest number, and with equal values. Households are attacked by

@@ -19,11 +19,16 @@ from riskcore.data.count import count
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
-KeySets = Sequence[Sequence[NDArray[np.signedinteger[Any]]]]
+KeyCodes = Sequence[NDArray[np.signedinteger[Any]]]
+# For each set of keys its codes in the original and in the released file.
+KeySets = Sequence[tuple[KeyCodes, KeyCodes]]
 # A column is shared if members differ in at most this share of the households; so many
 # columns in which some differ are tried.
 _DIFFERING = 0.05
 _TRIED = 20
+Rows = list[list[int]]
+# With more candidates, one of them is taken to fit.
+_CANDIDATES = 1000
 
 
 class Rebuilt(NamedTuple):
@@ -34,15 +39,15 @@ class Rebuilt(NamedTuple):
 
 
 def records_by_composition(sets: KeySets, household: Integers) -> int:
-    """Return how many records are in a household that no other household equals.
+    """Return how many records are in a household that only one household fits.
 
-    ``sets`` holds the released codes of each set of keys, -1 for missing or blank.
-    Households are equal if their members have the same keys, in any order; the set of
-    keys by which most records are found counts. Households with a blank are left out,
-    for they may equal others.
+    ``sets`` holds the codes of each set of keys, original and released, -1 for missing
+    or blank. A household fits if its members fit the released records one by one, in
+    any order, a blank standing for any value; the set of keys by which most records
+    are found counts.
     """
     size = np.bincount(household)
-    return max(int(size[_alone(codes, household)].sum()) for codes in sets)
+    return max(int(size[_alone(*each, household)].sum()) for each in sets)
 
 
 def records_rebuilt(
@@ -107,23 +112,81 @@ def _records_found(sets: KeySets, household: Integers, group: Integers) -> int:
     whole[household[of[household] != group]] = False
     if not whole.any():
         return 0
-    return max(int(size[whole & _alone(codes, household)].sum()) for codes in sets)
+    return max(int(size[whole & _alone(*each, household)].sum()) for each in sets)
 
 
 def _alone(
-    codes: Sequence[NDArray[np.signedinteger[Any]]], household: Integers
+    original: KeyCodes, released: KeyCodes, household: Integers
 ) -> NDArray[np.bool_]:
-    """Return which households no other one equals by its members."""
-    levels = [int(one.max()) + 2 for one in codes]
-    cells = count([(one + 1).astype(np.uint64) for one in codes], levels)
-    # Sums of hashes are as good as distinct.
-    member = scattered(cells.inverse.astype(np.uint64))
+    """Return which released households only one household of the original fits."""
     households = int(household.max()) + 1
-    whole = np.zeros(households, np.uint64)
-    np.add.at(whole, household, member)  # the order of the members does not count
-    blank = np.zeros(households, bool)
-    for one in codes:
-        blank[household[one < 0]] = True
-    _, inverse, frequency = np.unique(whole, return_inverse=True, return_counts=True)
-    alone: NDArray[np.bool_] = (frequency[inverse] == 1) & ~blank
+    blank = np.zeros((households, len(released)), bool)
+    mixed = np.zeros(households, bool)
+    for i, codes in enumerate(released):
+        blank[household[codes < 0], i] = True
+        mixed[household[(codes >= 0) & blank[household, i]]] = True
+    order = np.argsort(household, kind="stable")
+    begin = np.searchsorted(household[order], np.arange(households + 1))
+    before, after = np.stack(original, axis=1), np.stack(released, axis=1)
+    alone = np.zeros(households, bool)
+    kinds, kind = np.unique(blank, axis=0, return_inverse=True)
+    for number, lacks in enumerate(kinds):
+        # Whoever fits has the same members by the keys that all of them keep.
+        alike = _by_members(before[:, ~lacks], household, households)
+        some = np.flatnonzero(kind.reshape(-1) == number)
+        frequency = np.bincount(alike)
+        alone[some] = frequency[alike[some]] == 1
+        if not (mixed[some] & ~alone[some]).any():
+            continue
+        by_kind = np.argsort(alike, kind="stable")
+        first = np.searchsorted(alike[by_kind], np.arange(len(frequency) + 1))
+        # They fit, unless some members keep a key that others lack.
+        for one in some[~alone[some] & mixed[some]].tolist():
+            pattern = after[order[begin[one] : begin[one + 1]]].tolist()
+            others = by_kind[first[alike[one]] : first[alike[one] + 1]].tolist()
+            alone[one] = len(others) <= _CANDIDATES and not any(
+                _fit(pattern, before[order[begin[other] : begin[other + 1]]].tolist())
+                for other in others
+                if other != one
+            )
     return alone
+
+
+def _by_members(
+    codes: NDArray[np.signedinteger[Any]], household: Integers, households: int
+) -> Integers:
+    """Return a number for each household, the same if their members are."""
+    of_record = np.zeros(len(household), np.uint64)
+    if codes.shape[1]:
+        columns = [(one + 1).astype(np.uint64) for one in codes.T]
+        cells = count(columns, [int(one.max()) + 1 for one in columns])
+        of_record = cells.inverse.astype(np.uint64)
+    # Sums of hashes are as good as distinct; the order of the members does not count.
+    whole = np.zeros(households, np.uint64)
+    np.add.at(whole, household, scattered(of_record))
+    alike: Integers = np.unique(whole, return_inverse=True)[1].reshape(-1)
+    return alike
+
+
+def _fit(pattern: Rows, people: Rows) -> bool:
+    """Return whether people fit the rows of a pattern one by one, in any order."""
+    fits = [
+        [
+            at
+            for at, person in enumerate(people)
+            if all(key in (-1, own) for key, own in zip(row, person, strict=True))
+        ]
+        for row in pattern
+    ]
+    taken: dict[int, int] = {}
+
+    def place(row: int, seen: set[int]) -> bool:
+        for person in fits[row]:
+            if person not in seen:
+                seen.add(person)
+                if person not in taken or place(taken[person], seen):
+                    taken[person] = row
+                    return True
+        return False
+
+    return all(fits) and all(place(row, set()) for row in range(len(pattern)))

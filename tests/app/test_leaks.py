@@ -345,7 +345,7 @@ def test_what_the_model_says_is_said(survey):
     bench = open_workbench(survey)
     bench.set_roles({**ROLES, "HHSIZE": "key", "EDUCATION": "key"}, "roles")
     bench.change(
-        "rules", safe={"k": None, "threshold": 0.05, "population": "both"},
+        "rules", safe={"k": None, "threshold": 0.05, "population": "weights"},
         accept={"*": "a test"},
     )  # fmt: skip
     shown(bench)

@@ -1,6 +1,7 @@
 """Households that are alone with the keys of their members."""
 
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -26,29 +27,45 @@ def protected(data, k=2, **settings):
 
 
 def released(result):
-    """Return the released codes of the keys, -1 for blank, and the households."""
-    columns = [np.array(result.data[name], object) for name in ("sex", "age")]
+    """Return the original and released codes of the keys, and the households."""
+    before, after = (
+        [[*file[name]] for name in ("sex", "age")]
+        for file in (result.source.data, result.data)
+    )
+    known = [sorted({*one} - {None}) for one in before]
     codes = [
-        np.array(
-            [-1 if one is None else sorted({*each} - {None}).index(one) for one in each]
-        )
-        for each in columns
+        [
+            np.array([-1 if one is None else values.index(one) for one in each])
+            for values, each in zip(known, file, strict=True)
+        ]
+        for file in (before, after)
     ]
-    return [codes], result.household_of.astype(np.int64)
+    return [tuple(codes)], result.household_of.astype(np.int64)
 
 
 def by_hand(data, result):
-    """Return the same count by multisets of tuples."""
-    columns = [np.array(result.data[name], object) for name in ("sex", "age")]
+    """Return the same count by trying all orders of the members of all households."""
+    before, after = (
+        [*zip(file["sex"], file["age"], strict=True)] for file in (data, result.data)
+    )
     members = {}
     for row, unit in enumerate(data["hh"]):
-        members.setdefault(unit, []).append(tuple(one[row] for one in columns))
-    kinds = Counter(frozenset(Counter(each).items()) for each in members.values())
+        members.setdefault(unit, []).append(row)
+
+    def fit(rows, others):
+        return len(rows) == len(others) and any(
+            all(
+                key is None or key == own
+                for row, other in zip(rows, order, strict=True)
+                for key, own in zip(after[row], before[other], strict=True)
+            )
+            for order in permutations(others)
+        )
+
     return sum(
-        len(each)
-        for each in members.values()
-        if kinds[frozenset(Counter(each).items())] == 1
-        and not any(None in one for one in each)
+        len(rows)
+        for rows in members.values()
+        if sum(fit(rows, others) for others in members.values()) == 1
     )
 
 

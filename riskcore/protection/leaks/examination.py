@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.roles import (
     has_many_values,
     own_values,
@@ -31,6 +30,7 @@ from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determin
 from riskcore.data.profile import ColumnProfile, profile
 from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.composition import (
+    KeySets,
     records_by_composition,
     records_rebuilt,
 )
@@ -58,7 +58,7 @@ from riskcore.protection.leaks.remedies import (
     with_role,
 )
 from riskcore.protection.leaks.showing import advice_on, codes_before
-from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
+from riskcore.protection.numbers import alone_with_numbers, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ANY
@@ -77,8 +77,6 @@ class Examination:
         Open leaks first.
     not_examined : tuple of column names
         The columns that stay in the file without a role, and without a leak.
-    numeric : NumericRisks or None
-        The risk from numbers, before and after.
     number_links : tuple of NumberLink
         What whoever knows keys and numbers learns from the row that fits best.
     shared : dict of column name to SharedValues
@@ -89,7 +87,6 @@ class Examination:
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
-    numeric: NumericRisks | None = None
     number_links: tuple[NumberLink, ...] = ()
     shared: dict[Hashable, SharedValues] = field(default_factory=dict)
     elimination: Elimination | None = None
@@ -110,11 +107,6 @@ class Examination:
         return {
             "leaks": [one.to_dict() for one in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
-            "numeric": None
-            if self.numeric is None
-            else {
-                stage: one.to_dict() for stage, one in self.numeric._asdict().items()
-            },
             "number_links": [one.to_dict() for one in self.number_links],
             "attributes": {
                 str(name): one.to_dict() for name, one in self.shared.items()
@@ -128,7 +120,6 @@ class Examination:
 def examine(
     result: ProtectedRecords,
     shown: Iterable[Shown],
-    numeric: NumericRisks | None = None,
     *,
     dropped: Collection[Hashable] = (),
     renumbered: Collection[Hashable] = (),
@@ -137,8 +128,8 @@ def examine(
 ) -> Examination:
     """Return the leaks of a protected file, and the columns without a role.
 
-    ``shown`` are the values that its columns and its order reveal, ``numeric`` is the
-    risk from its numbers, ``renumbered`` are the columns that get new ids.
+    ``shown`` are the values that its columns and its order reveal, ``renumbered`` are
+    the columns that get new ids.
     """
     settings = result.settings
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
@@ -155,10 +146,11 @@ def examine(
         if household is not None and str(household) not in left_out:
             found += _by_composition(result)
         found += _rebuilt(result, left_out, shuffled=shuffled)
-    if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
+    numbers = [name for name in result.numbers_known if str(name) not in gone]
+    if numbers and result.on_engine is None:
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
-        found += _of_numbers(result, numeric.protected, links)
+        found += _of_numbers(result, numbers, links)
     say("looking for people whose values are told")
     shared = values_shared(result, gone)
     found += leaks_of_shared(result, shared)
@@ -195,9 +187,9 @@ def examine(
     if not_examined and settings.accepted(ANY):
         found.append(called_harmless(not_examined))
         not_examined = ()
-    return Examination(
-        tuple(found), not_examined, numeric, links, shared, elimination
-    ).under(settings)
+    return Examination(tuple(found), not_examined, links, shared, elimination).under(
+        settings
+    )
 
 
 def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterator[Leak]:
@@ -207,8 +199,10 @@ def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterato
         if one.name == settings.weight:
             if rare:
                 text = _text(one, settings)
-                mends = [coarser_weights(one.name), leave_out(of), accepted(of)]
-                yield Leak(one.name, "weight", text, either(*mends), of=of)
+                # Of weights on an engine this is not known: nothing is treated there.
+                treat = "" if one.smallest is None else coarser_weights(one.name)
+                mends = either(treat, leave_out(of), accepted(of))
+                yield Leak(one.name, "weight", text, mends, of=of)
             continue
         proposed = propose(one)
         like = _SEEMS.get(str(proposed.role), "")
@@ -261,16 +255,16 @@ def _advice(column: ColumnProfile, settings: Settings) -> str:
 
 
 def _of_numbers(
-    result: ProtectedRecords, risk: NumericRisk, links: Iterable[NumberLink]
+    result: ProtectedRecords, numbers: Sequence[Hashable], links: Iterable[NumberLink]
 ) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
-    n = len(risk.matches[0].individual_risk)
+    n = result.n
     altered = {name for each in result.settings.altered for name in each}
     names: dict[Hashable, None] = {}
     said = []
-    alone = risk.matches[-1].sample_uniques
-    if too_many(alone, n) and not altered.issuperset(risk.columns):
-        names = dict.fromkeys(risk.columns)
+    alone = 0 if altered.issuperset(numbers) else alone_with_numbers(result, numbers)
+    if too_many(alone, n):
+        names = dict.fromkeys(numbers)
         said.append(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
@@ -279,11 +273,11 @@ def _of_numbers(
         if one.leaks:
             best[one.told is None, one.among == "all"] = one
     for one in sorted(best.values(), key=lambda one: -one.beyond_chance):
-        told = [one.told] if one.told in risk.columns else []
+        told = [one.told] if one.told in numbers else []
         names |= dict.fromkeys((*one.known, *told))
         said.append(str(one))
     if said:
-        of = [name for name in risk.columns if name in names]
+        of = [name for name in numbers if name in names]
         yield leak_of_numbers(of, said, profile(result.rows, of))
 
 
@@ -367,7 +361,7 @@ def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
     if result.household_of is None:
         return
     found = records_by_composition(
-        _released_keys(result), result.household_of.astype(np.int64)
+        _keys_of_sets(result), result.household_of.astype(np.int64)
     )
     if too_many(found, n):
         text = (
@@ -389,7 +383,7 @@ def _rebuilt(
             each: column.codes
             for each, column in _coded_columns(result, left_out).items()
         }
-        sets = _released_keys(result)
+        sets = _keys_of_sets(result)
         found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
         if not too_many(found.records, result.n):
             continue
@@ -422,22 +416,20 @@ def _members_apart(
     columns = {
         each: column.codes for each, column in _coded_columns(result, left_out).items()
     }
-    found = records_rebuilt(_released_keys(result), codes, columns, shuffled=True)
+    found = records_rebuilt(_keys_of_sets(result), codes, columns, shuffled=True)
     gone = [] if household is None else [household]
     if too_many(found.records, result.n):
         gone += found.columns
     return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
 
 
-def _released_keys(
-    result: ProtectedRecords,
-) -> list[list[NDArray[np.signedinteger[Any]]]]:
-    """Return the codes of each set of keys as released, -1 for missing."""
-    codes = {
-        name: np.where(result.masks[name], -1, codes_before(result, name))
-        for name in result.settings.variables
-    }
-    return [[codes[name] for name in keys] for keys in result.settings.keys]
+def _keys_of_sets(result: ProtectedRecords) -> KeySets:
+    """Return the codes of each set of keys, original and released."""
+    codes = {name: codes_of(result, name) for name in result.settings.variables}
+    return [
+        ([codes[name][0] for name in keys], [codes[name][1] for name in keys])
+        for keys in result.settings.keys
+    ]
 
 
 def _households_left_out(

@@ -182,7 +182,7 @@ def unblanked(assessment: Assessment, aim: Aim) -> Assessment:
 
     They differ from those before protection where original keys are missing.
     """
-    if not (assessment.cells.shared or aim.goals):
+    if not (any(assessment.cells.missing_values) or aim.goals):
         return assessment
     return assess_released(assessment, {}, goals=aim.goals)
 
@@ -227,7 +227,12 @@ def _by_name(
 
 
 def _plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
-    """Whether each record is planned for all sets of keys at once."""
+    """Whether each record is planned for all sets of keys at once.
+
+    That takes goals that a record with fewer keys never fails if it meets them with
+    more. By a model this holds up to its error; where t does not fall with the keys, a
+    record may stay unsafe, and the verdict says so.
+    """
     return (
         settings.suppression == "exact"
         and not settings.household_keys
