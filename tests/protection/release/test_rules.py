@@ -128,7 +128,7 @@ def test_comments_and_order_stay_where_rules_change(folder):
     assert gone == ["k = [3, 1]", 'REGION = "truncate:2"']
     assert kept == [one for one in TEXT.splitlines() if one and one not in gone]
     assert changed.tables["safe"]["k"] == [4, 2]
-    assert changed.tables["roles"] == {"INCOME": "numeric"}
+    assert changed.tables["roles"] == {"*": "harmless:a test", "INCOME": "numeric"}
     assert rules.tables["safe"]["k"] == [3, 1]
     with pytest.raises(RulesError, match=r"release.toml:\d+:1: safe.kk: there is no"):
         rules.with_rules(safe={"kk": 1})
