@@ -90,7 +90,6 @@ SECTIONS = (
     Section("bench_protect", PAGE, "protect", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
-    Section("bench_numeric_risk", PAGE, "numeric_risk", measured=True),
     Section("bench_treatments", PAGE, "treatments", measured=True),
     Section("bench_treatments", "notes/howto/treat.md", "treat"),
     Section(

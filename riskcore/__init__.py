@@ -32,11 +32,8 @@ if TYPE_CHECKING:
     from riskcore.assessment.diversity import (  # isort: skip
         diversity as diversity,
     )
-    from riskcore.assessment.numeric_risk import (  # isort: skip
+    from riskcore.assessment.exact_matches import (  # isort: skip
         NumericRisk as NumericRisk,
-    )
-    from riskcore.disclosure.numeric_risk import (  # isort: skip
-        numeric_risk as numeric_risk,
     )
     from riskcore.assessment.suda import (  # isort: skip
         suda as suda,
@@ -128,7 +125,7 @@ _HOMES = {
     "Comparison": "riskcore.comparison.compare",
     "Description": "riskcore.assessment.describe",
     "Hierarchy": "riskcore.data.hierarchy",
-    "NumericRisk": "riskcore.assessment.numeric_risk",
+    "NumericRisk": "riskcore.assessment.exact_matches",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.data.files.reading",
     "Recoding": "riskcore.data.recode",
@@ -145,7 +142,6 @@ _HOMES = {
     "estimate_uniques": "riskcore.assessment.uniques",
     "grid": "riskcore.protection.trials",
     "household_risk": "riskcore.core.risk.household",
-    "numeric_risk": "riskcore.disclosure.numeric_risk",
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.data.argus_recode_file",
     "recode": "riskcore.data.recode",

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.assess_waves import assess_waves, waves_of
 from riskcore.assessment.beside import Beside
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
-from riskcore.assessment.exact_matches import code_numbers, exact_matches
-from riskcore.assessment.numeric_risk import NumericRisk
+from riskcore.assessment.exact_matches import NumericRisk, code_numbers, exact_matches
 from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
 from riskcore.assessment.settings_table import (
     AUTO,

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.cell_risk import Risks, refuse_between_branches, risk_of
+from riskcore.assessment.reported_figures import label
 from riskcore.assessment.settings_table import Method
-from riskcore.common.words import printable
+from riskcore.common.sheet import Part
+from riskcore.common.words import counted, printable
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
@@ -62,6 +64,68 @@ class ExactMatches:
             f"<ExactMatches: {names}, {self.sample_uniques:,} sample uniques, "
             f"{self.expected_reidentifications:.6g} expected re-identifications>"
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NumericRisk:
+    """What an intruder finds who knows numbers of the persons of a file.
+
+    Attributes
+    ----------
+    columns : tuple of hashable
+        Names of the columns of numbers.
+    matches : tuple of ExactMatches
+        The risk if numbers are known exactly: each one alone, all, and all with the
+        keys.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "income": [310, 310, 240], "w": [9.0, 5.0, 8.0]}
+    >>> found = riskcore.assess(data, ["sex"], "w", numeric=["income"]).numeric
+    >>> found
+    <NumericRisk: income; 1 of 3 records unique, 0.52229 expected re-identifications>
+    >>> [one.sample_uniques for one in found.matches]
+    [1, 3]
+    >>> list(found.to_dict())
+    ['columns', 'records', 'matches']
+    """
+
+    columns: tuple[Hashable, ...]
+    matches: tuple[ExactMatches, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "columns": [str(name) for name in self.columns],
+            "records": len(self.matches[0].individual_risk),
+            "matches": [one.to_dict() for one in self.matches],
+        }
+
+    def __repr__(self) -> str:
+        known = self.matches[len(self.columns) if len(self.columns) > 1 else 0]
+        names = ", ".join(printable(str(name)) for name in self.columns)
+        return (
+            f"<NumericRisk: {names}; {known.sample_uniques:,} of "
+            f"{counted(len(known.individual_risk), 'record')} unique, "
+            f"{known.expected_reidentifications:.6g} expected re-identifications>"
+        )
+
+
+def part_of_numbers(figures: dict[str, Any]) -> Part:
+    """Return the table of the figures of `NumericRisk.to_dict`."""
+    rows = [["known exactly", "sample uniques", "expected re-identifications", "rate"]]
+    for one in figures["matches"]:
+        names = ", ".join(map(label, one["columns"]))
+        expected = f"{one['expected_reidentifications']:,.6g}"
+        rate = f"{100 * one['reidentification_rate']:.4g} %"
+        rows.append([names, f"{one['sample_uniques']:,}", expected, rate])
+    return Part("Risk if numbers are known", rows=rows, sides="<>")
 
 
 def code_numbers(records: Records, names: Sequence[Hashable]) -> list[CodedColumn]:

@@ -41,7 +41,7 @@ from riskcore.data.household_rows import HouseholdRows
 
 if TYPE_CHECKING:
     from riskcore.assessment.beside import Beside
-    from riskcore.assessment.numeric_risk import NumericRisk
+    from riskcore.assessment.exact_matches import NumericRisk
     from riskcore.models.cell_model import CellModel
 
 # What the model beside the weights says of a file.

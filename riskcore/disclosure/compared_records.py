@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -232,3 +233,17 @@ def _filled(released: Side, people: Side) -> Side:
         if j >= K:
             values[j - K, lack] = released.values[j - K, donor]
     return Side(codes, values)
+
+
+def standard_scale(values: Floats) -> float:
+    """Return 1 over the standard deviation (n - 1) of a column, 0 if it is constant.
+
+    Sums are correctly rounded: the order of the records does not matter.
+    """
+    there = values[~np.isnan(values)]
+    n = len(there)
+    if n == 0 or there.min() == there.max():
+        return 0.0
+    mean = math.fsum(there.tolist()) / n
+    spread = math.sqrt(math.fsum(((there - mean) ** 2).tolist()) / (n - 1))
+    return 1.0 / spread if spread > 0.0 else 0.0

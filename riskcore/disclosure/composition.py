@@ -26,6 +26,7 @@ KeySets = Sequence[tuple[KeyCodes, KeyCodes]]
 # columns in which some differ are tried.
 _DIFFERING = 0.05
 _TRIED = 20
+Rows = list[list[int]]
 # With more candidates, one of them is taken to fit.
 _CANDIDATES = 1000
 
@@ -120,8 +121,10 @@ def _alone(
     """Return which released households only one household of the original fits."""
     households = int(household.max()) + 1
     blank = np.zeros((households, len(released)), bool)
+    mixed = np.zeros(households, bool)
     for i, codes in enumerate(released):
         blank[household[codes < 0], i] = True
+        mixed[household[(codes >= 0) & blank[household, i]]] = True
     order = np.argsort(household, kind="stable")
     begin = np.searchsorted(household[order], np.arange(households + 1))
     before, after = np.stack(original, axis=1), np.stack(released, axis=1)
@@ -133,15 +136,16 @@ def _alone(
         some = np.flatnonzero(kind.reshape(-1) == number)
         frequency = np.bincount(alike)
         alone[some] = frequency[alike[some]] == 1
-        if not lacks.any():
+        if not (mixed[some] & ~alone[some]).any():
             continue
         by_kind = np.argsort(alike, kind="stable")
         first = np.searchsorted(alike[by_kind], np.arange(len(frequency) + 1))
-        for one in some[~alone[some]].tolist():
-            pattern = after[order[begin[one] : begin[one + 1]]]
+        # They fit, unless some members keep a key that others lack.
+        for one in some[~alone[some] & mixed[some]].tolist():
+            pattern = after[order[begin[one] : begin[one + 1]]].tolist()
             others = by_kind[first[alike[one]] : first[alike[one] + 1]].tolist()
             alone[one] = len(others) <= _CANDIDATES and not any(
-                _fit(pattern, before[order[begin[other] : begin[other + 1]]])
+                _fit(pattern, before[order[begin[other] : begin[other + 1]]].tolist())
                 for other in others
                 if other != one
             )
@@ -164,13 +168,20 @@ def _by_members(
     return alike
 
 
-def _fit(pattern: NDArray[Any], people: NDArray[Any]) -> bool:
+def _fit(pattern: Rows, people: Rows) -> bool:
     """Return whether people fit the rows of a pattern one by one, in any order."""
-    fits = np.all((pattern[:, None] < 0) | (pattern[:, None] == people), axis=2)
+    fits = [
+        [
+            at
+            for at, person in enumerate(people)
+            if all(key in (-1, own) for key, own in zip(row, person, strict=True))
+        ]
+        for row in pattern
+    ]
     taken: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
-        for person in np.flatnonzero(fits[row]).tolist():
+        for person in fits[row]:
             if person not in seen:
                 seen.add(person)
                 if person not in taken or place(taken[person], seen):
@@ -178,4 +189,4 @@ def _fit(pattern: NDArray[Any], people: NDArray[Any]) -> bool:
                     return True
         return False
 
-    return all(place(row, set()) for row in range(len(pattern)))
+    return all(fits) and all(place(row, set()) for row in range(len(pattern)))

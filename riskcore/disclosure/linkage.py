@@ -27,12 +27,12 @@ from riskcore.disclosure.compared_records import (
     Integers,
     Strangers,
     selected,
+    standard_scale,
     strangers_agree,
 )
 from riskcore.disclosure.fellegi_sunter import fit, weights_of
 from riskcore.disclosure.in_words import number, percent, plain
 from riskcore.disclosure.patterns import patterns_of
-from riskcore.disclosure.record_linkage import standard_scale
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.disclosure.strangers import right_beyond
 

@@ -31,8 +31,8 @@ from riskcore.common.scatter import scattered
 from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import ALLOWED, by_chance, too_many
+from riskcore.disclosure.compared_records import standard_scale
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
-from riskcore.disclosure.record_linkage import standard_scale
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -232,27 +232,38 @@ class _Search:
 
     given: KnownNumbers
     runs: Runs
+    place: Integers  # where each person is among those of the runs
     drawn: Integers  # people for whom all links are looked for
     told: dict[Hashable, tuple[Pair, float]]  # columns and their precision
-    n: int
+    scaled: dict[Hashable, Pair]  # the numbers in standard deviations
+    order: dict[Hashable, Integers]  # rows by each number, without missing ones
+    few: dict[Hashable, dict[str, Integers]]  # people with extreme numbers
 
     @classmethod
     def of(cls, given: KnownNumbers) -> _Search:
         n, m = map(len, next(iter(given.numbers.values())))
-        keys = [*given.keys.values()]
-        runs = Runs.of([one for one, _ in keys], [one for _, one in keys], m)
-        told = {name: (pair, 0.0) for name, pair in given.others.items()}
-        told |= {
-            name: (pair, precision(pair[1])) for name, pair in given.numbers.items()
+        few = {
+            name: {"largest": extremes(-values), "smallest": extremes(values)}
+            for name, (values, _) in given.numbers.items()
         }
-        fits = int(runs.fits.sum()) * (n if len(runs.first) == 1 < n else 1)
-        most = min(_PEOPLE, int(_PAIRS * n / max(fits, 1)))
-        drawn = np.arange(n)
-        if n > most:
-            drawn = np.sort(
-                np.argsort(scattered(np.arange(n, dtype=np.uint64)))[: max(most, 1)]
-            )
-        return cls(given, runs, drawn, told, n)
+        mixed = np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
+        some = [each for one in few.values() for each in one.values()]
+        people = np.unique(np.concatenate([mixed[:_PEOPLE], *some]))
+        place = np.full(n, -1)
+        place[people] = np.arange(len(people))
+        keys = [*given.keys.values()]
+        runs = Runs.of([one[people] for one, _ in keys], [one for _, one in keys], m)
+        fits = max(int(runs.fits.sum()) / len(runs.first), 1.0)
+        drawn = np.sort(mixed[: max(min(_PEOPLE, int(_PAIRS / fits)), 1)])
+        told = {name: (pair, 0.0) for name, pair in given.others.items()}
+        scaled, order = {}, {}
+        for name, (before, after) in given.numbers.items():
+            told[name] = (before, after), precision(after)
+            scale = standard_scale(before)
+            scaled[name] = before * scale, after * scale
+            there = np.count_nonzero(~np.isnan(after))
+            order[name] = np.argsort(after, kind="stable")[:there]  # nan is last
+        return cls(given, runs, place, drawn, told, scaled, order, few)
 
     def links(self, known: tuple[Hashable, ...]) -> list[NumberLink]:
         """Return what links by some numbers tell, of all people and of extremes."""
@@ -262,9 +273,7 @@ class _Search:
         drawn = self.drawn[there[self.drawn]]
         groups = {"all": (drawn, int(np.count_nonzero(there)))}
         if len(known) == 1:
-            values = self.given.numbers[known[0]][0]
-            for among, sign in (("largest", -1.0), ("smallest", 1.0)):
-                few = extremes(sign * values)
+            for among, few in self.few[known[0]].items():
                 groups[among] = (few, len(few))
         found: list[NumberLink] = []
         for among, (people, of) in groups.items():
@@ -317,24 +326,21 @@ class _Search:
         self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
     ) -> Nearest:
         """Return the rows nearest to some people, and what they tell of columns."""
-        scales = [standard_scale(self.given.numbers[name][0]) for name in known]
-        sides = []
-        for side in (0, 1):
-            columns = [
-                self.given.numbers[name][side] * scale
-                for name, scale in zip(known, scales, strict=True)
-            ]
-            sides.append(np.stack(columns, axis=1))
-        told = [_side([self.told[name][0][side] for name in names], len(sides[side]))
-                for side in (0, 1)]  # fmt: skip
+        asked, there = (
+            np.stack([self.scaled[name][side] for name in known], axis=1)
+            for side in (0, 1)
+        )
+        true, tells = (
+            _side([self.told[name][0][side] for name in names], len(one))
+            for side, one in enumerate((asked, there))
+        )
         own = self.given.own
-        mine = np.full(self.n, -1) if own is None else own
         return nearest_rows(
-            self.runs.of_people(people),
-            (sides[0][people], sides[1]),
-            (told[0][people], told[1]),
+            self.runs.of_people(self.place[people]),
+            (asked[people], there),
+            (true[people], tells),
             np.array([self.told[name][1] for name in names]),
-            mine[people],
+            np.full(len(people), -1) if own is None else own[people],
         )
 
     def _elsewhere(
@@ -344,9 +350,7 @@ class _Search:
 
         The rows are the nearest of those next to a person in the first number.
         """
-        first = self.given.numbers[known[0]]
-        order = np.argsort(first[1], kind="stable")  # nan is last
-        order = order[: np.count_nonzero(~np.isnan(first[1]))]
+        first, order = self.given.numbers[known[0]], self.order[known[0]]
         right = np.zeros((len(people), len(names)))
         if not len(order) or not names or not self.given.keys:
             return right
@@ -358,9 +362,8 @@ class _Search:
             fits &= (released[rows] < 0) | (released[rows] == key[people][:, None])
         gap = np.zeros(rows.shape)
         for name in known:
-            ours, theirs = self.given.numbers[name]
-            scale = standard_scale(ours)
-            gap += ((theirs[rows] - ours[people][:, None]) * scale) ** 2
+            ours, theirs = self.scaled[name]
+            gap += (theirs[rows] - ours[people][:, None]) ** 2
         gap = np.where(fits | np.isnan(gap), math.inf, gap)
         limit = np.partition(gap, NEXT - 1, axis=1)[:, [NEXT - 1]]
         near = (gap <= limit) & (gap < math.inf)

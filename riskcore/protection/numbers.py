@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
-from typing import NamedTuple
+from collections.abc import Collection, Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.numeric_risk import NumericRisk
-from riskcore.common.progress import Lines, silent
+from riskcore.assessment.exact_matches import code_numbers
+from riskcore.data.cells import cells_of
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records
 from riskcore.disclosure.number_links import KnownNumbers
-from riskcore.disclosure.numeric_risk import numeric_risk
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
@@ -19,40 +19,20 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class NumericRisks(NamedTuple):
-    """The risk from numbers before and after protection."""
+def alone_with_numbers(result: ProtectedRecords, names: Iterable[Hashable]) -> int:
+    """Return how many released records are alone with their keys and these numbers.
 
-    original: NumericRisk
-    protected: NumericRisk
-
-
-def numeric_risks(result: ProtectedRecords, say: Lines = silent) -> NumericRisks | None:
-    """Return the risk from the numbers of a file, None if it has none to measure.
-
-    These are the columns with the role "numeric", and treated columns without a role.
+    A blanked key matches any value, a missing number is a value of its own.
     """
-    names = result.numbers_known
-    if not names or result.on_engine is not None:
-        return None
-    before = {name: numbers_of(result, name) for name in names}
+    keys = {}
+    for name in result.settings.variables:
+        codes = codes_of(result, name)[1]
+        keys[name] = np.ma.array(codes, mask=codes < 0)
     after = {name: numbers_of(result, name, after=True) for name in names}
-    weight = result.settings.weight
-    weights = [
-        None if weight is None else numbers_of(result, weight, after=stage)
-        for stage in (False, True)
-    ]
-    keys, kept = _keys(result)
-    original = [
-        codes_before(result, name, recoded=False).astype(np.int64)
-        for name in result.settings.variables
-    ]
-    say("measuring the risk from the original numbers")
-    first = numeric_risk(before, keys=np.stack(original, axis=1), weight=weights[0])
-    say("measuring the risk from the protected numbers")
-    second = numeric_risk(
-        before, after, keys=keys, released_keys=kept, weight=weights[1]
-    )
-    return NumericRisks(first, second)
+    numbers = {one.name: one for one in code_numbers(Records.of(after), [*after])}
+    coded = CodedRecords.of(keys, [*keys]).with_columns(numbers)
+    cells = cells_of(coded, [*keys, *numbers], "wildcard", 1.0)
+    return int(cells.records[cells.sample_frequency == 1].sum())
 
 
 def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbers:
@@ -98,13 +78,6 @@ def codes_of(result: ProtectedRecords, name: Hashable) -> tuple[Integers, Intege
     if name in result.masks:
         after = np.where(result.masks[name], -1, after)
     return before, after
-
-
-def _keys(result: ProtectedRecords) -> tuple[Integers, Integers]:
-    """Return the codes of the keys as recoded, and as released, shape (n, K)."""
-    pairs = [codes_of(result, name) for name in result.settings.variables]
-    before, after = zip(*pairs, strict=True)
-    return np.stack(before, axis=1), np.stack(after, axis=1)
 
 
 def numbers_of(

@@ -27,7 +27,6 @@ from riskcore.protection.leaks.showing import (
     shown_by,
     shown_on_engine,
 )
-from riskcore.protection.numbers import NumericRisks, numeric_risks
 from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.release import writing
 from riskcore.protection.release.in_memory import columns_with_ids
@@ -160,15 +159,6 @@ class Protected(ProtectedRecords):
         with new household ids and the records in their order.
         """
         return _examination(self)
-
-    @cached_property
-    def numeric(self) -> NumericRisks | None:
-        """The risk from numbers that an intruder knows, before and after protection.
-
-        Of the columns with the role "numeric" and of treated columns without a role;
-        None if there are none, or for data on an engine.
-        """
-        return numeric_risks(self)
 
     @cached_property
     def judgment(self) -> Verdict:
@@ -502,4 +492,4 @@ class Protected(ProtectedRecords):
 def _examination(result: Protected) -> Examination:
     """Examine the file that `write` makes by default."""
     new_ids = writing.columns_renumbered(result.source, result.settings)
-    return examine(result, result.shown, result.numeric, renumbered=new_ids)
+    return examine(result, result.shown, renumbered=new_ids)

@@ -21,7 +21,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.beside import which_to_believe
-from riskcore.assessment.numeric_risk import numeric_parts
+from riskcore.assessment.exact_matches import part_of_numbers
 from riskcore.assessment.result import Assessment
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.progress import Lines, silent
@@ -50,7 +50,6 @@ from riskcore.report.office_charts import chart_views
 from riskcore.report.page_charts import bar_top
 from riskcore.report.protection_view import (
     Tile,
-    numbers_view,
     tiles_of,
     treatments_view,
 )
@@ -91,7 +90,7 @@ class PageSettings(TypedDict, total=False):
     remarks: Annotated[Sequence[str], _NO_ROWS]
     tiles: Annotated[Sequence[Tile], _NO_ROWS]
     treated: Annotated[Mapping[str, Any] | None, _OPTIONAL]
-    numbers: Annotated[Sequence[Part], _NO_ROWS]
+    numbers: Annotated[Part | None, _OPTIONAL]
     utility: Annotated[Comparison | str | None, _OPTIONAL]
     labels: Annotated[Labels | None, _OPTIONAL]
     provenance: Annotated[Provenance | None, _OPTIONAL]
@@ -191,8 +190,8 @@ def page(
         them all other sections are folded.
     treated : mapping, optional
         The treated columns, from `riskcore.report.protection_view.treatments_view`.
-    numbers : sequence of Part, optional
-        The risk from numbers, from `riskcore.report.protection_view.numbers_view`.
+    numbers : Part, optional
+        The risk from numbers, from `riskcore.assessment.exact_matches`.
     utility : Comparison or str, optional
         The cost of the protection, or why it is unknown, for a section of the page.
     labels : Labels, optional
@@ -324,7 +323,7 @@ def assessment_page(
         ],
         not_examined=not_examined,
         remarks=[*_weights(assessment), *remarks_of(assessment)],
-        numbers=[] if known is None else list(numeric_parts(known.to_dict())),
+        numbers=None if known is None else part_of_numbers(known.to_dict()),
         provenance=provenance,
     )
 
@@ -416,13 +415,13 @@ def protection_page(
         unsafe=unsafe,
         k=one.aim.k,
         leaks=examined["leaks"],
+        # In this state the verdict itself names them.
+        not_examined=()
+        if examined["state"] == "not examined"
+        else examined["not_examined"],
         remarks=facts.remarks_of(protected),
         tiles=[*tiles_of(protected, one), *_of_verdict(examined)],
         treated=treatments_view(protected),
-        numbers=numbers_view(
-            examined.get("numeric"),
-            [str(name) for each in protected.settings.altered for name in each],
-        ),
         utility=utility,
         labels=protected.labels,
         sets=sets_view(protected, keys),

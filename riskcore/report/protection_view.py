@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from riskcore.assessment.numeric_risk import numeric_parts
 from riskcore.assessment.reported_figures import FIGURES
 from riskcore.common.html import all_digits, readable
-from riskcore.common.sheet import Part
 from riskcore.protection.facts import treatment_facts
 from riskcore.protection.result import Protected
 from riskcore.protection.suppression.key_sets import KeySet
@@ -55,20 +53,6 @@ def tiles_of(protected: Protected, one: KeySet) -> list[Tile]:
             ["before \u2192 after"],
         ),
     ]
-
-
-def numbers_view(
-    risk: Mapping[str, Any] | None, altered: Collection[str]
-) -> list[Part]:
-    """Return the tables of the risk from numbers, from the facts of an examination.
-
-    Numbers that were altered are not known exactly.
-    """
-    if risk is None:
-        return []
-    protected = risk["protected"]
-    parts = list(numeric_parts(protected))
-    return parts[{*altered}.issuperset(protected["columns"]) :]
 
 
 def _cost(protected: Protected) -> Tile:

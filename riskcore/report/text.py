@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from riskcore.assessment.numeric_risk import numeric_parts
+from riskcore.assessment.exact_matches import part_of_numbers
 from riskcore.assessment.reported_figures import (
     CELL_FIGURES,
     label,
@@ -21,7 +21,6 @@ from riskcore.data.files.labels import Labels, labels_of_plain
 from riskcore.disclosure.verdict import listed_columns
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
-from riskcore.report.protection_view import numbers_view
 
 # With more sets of keys, each has a line instead of a table.
 _MOST_TABLES = 6
@@ -69,7 +68,7 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
     if figures.get("not_read"):
         yield _not_read(figures["not_read"])
     if "numeric" in figures:
-        yield from numeric_parts(figures["numeric"])
+        yield part_of_numbers(figures["numeric"])
     if figures["riskiest"]:
         yield _riskiest(figures["riskiest"], labels_of_plain(figures.get("labels")))
 
@@ -197,13 +196,6 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
     if record["treated"] is not None:
         yield from _treated(record["treated"], record["records"])
-    altered = [
-        name
-        for one in (record["treated"] or {"rules": []})["rules"]
-        for name in one["columns"]
-        if one["alters"]
-    ]
-    yield from numbers_view(record["numeric"], altered)
 
 
 def _verdict(record: dict[str, Any]) -> Iterator[Part]:

@@ -9,8 +9,8 @@ import riskcore
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = (ROOT / "notes/figures_of_evidence.md").read_text()
-# Where names of columns, or the two files, stand between the names of figures.
-NAMED = re.compile(r"(numeric)\.(?:original|protected)|(shares|attributes)\.[^.]+")
+# Where names of columns stand between the names of figures.
+NAMED = re.compile(r"(attributes)\.[^.]+")
 
 
 def rows():
@@ -30,7 +30,7 @@ def figures_of(data, at=""):
         for one in data:
             yield from figures_of(one, at)
     elif data:
-        yield NAMED.sub(lambda found: found[1] or found[2], at)
+        yield NAMED.sub(lambda found: found[1], at)
 
 
 def examined(seed=1, n=900):
@@ -52,7 +52,7 @@ def examined(seed=1, n=900):
 
 def test_every_figure_is_in_the_table():
     found = set(figures_of(examined()))
-    assert {"number_links.right", "numeric.matches.cells"} <= found
+    assert {"number_links.right", "number_links.chance"} <= found
     known = {name for names, _ in rows() for name in names}
     assert found - known - {"number_links", "leaks"} == set()
 

@@ -16,7 +16,6 @@ from riskcore import (
     compare,
     describe,
     diversity,
-    numeric_risk,
     protect,
     suda,
     try_out,
@@ -110,7 +109,6 @@ def on_sheets(text):
         check(data, names[:2], k=4),
         diversity(data, names[:2], names[2]),
         suda({**data, names[2]: [text, *["b"] * 17]}, names),
-        numeric_risk({names[0]: [1, 2, 2]}, {names[0]: [1, 3, 2]}, keys=[0, 0, 1]),
     )
     return "".join(
         sheet_page(one._sheet(), title=text, charts=part_charts(one)) for one in found

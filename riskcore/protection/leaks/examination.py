@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.numeric_risk import NumericRisk
 from riskcore.assessment.roles import (
     has_many_values,
     own_values,
@@ -59,7 +58,7 @@ from riskcore.protection.leaks.remedies import (
     with_role,
 )
 from riskcore.protection.leaks.showing import advice_on, codes_before
-from riskcore.protection.numbers import NumericRisks, codes_of, known_numbers
+from riskcore.protection.numbers import alone_with_numbers, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ANY
@@ -78,8 +77,6 @@ class Examination:
         Open leaks first.
     not_examined : tuple of column names
         The columns that stay in the file without a role, and without a leak.
-    numeric : NumericRisks or None
-        The risk from numbers, before and after.
     number_links : tuple of NumberLink
         What whoever knows keys and numbers learns from the row that fits best.
     shared : dict of column name to SharedValues
@@ -90,7 +87,6 @@ class Examination:
 
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
-    numeric: NumericRisks | None = None
     number_links: tuple[NumberLink, ...] = ()
     shared: dict[Hashable, SharedValues] = field(default_factory=dict)
     elimination: Elimination | None = None
@@ -111,11 +107,6 @@ class Examination:
         return {
             "leaks": [one.to_dict() for one in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
-            "numeric": None
-            if self.numeric is None
-            else {
-                stage: one.to_dict() for stage, one in self.numeric._asdict().items()
-            },
             "number_links": [one.to_dict() for one in self.number_links],
             "attributes": {
                 str(name): one.to_dict() for name, one in self.shared.items()
@@ -129,7 +120,6 @@ class Examination:
 def examine(
     result: ProtectedRecords,
     shown: Iterable[Shown],
-    numeric: NumericRisks | None = None,
     *,
     dropped: Collection[Hashable] = (),
     renumbered: Collection[Hashable] = (),
@@ -138,8 +128,8 @@ def examine(
 ) -> Examination:
     """Return the leaks of a protected file, and the columns without a role.
 
-    ``shown`` are the values that its columns and its order reveal, ``numeric`` is the
-    risk from its numbers, ``renumbered`` are the columns that get new ids.
+    ``shown`` are the values that its columns and its order reveal, ``renumbered`` are
+    the columns that get new ids.
     """
     settings = result.settings
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
@@ -156,10 +146,11 @@ def examine(
         if household is not None and str(household) not in left_out:
             found += _by_composition(result)
         found += _rebuilt(result, left_out, shuffled=shuffled)
-    if numeric is not None and not gone.issuperset(map(str, numeric.protected.columns)):
+    numbers = [name for name in result.numbers_known if str(name) not in gone]
+    if numbers and result.on_engine is None:
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
-        found += _of_numbers(result, numeric.protected, links)
+        found += _of_numbers(result, numbers, links)
     say("looking for people whose values are told")
     shared = values_shared(result, gone)
     found += leaks_of_shared(result, shared)
@@ -196,9 +187,9 @@ def examine(
     if not_examined and settings.accepted(ANY):
         found.append(called_harmless(not_examined))
         not_examined = ()
-    return Examination(
-        tuple(found), not_examined, numeric, links, shared, elimination
-    ).under(settings)
+    return Examination(tuple(found), not_examined, links, shared, elimination).under(
+        settings
+    )
 
 
 def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterator[Leak]:
@@ -208,8 +199,10 @@ def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterato
         if one.name == settings.weight:
             if rare:
                 text = _text(one, settings)
-                mends = [coarser_weights(one.name), leave_out(of), accepted(of)]
-                yield Leak(one.name, "weight", text, either(*mends), of=of)
+                # Of weights on an engine this is not known: nothing is treated there.
+                treat = "" if one.smallest is None else coarser_weights(one.name)
+                mends = either(treat, leave_out(of), accepted(of))
+                yield Leak(one.name, "weight", text, mends, of=of)
             continue
         proposed = propose(one)
         like = _SEEMS.get(str(proposed.role), "")
@@ -262,16 +255,16 @@ def _advice(column: ColumnProfile, settings: Settings) -> str:
 
 
 def _of_numbers(
-    result: ProtectedRecords, risk: NumericRisk, links: Iterable[NumberLink]
+    result: ProtectedRecords, numbers: Sequence[Hashable], links: Iterable[NumberLink]
 ) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
-    n = len(risk.matches[0].individual_risk)
+    n = result.n
     altered = {name for each in result.settings.altered for name in each}
     names: dict[Hashable, None] = {}
     said = []
-    alone = risk.matches[-1].sample_uniques
-    if too_many(alone, n) and not altered.issuperset(risk.columns):
-        names = dict.fromkeys(risk.columns)
+    alone = 0 if altered.issuperset(numbers) else alone_with_numbers(result, numbers)
+    if too_many(alone, n):
+        names = dict.fromkeys(numbers)
         said.append(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
@@ -280,11 +273,11 @@ def _of_numbers(
         if one.leaks:
             best[one.told is None, one.among == "all"] = one
     for one in sorted(best.values(), key=lambda one: -one.beyond_chance):
-        told = [one.told] if one.told in risk.columns else []
+        told = [one.told] if one.told in numbers else []
         names |= dict.fromkeys((*one.known, *told))
         said.append(str(one))
     if said:
-        of = [name for name in risk.columns if name in names]
+        of = [name for name in numbers if name in names]
         yield leak_of_numbers(of, said, profile(result.rows, of))
 
 

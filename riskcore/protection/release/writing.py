@@ -25,7 +25,6 @@ from riskcore.disclosure.hidden_values import STEP
 from riskcore.protection.facts import facts_of, verdict_facts
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
-from riskcore.protection.numbers import numeric_risks
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
@@ -179,12 +178,10 @@ def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examinati
     say(STEP)
     drawn = layout.renumbered
     shown = shown_by(result, layout.columns, layout.order, drawn=drawn, say=say)
-    numeric = numeric_risks(result, say)
     say("examining each column")
     return examine(
         result,
         shown,
-        numeric,
         say=say,
         dropped=layout.dropped,
         renumbered=layout.renumbered,
@@ -240,13 +237,11 @@ def _refuse_unsafe(
     result: ProtectedRecords,
     examined: Examination,
     dropped: Iterable[str] = (),
-    when: str = "",
 ) -> None:
     """Refuse a file whose state does not let it leave."""
     figures = verdict_facts(result, examined, tuple(dropped))
     if figures["safe"]:
         return
-    figures["verdict"] = f"{when}{figures['verdict']}"
     said = [figures["verdict"]]
     said += [f"{one.text}; {one.advice}." for one in examined.open]
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)

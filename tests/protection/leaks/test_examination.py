@@ -449,7 +449,7 @@ def test_numbers_that_were_swapped_do_not_hide_one_that_was_not():
     (leak,) = protected(data, treat=swapped | noise).examination.open
     assert leak.kind == "numbers"
     found = re.search(
-        rf"of {N} people (\d+) are found by the keys and "
+        rf"of {N} people (\d+) are found by the keys, "
         r"('income' and 'debts'|'debts' and 'income')",
         leak.text,
     )
