@@ -1,8 +1,7 @@
 """The base class of the file formats, listed in `riskcore.data.files.formats.FORMATS`.
 
 The class says which paths are its own and writes files; an instance is a file that is
-read. A new format is such a class in a file of its own, a line in ``FORMATS``, and in
-`riskcore.protection.release.readback` a way to read its files back by other code. It
+read. A new format is such a class in a file of its own, and a line in ``FORMATS``. It
 derives from `riskcore.data.files.arrow.ArrowFormat` if Arrow can hold its data.
 """
 

@@ -421,9 +421,6 @@ def _read_back(
     """
     say("reading back what was written")
     settings, order = result.settings, layout.order
-    roles = [*settings.variables, settings.household, settings.wave]
-    codes = [str(name) for name in roles if name in layout.columns]
-    weight = settings.weight if settings.weight in layout.columns else None
     # Columns that were not changed are as in the source.
     touched = {
         *settings.suppressible,
@@ -447,7 +444,4 @@ def _read_back(
             if layout.labels is None
             else {name: layout.labels.values[name] for name in layout.numbered},
         ),
-        codes,
-        None if weight is None else str(weight),
-        result.source.reading.decimal,
     )

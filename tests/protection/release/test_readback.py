@@ -5,7 +5,6 @@ import gzip
 import itertools
 from pathlib import Path
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,6 +15,7 @@ import pytest
 from riskcore import Recoding, check, protect
 from riskcore.data.files import csv_writer, formats
 from riskcore.data.files.argus.metadata import read_metadata
+from riskcore.data.files.arrow import array_of
 from riskcore.data.files.reading import Reading
 from riskcore.protection.release import layout, readback
 from riskcore.protection.release.readback import ReadBackError
@@ -136,6 +136,9 @@ def test_what_is_right_is_written(source, target, shuffle):
     (risk,) = [one for one in found.rules if one.rule == "threshold"]
     assert found.state == record["examined"]["state"]
     assert risk.found == result.protected.max_risk < 0.03
+    safe = formats.read(target, KEYS)
+    blanks = {name: array_of(safe[name]).null_count for name in KEYS}
+    assert blanks == {name: result.suppressed[name] for name in KEYS}
 
 
 def corrupt_lines(change, path):
@@ -338,82 +341,6 @@ def test_data_of_all_types(tmp_path, monkeypatch, make, target):
     result.write(target, shuffle=True, allow_unsafe=True)
 
 
-def test_blocks_do_not_matter(source, monkeypatch, spoil):
-    result = source("safe.csv")
-    monkeypatch.setattr(readback, "_ROWS", 7)
-    monkeypatch.setattr(readback, "_CHUNK", 1)
-    result.write("safe.csv", shuffle=True)
-    spoil(("1399,", "9999,"))
-    with pytest.raises(ReadBackError, match="'id' in 1 records, first in record 400"):
-        result.write("again.csv")
-
-
-def test_an_interrupt_leaves_nothing_behind(source, monkeypatch):
-    # The prompt keeps the last error, and with it readers that have not ended.
-    result = source("safe.csv")
-    limit = csv.field_size_limit()
-    block = readback._Arrow.block
-
-    def interrupted(self, rows):
-        monkeypatch.setattr(readback._Arrow, "block", block)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(readback._Arrow, "block", interrupted)
-    with pytest.raises(KeyboardInterrupt) as kept:
-        result.write("safe.csv")
-    assert kept.traceback
-    assert csv.field_size_limit() == limit
-    assert not readback._FIELD_LIMIT_LOCK.locked()
-    result.write("safe.csv")
-
-
-@pytest.mark.parametrize("target", ["free.asc", "fixed.asc", "safe.csv.gz"])
-def test_blocks_of_two_files_in_turn(source, target):
-    # As two threads read them, without waiting for each other.
-    result = source(target)
-    result.write(target)
-    part, metadata = Path(target), Path(target).with_suffix(".rds")
-    csv_file = target.endswith(".csv.gz")
-
-    def opened():
-        read = readback._BLOCKS["csv" if csv_file else "argus"]
-        return read(part, [part, metadata], formats.Format("csv"))[1]
-
-    one, other = opened(), opened()
-    first = next(one)
-    assert not readback._FIELD_LIMIT_LOCK.locked()
-    assert next(other) == first
-
-
-@pytest.mark.parametrize("parquet", [False, True])
-def test_a_block_does_not_copy_the_column(monkeypatch, tmp_path, parquet):
-    # CSV is read as a column of many pieces. Arrow makes them one before it takes
-    # records here and there: done for each block, by the square of their number.
-    column = pa.chunked_array([pa.array([str(i), None]) for i in range(50)])
-    order = np.random.default_rng(1).permutation(len(column))
-    ordered = pa.table({"a": column.combine_chunks().take(pa.array(order))})
-    path = tmp_path / ("s.parquet" if parquet else "s.csv")
-    if parquet:
-        pyarrow.parquet.write_table(ordered, path, row_group_size=20)
-    else:
-        formats.write(path, {**ordered.to_pydict(), "b": order})
-    monkeypatch.setattr(readback, "_ROWS", 20)
-    columns = {"a": nw.from_native(column, series_only=True), "b": np.arange(100)}
-    expected = readback.Expected(
-        {name: columns[name] for name in formats.columns_of(path).names}, order, {}
-    )
-    taken, pieces = readback._taken, []
-
-    def noted(column, rows):
-        pieces.append(column.num_chunks)
-        return taken(column, rows)
-
-    monkeypatch.setattr(readback, "_taken", noted)
-    readback.read_back(path, [path], None, expected)
-    assert set(pieces) == {1}
-    assert len(pieces) >= 5
-
-
 def test_long_fields(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     limit = csv.field_size_limit()
@@ -446,11 +373,6 @@ def test_recoded_mu_argus(source):
     result = source("fixed.asc", recodings={"age": Recoding.top_bottom(top=30)})
     result.write("fixed.asc", shuffle=True, drop=["id"])
     assert read_metadata("fixed.rds").names == ("sex", "age", "job", "w", "hh")
-
-
-def test_every_format_is_read_back():
-    kinds = {one.kind for one in formats.FORMATS if one.targets or one.own_targets}
-    assert kinds == {*readback._PIECES, *readback._BLOCKS}
 
 
 def test_not_read_back(source, monkeypatch):
