@@ -60,8 +60,10 @@ class Expected:
 
     def mask(self, name: str) -> Any:
         """Return the values that must be missing, in the order of the file."""
-        mask = self.masks.get(name, False)
-        return mask if mask is False or self.order is None else mask[self.order]
+        mask = self.masks.get(name)
+        if mask is None:
+            return False
+        return mask if self.order is None else mask[self.order]
 
 
 class _GzippedCsv(CsvFile):
