@@ -22,7 +22,6 @@ COLUMNS = (
 )  # fmt: skip
 AT = {name: position for position, name in enumerate(COLUMNS)}
 LEFT_OUT = ("PERSON", "HHSIZE", "EDUCATION", "CITIZENSHIP")
-KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
 
 
 class Walk:
@@ -70,6 +69,7 @@ def release(walk):
     page = walk.page
     walk.take("columns")
     walk.click("#accept-all")
+    walk.choose(f"#role-{AT['INCOME']}", "key")
     for name in LEFT_OUT:
         walk.choose(f"#role-{AT[name]}", "identifier")
     walk.visit("risk")
@@ -86,8 +86,9 @@ def release(walk):
     walk.click("#switch-shuffle") if not page.is_checked("#switch-shuffle") else None
     act(page, lambda: page.click("text=Leave out HOUSEHOLD >> nth=0"))
     walk.visit("compare")
-    page.fill("#formula", "INCOME ~ SEX + AGE")
-    act(page, lambda: page.click("#add-model button"))
+    page.select_option("#first", label="SEX")
+    page.select_option("#second", label="INCOME")
+    act(page, lambda: page.click("#add-table button"))
     walk.take("compare", height=1200)
     walk.visit("history")
     walk.take("history")
@@ -99,40 +100,33 @@ def release(walk):
 
 
 def _recode(walk):
-    """Recode regions and ages."""
+    """Recode regions, ages and incomes."""
     walk.visit(f"recode?column={AT['REGION']}&way=truncate")
     walk.type("#drop", "2")
     walk.click("#apply")
-    walk.visit(f"recode?column={AT['AGE']}&way=cut")
-    for at, value in enumerate(("15", "30", "45", "65"), 1):
-        if not walk.page.locator(f"#break-{at}").count():
-            walk.page.click("#add-break")
-        walk.type(f"#break-{at}", value)
+    _cut(walk, "AGE", ("15", "30", "45", "65"))
     walk.take("recode", height=1200)
+    walk.click("#apply")
+    _cut(walk, "INCOME", ("1", "15000", "30000"))
     walk.click("#apply")
 
 
+def _cut(walk, name, breaks):
+    """Type the breaks of a variable."""
+    walk.visit(f"recode?column={AT[name]}&way=cut")
+    for at, value in enumerate(breaks, 1):
+        if not walk.page.locator(f"#break-{at}").count():
+            walk.page.click("#add-break")
+        walk.type(f"#break-{at}", value)
+
+
 def _treat(walk):
-    """Exchange and round incomes; make the weights of a region equal."""
-    page = walk.page
-    walk.visit(f"treat?column={AT['INCOME']}")
-    page.click("#kind-swap summary")
-    walk.type("#swap-share", "99%")
-    for name in KEYS:
-        walk.check(f"#swap-within-{AT[name]}")
-    walk.click("#add-swap")
-    page.click("#kind-round summary")
-    walk.type("#round-base", "500")
-    walk.click("#add-round")
-    walk.take("treat", height=1200)
+    """Make five classes of weights."""
     walk.visit(f"treat?column={AT['WEIGHT']}")
-    page.click("#kind-share-weights summary")
-    walk.type("#share-weights-classes", "1")
-    walk.check(f"#share-weights-within-{AT['REGION']}")
+    walk.page.click("#kind-share-weights summary")
+    walk.type("#share-weights-classes", "5")
     walk.click("#add-share-weights")
-    page.click("#kind-round summary")
-    walk.type("#round-base", "0.01")
-    walk.click("#add-round")
+    walk.take("treat", height=1200)
 
 
 def main():

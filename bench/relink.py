@@ -50,14 +50,9 @@ FILES = {
     "notes/tutorials/first_protected_file.md": [("survey-safe.csv", "survey.csv")],
     "notes/tutorials/case_study_suf.md": [("suf.dta", "prepared.dta", "homes.dta")],
     "notes/tutorials/case_study_puf.md": [
-        (
-            "puf.dta",
-            *("prepared.dta", "homes.dta", "base.dta", "base-homes.dta", "persons.dta"),
-        )
+        ("puf.dta", "prepared.dta", "homes.dta", "suf.dta")
     ],
 }
-# Inputs that a program of the page made from the output of a pass.
-PASSES = {"base.dta": "office.dta"}
 
 
 def frame_of(path):
@@ -401,8 +396,7 @@ def rows_of_file(released, label=""):
 def of_page(page, safe, *sources):
     """Return a file of a page, whose blocks were run here; each source is an input."""
     outputs = [*sources[1:], safe]
-    # A program of the page may stand between two passes.
-    records = [Path(f"{PASSES.get(name, name)}.private.json") for name in outputs]
+    records = [Path(f"{name}.private.json") for name in outputs]
     passes = tuple(zip(map(Path, sources), records, strict=True))
     label = f"[{safe}]({page})" if page else f"{safe} of the README"
     return label, Released(Path(sources[0]), Path(safe), passes)

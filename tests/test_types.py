@@ -14,6 +14,7 @@ import pyarrow.compute
 import pytest
 
 import riskcore
+from tests.accepted import ANY_LEAK
 
 PLACES = np.array([0] * 20 + [1] * 19 + [2])
 FIRST = np.arange(len(PLACES)) == 0
@@ -74,7 +75,7 @@ COLUMNS = {
 def protected(column):
     """Suppress the rare value of a column."""
     data = {"rare": column, "other": column_of("a", "a", "a")}
-    return riskcore.protect(data, ["rare", "other"], threshold=0.1)
+    return riskcore.protect(data, ["rare", "other"], threshold=0.1, **ANY_LEAK)
 
 
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])

@@ -20,8 +20,9 @@ from riskcore.protection.suppression.suppress import Aim
 class Risk:
     """Figures of a file by some of its keys.
 
-    ``unsafe`` and ``expected``, the unsafe records and the expected re-identifications,
-    are None if the risk is that of a model, which would have to be fitted again.
+    ``expected``, the expected re-identifications, is None if the risk is that of a
+    model, which would have to be fitted again; so is ``unsafe``, the unsafe records, if
+    there is a threshold.
     """
 
     uniques: int
@@ -63,7 +64,10 @@ def risk_by(
     """Return the risk by some of the keys, by position."""
     cells = merged(assessment.cells, keys)
     if assessment.model is not None:
-        return Risk(cells.totals.uniques, None, None)
+        unsafe = None
+        if not aim.has_threshold:
+            unsafe = cells.below(aim.k or 1).records
+        return Risk(cells.totals.uniques, unsafe, None)
     if assessment.method == "franconi":
         refuse_between_branches(cells)
     risk = risk_of(

@@ -76,11 +76,11 @@ exactly the file of --record, which holds the figure. Otherwise it is not judged
 result names it, and the check does not pass.
 
 A value equal to its limit is kept: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk
-0.05. A missing key matches any value, as in protect, unless --missing says otherwise;
-the result says how many records have missing keys. An area is a combination of values
-of the --area columns, and its population is the sum of its weights. A record whose
-area is missing is in no area; the number of such records is shown, and a file in which
-all areas are missing is refused.
+0.05. Among the records of FILE a missing key matches any value, unless --missing says
+otherwise; the result says how many records have missing keys. An area is a combination
+of values of the --area columns, and its population is the sum of its weights. A record
+whose area is missing is in no area; the number of such records is shown, and a file in
+which all areas are missing is refused.
 
 With --original, --weight names the weights of ORIGINAL. A limit "beyond chance" is one
 for what is told of the people of ORIGINAL without what is told of others as well: the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,26 +24,22 @@ exists already or cannot be written; 74 if an error occurred after files were wr
 or 130 if interrupted.
 """
 
-_DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT", "EDUCATION")
+_DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
 _ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
-# Incomes are exchanged among records that agree in all keys but one, so that keys and
-# income together tell no more than the keys: with all five, many records would have no
-# partner. Equal weights tell the region, so no region is blanked.
+# The income is what users study and what intruders may know, so it becomes a key.
 # Households are found by all their members together, so their numbers are left out.
 _PROTECTION = (
-    "--household-keys", "REGION", "--cost", "REGION=never",
-    "--recode", "REGION=truncate:2", "AGE=from:15,30,45,60,75",
-    "--treat", "INCOME=swap:99%:within=REGION+SEX+AGE+EDUCATION", "INCOME=round:1000",
-    "WEIGHT=share-weights:1:within=REGION", "WEIGHT=round:0.01",
-    "--drop", "HOUSEHOLD", "PERSON", "HHSIZE", "CITIZENSHIP",
+    "--recode", "REGION=truncate:2", "AGE=from:15,30,45,65",
+    "INCOME=from:1,15000,30000",
+    "--treat", "WEIGHT=share-weights:5",
+    "--drop", "HOUSEHOLD", "PERSON", "HHSIZE", "EDUCATION", "CITIZENSHIP",
     "--threshold", "0.5%", "--household-threshold", "1%", "--shuffle",
 )  # fmt: skip
 # From this number of records on, the protected file is safe for nearly all seeds.
 _ENOUGH = 3000
 _SMALL = (
-    "A survey of {} is small: few people share their keys, and few incomes can be "
-    "exchanged among them, so the rules of the demo do not make it safe. Try "
-    f"riskcore demo --records {_ENOUGH}, or coarser keys."
+    "A survey of {} is small: few people share their keys, so the rules of the demo do "
+    f"not make it safe. Try riskcore demo --records {_ENOUGH}, or coarser keys."
 )
 
 
@@ -86,7 +81,6 @@ def run(options: argparse.Namespace) -> int:
 
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_existing
-    from riskcore.protection.treatments.strata import SmallStrata
     from riskcore.report.templating import need_jinja
     from riskcore.simulate import survey
 
@@ -104,14 +98,14 @@ def run(options: argparse.Namespace) -> int:
     data = survey.microdata(options.records, np.random.default_rng(options.seed))
     formats.write(target, data, overwrite=replace)
     progress.done()
-    file = [str(target), "--keys", *_DEMO_KEYS, *_ROLES]
-    _run(assess, [*file, "--rate", "1%"], options)
+    keys = [str(target), "--keys", *_DEMO_KEYS]
+    _run(assess, [*keys, *_ROLES, "--rate", "1%"], options)
     print()
     outputs = ["--output", str(safe), "--report", str(report)]
     more = ["--overwrite"] if replace else []
-    # Incomes of rare combinations are exchanged with those of others.
-    warnings.simplefilter("ignore", SmallStrata)
-    status = _run(protect, [*file, *_PROTECTION, *outputs, *more], options)
+    status = _run(
+        protect, [*keys, "INCOME", *_ROLES, *_PROTECTION, *outputs, *more], options
+    )
     if status == 1 and options.records < _ENOUGH:
         print(f"  {_SMALL.format(counted(options.records, 'record'))}")
     return status

@@ -28,7 +28,8 @@ have. This is the first look at a file, before riskcore protect.
 The roles are: key (known to an intruder), household and weight; numeric (known to an
 intruder as a number, to some precision); sensitive (what the intruder wants to learn);
 identifier (to be dropped); harmless. A role with a question mark is a proposal, from
-the name, the label and the values of the column. You decide.
+the name, the label and the values of the column. You decide: --rules writes the
+proposals as a file of rules for riskcore run, which refuses it until it is confirmed.
 """
 
 _DESCRIBE_EXAMPLES = """\

@@ -54,8 +54,8 @@ A record is unsafe if its individual risk reaches the threshold, which is given 
 from a re-identification rate, or if fewer than k records have its keys (--k). In each
 unsafe record, the cheapest keys that make it safe are blanked. The risks after it are
 counted among the original records: a blank stands for any value, and never counts as a
-match of others. If some records cannot be made safe, nothing is written and the reason
-is given.
+match of others. Every column that stays needs a role. The file is written only if it is
+safe, or safe except for leaks that were accepted by name.
 """
 
 _PROTECT_EXAMPLES = """\
@@ -97,6 +97,7 @@ examples:
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
       --household HH --household-keys REGION --household-rate 1% --rate 0.1%
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
+  riskcore protect survey.csv --keys REGION SEX AGE --k 3 --role DISEASE=sensitive --l 2
   riskcore protect survey.csv --level household --household HH --keys REGION SIZE \\
       --weight HHWEIGHT --k 3 --output households-safe.csv
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
@@ -129,8 +130,9 @@ a million records. You may publish --report-public: it has classes and rounded f
 of the protected file alone, on one page for all sets of keys.
 A second safe file of the same survey can reveal what this one suppresses.
 
-The exit status is 0; 1 if records remain unsafe, or if a replay of the same input made
-a file other than the one in the record; 2 if the input is refused and nothing is
+The exit status is 0 if the file is safe, or safe except for accepted leaks; 1 if a goal
+is not met, a leak is open or a column has no role, or if a replay of the same input
+made a file other than the one in the record; 2 if the input is refused and nothing is
 written; 74 if an error occurred after files were written; or 130 if interrupted.
 """
 

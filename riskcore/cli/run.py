@@ -29,6 +29,8 @@ a file of rules, release.toml; paths are relative to it:
   [columns]
   keys = ["REGION", "SEX", "AGE"]
   weight = "WEIGHT"
+  [roles]
+  DISEASE = "sensitive"
   [safe]
   rate = "0.1%"
   [recodings]
@@ -38,15 +40,16 @@ a file of rules, release.toml; paths are relative to it:
   [output]
   file = "survey-safe.csv"
   shuffle = true
-The other tables are roles, treat, suppress, check, and try with candidates for riskcore
+The other tables are treat, suppress, check, and try with candidates for riskcore
 try. The names are those of the arguments of riskcore.protect. riskcore protect ...
---print-rules writes such a file.
+--print-rules writes such a file, and riskcore describe FILE --rules release.toml a
+proposal to confirm.
 
 examples:
   riskcore run release.toml
   riskcore run release.toml --data survey-2027.csv --output survey-2027-safe.csv
   riskcore run release.toml --replay survey-safe.csv.private.json --output again.csv
-  riskcore check --rules release.toml
+  riskcore check --rules release.toml --original survey.csv
 
 Random bits decide the order (shuffle = true), new ids, ties = "secret" and treatments
 such as noise. Only the private record holds them; --replay takes them from there. A

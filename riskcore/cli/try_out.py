@@ -41,14 +41,16 @@ Each is carried out and compared with the unprotected file, but no safe file is 
 The table shows the unsafe records, the expected re-identifications and the largest
 risk; the values suppressed, the share of the keys' information that is lost, distances
 between tables, and pMSE. Candidates that no other candidate beats in both risk and
-information are marked.
+information are marked. The state of each is that of riskcore protect: a file in which
+columns have no role is not examined, so drop them or give roles in the candidates.
 """
 
 _TRY_EXAMPLES = """\
 examples:
   riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
       --candidate "coarse=--threshold 1% --recode AGE=from:15,30,45,65" \\
-      "fine=--threshold 1% --recode AGE=from:15,20,25,30,40,50,60,70"
+      "fine=--threshold 1% --recode AGE=from:15,20,25,30,40,50,60,70" \\
+      --drop NAME WEIGHT --shuffle
   riskcore try --rules release.toml --report tried.html
 
 candidates in a file of rules, beside its own rules; false takes one of these away:

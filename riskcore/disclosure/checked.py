@@ -154,7 +154,9 @@ class Checked(OnASheet):
 
         Examples
         --------
-        >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
+        >>> import riskcore
+        >>> result = riskcore.check({"age": [31, 31, 47]}, ["age"], k=2)
+        >>> result.to_dict()["rules"][0]["found"]
         1
         """
         return {

@@ -101,6 +101,8 @@ class CellTable:
     array([0, 1])
     >>> other.means_in(table, np.array([3.0, 5.0, 4.0])), table.scaled(2.0).weight_sum
     (array([ 5., nan]), array([2., 4., 2.]))
+    >>> table.range_in(table, np.array([3, 5, 4]))
+    (array([3, 5, 4]), array([3, 5, 4]))
     >>> [(keys, len(cells)) for keys, cells in table.patterns()]
     [((0, 1), 3)]
     >>> cells = tabulate({"a": [1, 1, 2], "b": [5, 6, 5]}, ["a", "b"])

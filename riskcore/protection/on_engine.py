@@ -265,7 +265,8 @@ def unchecked(names: Iterable[Hashable]) -> str:
     columns = ", ".join(listed[:8]) + (f" and {more} more columns" if more > 0 else "")
     return (
         "not checked: whether suppressed or recoded values show in "
-        f"{columns + ' or ' if listed else ''}the order of the records"
+        f"{columns + ' or ' if listed else ''}the order of the records, or follow by "
+        "elimination"
     )
 
 

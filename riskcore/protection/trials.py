@@ -145,7 +145,8 @@ class Trials:
     >>> tried = riskcore.try_out(
     ...     data,
     ...     ["sex", "age"],
-    ...     {"low": {"threshold": 0.3}, "high": {"threshold": 0.6}},
+    ...     {"low": {"threshold": 0.1}, "high": {"threshold": 0.2}},
+    ...     sampling_fraction=0.1,
     ... )
     ...
     >>> tried
@@ -154,7 +155,7 @@ class Trials:
     ({'sex': 1, 'age': 5}, ('low', 'high'))
     >>> sorted(tried.points("max_risk")), tried.to_dict()["keys"]
     (['high', 'low'], ['sex', 'age'])
-    >>> tried.protect("low").safe, "threshold=0.3" in tried.script("low")
+    >>> tried.protect("low").safe, "threshold=0.1" in tried.script("low")
     (True, True)
     """
 

@@ -415,6 +415,10 @@ def protection_page(
         unsafe=unsafe,
         k=one.aim.k,
         leaks=examined["leaks"],
+        # In this state the verdict itself names them.
+        not_examined=()
+        if examined["state"] == "not examined"
+        else examined["not_examined"],
         remarks=facts.remarks_of(protected),
         tiles=[*tiles_of(protected, one), *_of_verdict(examined)],
         treated=treatments_view(protected),

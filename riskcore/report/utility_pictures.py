@@ -151,7 +151,8 @@ def risk_utility_figure(
     --------
     >>> import riskcore
     >>> data = {"sex": list("ffmff"), "age": [15, 16, 31, 32, 33]}
-    >>> tried = riskcore.try_out(data, ["sex", "age"], {"a": {"threshold": 0.6}})
+    >>> goals = {"threshold": 0.2, "sampling_fraction": 0.1}
+    >>> tried = riskcore.try_out(data, ["sex", "age"], {"a": goals})
     >>> riskcore.chart.risk_utility_figure(tried).axes[0].get_xlabel()
     'information lost, share of the entropy of the keys'
     """

@@ -1,6 +1,7 @@
 """Leaks: those of the package, their mends, and the verdict on them."""
 
 import threading
+from typing import get_args
 
 import pytest
 
@@ -8,8 +9,9 @@ import riskcore
 from riskcore.app.forms import Form
 from riskcore.app.pages import leaks
 from riskcore.app.start import open_workbench
+from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError
-from riskcore.disclosure.leaks import Leak, Shown
+from riskcore.disclosure.leaks import Kind, Leak, Shown
 
 ROLES = {
     "REGION": "key", "SEX": "key", "AGE": "key", "MARSTAT": "key",
@@ -114,6 +116,24 @@ def test_reasons_count_as_in_the_package_and_need_no_new_work(bench, survey, acc
     page = leaks.view(bench, form())
     assert len(page["open"]) == len(found.open)
     assert len(page["accepted"]) == len(found.leaks) - len(found.open) > 0
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_kind_of_leak_has_a_name_and_mends(kind):
+    assert said("leaks", f"kind_{kind}")
+    names = {"column": "AGE", "key": "SEX"}
+    assert all(said("leaks", f"does_{one}", **names) for one in leaks.MENDS[kind])
+
+
+def test_nobody_is_left_over_after_more_blanks(bench):
+    roles = dict.fromkeys(("WEIGHT", "HOUSEHOLD"), "identifier")
+    bench.set_roles(roles | {"MARSTAT": "harmless"}, "the whole population")
+    (item,) = (one for one in shown(bench)["open"] if one["kind"] == "elimination")
+    assert [one["does"] for one in item["mends"]] == ["against_insiders"]
+    blanks = sum(bench.protected().suppressed.values())
+    leaks.PAGE.actions["against_insiders"](bench, form())
+    assert "elimination" not in {one["kind"] for one in shown(bench)["open"]}
+    assert sum(bench.protected().suppressed.values()) > blanks
 
 
 def test_a_leak_of_several_columns_needs_all_reasons_or_one():
@@ -345,7 +365,7 @@ def test_what_the_model_says_is_said(survey):
     bench = open_workbench(survey)
     bench.set_roles({**ROLES, "HHSIZE": "key", "EDUCATION": "key"}, "roles")
     bench.change(
-        "rules", safe={"k": None, "threshold": 0.05, "population": "both"},
+        "rules", safe={"k": None, "threshold": 0.05, "population": "weights"},
         accept={"*": "a test"},
     )  # fmt: skip
     shown(bench)

@@ -68,8 +68,10 @@ def part(bench, name, **fields):
     return PAGE.parts[name](bench, form(**fields))
 
 
-def assessed(bench, keys=KEYS):
-    return riskcore.assess(bench.source.path, keys, "WEIGHT", "HOUSEHOLD")
+def assessed(bench, keys=KEYS, population="auto"):
+    """Return an assessment, as protections ask for it."""
+    how = {"population": population}
+    return riskcore.assess(bench.source.path, keys, "WEIGHT", "HOUSEHOLD", **how)
 
 
 def test_a_file_without_keys_has_switches_and_no_figures(survey):
@@ -98,12 +100,12 @@ def test_figures_are_those_of_an_assessment(bench):
 
 
 def test_unsafe_by_a_threshold(bench):
-    bench.change("goal", safe={"threshold": 0.05, "k": None})
+    bench.change("goal", safe={"threshold": 0.7, "k": None})
     result, found = assessed(bench), shown(bench)
-    assert 0 < found["unsafe"] == result.unsafe_count(0.05) < found["n"]
+    assert 0 < found["unsafe"] == result.unsafe_count(0.7) < found["n"]
     assert found["frequencies"] is None
     (chart,) = found["charts"]
-    assert chart["threshold"] == 0.05
+    assert chart["threshold"] == 0.7
     assert 'class="threshold"' in chart["drawing"]
     assert sum(int(line[1].replace(",", "")) for line in chart["lines"]) == found["n"]
 
@@ -258,6 +260,7 @@ def test_switches_of_one_set_leave_the_others(several):
 def test_contributions_come_with_the_most_first(bench):
     found = part(bench, "keys")
     assert found["whole"] == assessed(bench).below(3).records
+    assert found["by_model"]
     shares = [row["share"] for row in found["rows"]]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0
@@ -353,26 +356,37 @@ def test_labels_of_recoded_columns_are_left_out(bench, monkeypatch):
     assert {row["key"]: row["label"] for row in rows}["SEX"] == "Sex"
 
 
+def test_a_model_that_decides_counts_uniques_of_keys(bench):
+    bench.change("goal", safe={"threshold": 0.1, "k": None})
+    found = part(bench, "keys")
+    assert found["alone"]
+    assert found["whole"] == assessed(bench).cells.totals.uniques
+    assert {row["without"].unsafe for row in found["rows"]} == {None}
+    assert not shown(bench)["beside"]
+
+
 def test_what_the_model_says_is_asked_for(bench):
+    bench.change("weights", safe={"population": "weights"})
     assert shown(bench)["beside"]
     assert bench.jobs.of("model") is None
     found = part(bench, "model")
-    result = assessed(bench)
+    result = assessed(bench, population="both")
     assert found["told"]["by_model"] == result.figures["by_model"]
     assert found["believe"].startswith("the model: ")
     assert found["unsafe"] is None
 
 
 def test_unsafe_records_by_the_model(bench):
-    bench.change("goal", safe={"threshold": 0.3, "k": None})
-    count = assessed(bench).by_model.unsafe_count(0.3)
+    goals = {"threshold": 0.3, "k": None, "population": "weights"}
+    bench.change("goals", safe=goals)
+    count = assessed(bench).unsafe_count(0.3)
     assert part(bench, "model")["unsafe"] == count > shown(bench)["unsafe"]
 
 
 def test_no_model_where_the_weights_tell_enough(bench):
     bench.change("few", columns={"keys": ["SEX"]})
     assert not shown(bench)["beside"]
-    with pytest.raises(RefusedError, match="no model is needed"):
+    with pytest.raises(RefusedError, match="no other model is needed"):
         PAGE.parts["model"](bench, form())
 
 
@@ -392,7 +406,7 @@ def test_a_file_of_households(bench):
     assert found["households"]
     result = riskcore.assess(
         bench.source.path, ["REGION", "HHSIZE"], "WEIGHT", "HOUSEHOLD",
-        level="household",
+        level="household", population="auto",
     )  # fmt: skip
     assert found["n"] == result.cells.n
     assert found["unsafe"] == result.below(3).records

@@ -11,6 +11,7 @@ import riskcore
 from riskcore import estimate_uniques
 from riskcore.models import KnownPopulation, LatentClass
 from riskcore.simulate import microdata
+from tests.accepted import ANY_LEAK
 
 KEYS = ["REGION", "SEX", "AGE", "HHSIZE"]
 
@@ -148,21 +149,14 @@ def test_the_commands(run, survey, tmp_path):
 def test_protect(survey):
     how = {"population": "latent-class", "threshold": 0.5, "weight": "WEIGHT"}
     run = partial(riskcore.protect, survey, ["SEX", "AGE", "HHSIZE"])
-    found = run(
-        **how, cluster="PSU", accept={"*": "a test"}, roles={"*": "harmless:a test"}
-    )
+    found = run(**how, cluster="PSU", **ANY_LEAK)
     model = found.sets[0].original.model
     assert model.sample.clusters.name == "PSU"
-    assert (
-        run(**how, accept={"*": "a test"}, roles={"*": "harmless:a test"})
-        .sets[0]
-        .original.model.sample.clusters
-        is None
-    )
+    assert run(**how, **ANY_LEAK).sets[0].original.model.sample.clusters is None
     assert found.settings.to_dict()["cluster"] == "PSU"
     assert "latent-class, by clusters of PSU" in found.summary()
     with pytest.raises(ValueError, match="cluster: by the weights alone"):
-        run(weight="WEIGHT", k=3, cluster="PSU", population="weights")
+        run(**how | {"population": "weights"}, cluster="PSU", **ANY_LEAK)
     with pytest.raises(ValueError, match="'AGE' is the cluster, and a key"):
         run(**how, cluster="AGE")
     with pytest.raises(ValueError, match="level='household' with cluster"):
@@ -175,7 +169,7 @@ def test_a_protected_file_is_assessed_with_the_same_model(run, survey, tmp_path)
     status, _, err = run(
         *("protect", str(source), "--keys", "SEX", "AGE", "HHSIZE"),
         *("--weight", "WEIGHT", "--population", "latent-class", "--cluster", "PSU"),
-        *("--role", "PSU=identifier", "--accept", "*=a test"),
+        *("--role", "PSU=identifier", "*=harmless:a test", "--accept", "*=a test"),
         *("--threshold", "0.5", "--output", str(safe)),
     )
     assert status == 0, err

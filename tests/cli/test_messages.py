@@ -9,8 +9,8 @@ from riskcore.cli.messages import in_options
     ("message", "said"),
     [
         ("threshold=1.5: a risk", "--threshold 1.5: a risk"),
-        ("missing='category': use plan='record'",
-         "--missing category: use --plan record"),
+        ("missing='category': use missing='argus'",
+         "--missing category: use --missing argus"),
         ("allow_unsafe=True would do so", "--allow-unsafe would do so"),
         ("give either rate= or unsafe=", "give either --rate or --unsafe"),
         ("give a limit (k, max_risk, l or t); a", "give a limit (--k, --max-risk, "

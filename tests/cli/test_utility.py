@@ -21,6 +21,7 @@ WEIGHTED = "--keys REGION SEX AGE --weight W"
 COMPARE = "compare survey.csv safe.csv"
 ROLES = f"{COMPARE} {WEIGHTED} {RULES}"
 TRY = f"try survey.csv {WEIGHTED}"
+ACCEPT = "--role '*=harmless:a test' --accept '*=a test'"
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +43,7 @@ def _here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _protected(run):
-    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 2%"
-    line += " --role '*=harmless:a test' --accept '*=a test'"
+    line = f"protect survey.csv {WEIGHTED} {RULES} --threshold 1% {ACCEPT}"
     status, _, errors = run(f"{line} --shuffle --output safe.csv")
     assert status == 0, errors
 
@@ -151,7 +151,7 @@ CANDIDATES = {
 
 def test_candidates_side_by_side(run):
     candidates = {"as in mu-Argus": "--threshold 2% --suppression argus", **CANDIDATES}
-    words = [f"{name}={options}" for name, options in candidates.items()]
+    words = [f"{name}={options} {ACCEPT}" for name, options in candidates.items()]
     line = f"{TRY} --report t.html --plot t.svg --candidate"
     status, text, errors = run(line, *words)
     assert (status, errors) == (0, "")
@@ -166,7 +166,8 @@ def test_candidates_side_by_side(run):
 
 
 def test_costs_are_tried_with_each_candidate(run, figures):
-    options = "--candidate 'a=--k 3 --recode AGE=from:30,60' b='--k 2' --costs"
+    first, second = f"a=--k 3 --recode AGE=from:30,60 {ACCEPT}", f"b=--k 2 {ACCEPT}"
+    options = shlex.join(["--candidate", first, second, "--costs"])
     found = figures(f"{TRY} {options} --script 'a, shares'")
     names = ["fewest", "equal", "entropy", "shares"]
     assert [one["name"] for one in found["candidates"]] == [
@@ -195,9 +196,9 @@ def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
 
 
 def test_the_scripts_of_the_chosen_one(run, figures):
-    accept = "--accept 'INCOME=it is known' '*=a test'"
+    accept = f"{ACCEPT} 'INCOME=it is known'"
     candidates = [f"{name}={words} {accept}" for name, words in CANDIDATES.items()]
-    line = f"{TRY} --script coarse --output new.csv --candidate"
+    line = f"{TRY} --shuffle --script coarse --output new.csv --candidate"
     script = figures(line, *candidates)["script"]
     words = shlex.split(script["command"])
     assert words[:2] == ["riskcore", "protect"]

@@ -138,7 +138,9 @@ def protected(data):
     cost = {"k": 1, "o": 100}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SuppressedValueShows)
-        result = protect(data, ["k", "o"], threshold=0.4, cost=cost)
+        # The file is the whole population: who knows all others fills the blank.
+        accept = {"k": "a test"}
+        result = protect(data, ["k", "o"], threshold=0.4, cost=cost, accept=accept)
     assert result.masks["k"].tolist() == MASK.tolist()
     return result
 

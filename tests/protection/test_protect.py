@@ -349,8 +349,9 @@ def test_suppressed_values_that_housemates_show(odd):
     said = [str(w.message) for w in caught if w.category is SuppressedValueShows]
     assert said == [
         f"{known} of {count} suppressed values of 'a' show in 'hh': they can be "
-        "read off the records that have the same value; name 'a' "
-        "among the household keys, or drop the column"
+        "read off the records that have the same value; blank it for all members: "
+        "--household-keys a; or leave it out: --drop hh; or accept this with a "
+        "reason: --accept hh=REASON"
     ]
     (leak,) = (one for one in result.examination.open if one.kind == "reveals")
     assert said == [f"{leak.text}; {leak.advice}"]
@@ -381,7 +382,8 @@ def test_suppressed_values_that_neighbors_show(swapped):
     said = [str(w.message) for w in caught]
     assert (
         f"{of} show in the order of the records: they can be read off the records "
-        "before and after them; shuffle the records"
+        "before and after them; shuffle the records: --shuffle; or accept this with "
+        "a reason: --accept '(order)=REASON'"
     ) in said
     leaks = [one for one in result.examination.open if one.column is None]
     assert {f"{one.text}; {one.advice}" for one in leaks} <= {*said}
@@ -534,7 +536,9 @@ def test_numbers_of_other_kinds(tmp_path, change):
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
 def test_files_without_weights_are_read_back(tmp_path, name):
     data = {"a": list("xxyyyz"), "b": list("uuvvvw")}
-    result = protect(data, ["a", "b"], threshold=0.6)
+    # The file is the whole population: who knows all others fills the blanks.
+    accept = {"a": "a test", "b": "a test"}
+    result = protect(data, ["a", "b"], threshold=0.6, accept=accept)
     assert result.suppressed == {"a": 1, "b": 1}
     assert result.write(tmp_path / name)["safe"]
 

@@ -182,6 +182,7 @@ def test_mu_argus_has_no_ties():
 def test_a_replay_gives_the_same_file(folder, run, refused):
     formats.write("survey.csv", survey(600))
     line = "protect survey.csv --keys REGION SEX AGE MARSTAT --k 3 --ties secret"
+    line += " --accept '*=a test'"
     assert run(f"{line} --output safe.csv")[0] == 0
     safe = (folder / "safe.csv").read_bytes()
     record = json.loads((folder / "safe.csv.private.json").read_text())
@@ -211,7 +212,7 @@ def test_one_secret_a_record(folder):
 def test_two_releases_fill_in_each_other(folder, run):
     data = survey(600)
     formats.write("survey.csv", data)
-    asked = "--keys REGION SEX AGE MARSTAT --output"
+    asked = "--keys REGION SEX AGE MARSTAT --accept '*=a test' --output"
 
     def warned(options):
         status, out, _ = run(f"protect survey.csv {options}")

@@ -45,9 +45,10 @@ def unsafe():
 def test_the_same_is_said_once(safe, unsafe):
     assert safe.goals_met
     assert safe.verdict.startswith(
-        "Safe with each of 15 sets of keys: no record has a frequency f below 3 ("
+        "Safe except for 1 accepted leak. Goals met with each of 15 sets of keys: no "
+        "record has a frequency f below 3 ("
     )
-    assert safe.verdict.count("Safe ") == 1
+    assert safe.verdict.count("Goals met ") == 1
     lost = max(one.without_keys for one in safe.sets)
     assert lost > 0
     records = "1 record has" if lost == 1 else f"{lost} records have"

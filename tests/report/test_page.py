@@ -19,6 +19,7 @@ from riskcore.chart import risk_curve
 from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.page import page, protection_page, public_protection_page, write_page
+from riskcore.protection.facts import verdict_facts
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.report.page import assessment_page
 from riskcore.report.protection_view import Tile
@@ -511,12 +512,13 @@ def test_leaks_are_in_the_office_page_only():
     assert [said["text"], said["advice"]] in rows_of(made)
     (kept,) = (one for one in leaks if one["accepted"])
     assert [kept["text"], "a reason"] in rows_of(made)
-    none = {"verdict": "None.", "leaks": [], "not_examined": ["BORN", "INCOME"]}
+    none = verdict_facts(result, result.examination)
+    none |= {"verdict": "None.", "leaks": [], "not_examined": ["BORN", "INCOME"]}
     other = protection_page(result, title="T", examined=none)
     assert '<p class="verdict">None.</p>' in other
-    assert "Open leaks" not in other
-    assert "as they have no role: BORN and INCOME." in other
-    assert "Accepted leaks" not in other
+    assert 'id="leaks' not in other
+    assert "BORN and INCOME have no role; give each one" in other
+    assert 'id="accepted' not in other
     assert "BORN" not in public_protection_page(result)
 
 
@@ -529,7 +531,7 @@ def test_accepted_leaks_are_in_the_office_page_with_the_reasons():
     made = protection_page(result, title="T")
     (said,) = (one for one in result.to_dict()["leaks"] if one["column"] == "CODE")
     assert [said["text"], "<nobody> has it"] in rows_of(made)
-    assert "Open leaks" not in made
+    assert 'id="leaks' not in made
     public = public_protection_page(result)
     for word in ("CODE", "nobody", "trifle", "leak", "INCOME"):
         assert word not in public
@@ -715,7 +717,7 @@ def test_the_page_of_an_assessment_has_the_weights_and_the_numbers():
     assert "Weights: 0.5 to 90, ratio 180" in text
     assert "1 weight is below 1, the smallest 0.5" in text
     assert "Risk if numbers are known" in text
-    assert "Not examined, as it has no role: JOB." in text
+    assert "JOB has no role; give it one" in text
     plain = assessment_page(assess(data, ["sex"]), title="Survey")
     assert "Weights: " not in plain
     assert "Risk if numbers are known" not in plain

@@ -13,6 +13,7 @@ from riskcore.report.risk_utility_svg import nice, spots
 from riskcore.report.utility_page import MOST_CATEGORIES
 from riskcore.report.utility_view import utility_of
 from tests import needs
+from tests.accepted import ANY_LEAK
 from tests.report.reading import table_of
 
 PAIRS = "Pairs of keys, the most changed first"
@@ -49,7 +50,8 @@ def test_text_of_files_is_escaped():
     original, safe = files(HOSTILE, HOSTILE)
     one = riskcore.compare(original, safe, [HOSTILE, "age"], strata=[HOSTILE])
     page = comparison_page(one, title=HOSTILE)
-    tried = riskcore.try_out(original, [HOSTILE], {HOSTILE: {"threshold": 0.6}})
+    settings = {"threshold": 0.6, **ANY_LEAK}
+    tried = riskcore.try_out(original, [HOSTILE], {HOSTILE: settings})
     for text in (page, trials_page(tried, title=HOSTILE)):
         assert "<img" not in text
         assert "\x1b" not in text
@@ -147,7 +149,8 @@ def tried(**candidates):
 
 
 def test_the_page_of_trials():
-    page = trials_page(tried(a={"threshold": 0.6}, b={}), title="Tried")
+    settings = {"threshold": 0.6, **ANY_LEAK}
+    page = trials_page(tried(a=settings, b={}), title="Tried")
     assert page.count("<circle") == 1
     assert "nothing to protect against" in page
     nothing = trials_page(tried(b={}), title="Tried")

@@ -25,7 +25,7 @@ MENDS: Mapping[str, tuple[str, ...]] = {
     "numbers": ("treat", "drop"),
     "no effect": ("treat", "drop"),
     "attributes": ("drop",),
-    "elimination": (),
+    "elimination": ("against_insiders",),
     "harmless": (),
     "reveals": (
         "shuffle",
@@ -90,7 +90,7 @@ def mends_of(
 ) -> Iterator[dict[str, Any]]:
     """Yield the mends that fit a leak: what is done, to which column."""
     for mend in MENDS[leak.kind]:
-        for name in leak.of:
+        for name in leak.of[:1] if mend == "against_insiders" else leak.of:
             if not _fits(bench, settings, leak, mend, name):
                 continue
             key = None if leak.shown is None else leak.shown.key
@@ -114,6 +114,8 @@ def _fits(
     if mend == "shuffle":
         left_out = name is None or name in _dropped(bench, settings)
         return left_out and not bench.writes("shuffle")
+    if mend == "against_insiders":
+        return not settings.against_insiders
     if mend == "household_key":
         return (
             name in (None, settings.household)
@@ -243,6 +245,13 @@ def household_key(bench: Workbench, form: Form) -> str:
     return words
 
 
+def against_insiders(bench: Workbench, _: Form) -> str:
+    """Blank more, until elimination tells no blanked key."""
+    words = said("leaks", "did_against_insiders")
+    bench.change(words, suppress={"against_insiders": True})
+    return words
+
+
 def switch(bench: Workbench, form: Form) -> str:
     """Switch a setting of the file to write on or off."""
     name, on = form.text("name"), form.has("on")
@@ -303,6 +312,7 @@ PAGE = Page(
         "identifier": identifier,
         "related": related,
         "household_key": household_key,
+        "against_insiders": against_insiders,
         "switch": switch,
         "accept": accept,
         "take_back": take_back,

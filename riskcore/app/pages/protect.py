@@ -50,7 +50,7 @@ WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 # What a plan to try changes; the rest of `_OF_PLANS` is as by default.
 PLANS: Mapping[str, Mapping[str, Any]] = {
-    "record": {},
+    "fewest": {},
     "equal": {"cost": "equal"},
     "entropy": {"cost": "entropy"},
     "shares": {"protect_shares": True},

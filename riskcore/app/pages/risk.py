@@ -277,16 +277,16 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     cells, labels = shown.recoded.cells, _labels(bench, shown.settings)
     uniques = cells.totals.uniques
     by_model = shown.recoded.model is not None
-    whole = uniques if by_model else cells.count_of(shown.aim.unsafe(shown.recoded))
+    alone = by_model and shown.aim.has_threshold
+    whole = uniques if alone else cells.count_of(shown.aim.unsafe(shown.recoded))
+    left = "uniques" if alone else "unsafe"
     rows = [
         {
             "key": one.key,
             "label": _label(labels, one.key),
             "without": one.without,
             "alone": one.alone,
-            "share": _share(
-                whole, one.without.uniques if by_model else one.without.unsafe
-            ),
+            "share": _share(whole, getattr(one.without, left)),
         }
         for one in found
     ]
@@ -294,6 +294,7 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     return {
         "rows": rows,
         "by_model": by_model,
+        "alone": alone,
         "whole": whole,
         "uniques": uniques,
         "expected": shown.recoded.expected_reidentifications,

@@ -199,8 +199,10 @@ def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterato
         if one.name == settings.weight:
             if rare:
                 text = _text(one, settings)
-                mends = [coarser_weights(one.name), leave_out(of), accepted(of)]
-                yield Leak(one.name, "weight", text, either(*mends), of=of)
+                # Of weights on an engine this is not known: nothing is treated there.
+                treat = "" if one.smallest is None else coarser_weights(one.name)
+                mends = either(treat, leave_out(of), accepted(of))
+                yield Leak(one.name, "weight", text, mends, of=of)
             continue
         proposed = propose(one)
         like = _SEEMS.get(str(proposed.role), "")

@@ -56,7 +56,8 @@ def coarser(columns: Iterable[ColumnProfile]) -> str:
     """Return that numbers are rounded to few classes; nothing without numbers."""
     rules = []
     for one in columns:
-        if not one.is_number or one.smallest is None:
+        # Few values are not made fewer by so many classes.
+        if not one.is_number or one.smallest is None or one.distinct <= _CLASSES:
             return ""
         span = float(one.largest) - float(one.smallest)
         base = 10.0 ** math.ceil(math.log10(span / _CLASSES)) if span > 0 else 1.0

@@ -546,7 +546,8 @@ class Release:
         Examples
         --------
         >>> rules = Release.parse(
-        ...     "format = 1\ncolumns.keys = ['AGE']\nsafe.k = 2\ntry.more.safe.k = 3"
+        ...     "format = 1\ncolumns.keys = ['AGE']\nsafe.k = 2\n"
+        ...     "safe.sampling_fraction = 0.1\ntry.more.safe.k = 3"
         ... )
         >>> rules.try_out({"AGE": [1, 1, 1, 2, 2]})
         <Trials: rules safe, 0 values suppressed; more safe, 2 values suppressed>

@@ -237,13 +237,11 @@ def _refuse_unsafe(
     result: ProtectedRecords,
     examined: Examination,
     dropped: Iterable[str] = (),
-    when: str = "",
 ) -> None:
     """Refuse a file whose state does not let it leave."""
     figures = verdict_facts(result, examined, tuple(dropped))
     if figures["safe"]:
         return
-    figures["verdict"] = f"{when}{figures['verdict']}"
     said = [figures["verdict"]]
     said += [f"{one.text}; {one.advice}." for one in examined.open]
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)

@@ -102,8 +102,9 @@ AREAS = ["--min-population", "20000", "--area", "region", "age"]
 
 
 # In batches the weights of single records are not known to a model.
-ASSESS = ["assess", "--json", "--population", "weights"]
-COMMANDS = [ASSESS, ["check", *RULES], ["check", *AREAS]]
+WEIGHTS = ["--population", "weights"]
+ASSESS = ["assess", "--json", *WEIGHTS]
+COMMANDS = [ASSESS, ["check", *WEIGHTS, *RULES], ["check", *AREAS]]
 
 
 @pytest.mark.parametrize("missing", ["category", "wildcard", "argus"])

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from riskcore import Recoding, protect
+from riskcore import Recoding, check, protect
 from riskcore.data.files import csv_writer, formats
 from riskcore.data.files.argus.metadata import read_metadata
 from riskcore.data.files.arrow import array_of
@@ -131,6 +131,11 @@ def test_what_is_right_is_written(source, target, shuffle):
     assert sum(result.suppressed.values()) > 20
     record = result.write(target, shuffle=shuffle)
     assert record["output"]["read_back"]
+    original = result.source.path
+    found = check(target, record=f"{target}.private.json", original=original)
+    (risk,) = [one for one in found.rules if one.rule == "threshold"]
+    assert found.state == record["examined"]["state"]
+    assert risk.found == result.protected.max_risk < 0.03
     safe = formats.read(target, KEYS)
     blanks = {name: array_of(safe[name]).null_count for name in KEYS}
     assert blanks == {name: result.suppressed[name] for name in KEYS}
@@ -359,13 +364,8 @@ def protect_in(encoding):
     from riskcore.protection.settings import Settings
 
     source = Source.of("s.csv", Reading(encoding.removesuffix("-sig")))
-    settings = Settings.from_dict(
-        {
-            **protect(
-                {"Région": ["é"]}, ["Région"], threshold=1.0, **ANY_LEAK
-            ).settings.to_dict()
-        }
-    )
+    like = protect({"Région": ["é"]}, ["Région"], threshold=1.0, **ANY_LEAK)
+    settings = Settings.from_dict(like.settings.to_dict())
     return protect(source, settings)
 
 

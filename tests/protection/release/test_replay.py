@@ -26,6 +26,8 @@ AGE = "age.grc"
 REGION = "truncate:2"
 [treat]
 INCOME = "noise:10%"
+[roles]
+"*" = "harmless:known to nobody"
 [accept]
 "*" = "a test"
 [output]
@@ -79,7 +81,7 @@ def test_the_same_rules_do_not_differ(record, monkeypatch, tmp_path):
         ('REGION = "truncate:2"', 'MARSTAT = "map:1=2"', None),
         ("noise:10%", "noise:20%", ["treat.INCOME"]),
         ("a test", "another reason", ["accept.*"]),
-        ("[accept]", "[roles]\nEDUCATION = 'harmless'\n[accept]", ["roles.EDUCATION"]),
+        ("[roles]", "[roles]\nEDUCATION = 'harmless'", ["roles.EDUCATION"]),
         ("[treat]", "[suppress]\nties = 'secret'\n[treat]", ["suppress.ties"]),
         ('["99"]', '["98"]', ["data.missing_codes"]),
         ("shuffle = true", "shuffle = false", ["output.shuffle"]),

@@ -39,6 +39,9 @@ REGION = "truncate:2"
 [suppress]
 cost = { SEX = "never", AGE = 2 }
 
+[roles]
+"*" = "harmless:a test"
+
 [accept]
 "*" = "stays in the office"
 
@@ -105,7 +108,7 @@ def test_a_gate_by_rules(folder):
     ]  # fmt: skip
     assert not rules.check("a/in/survey.csv").passed
     assert not rules.check(t=0.01, sensitive=["EDUCATION"]).passed
-    with pytest.raises(RulesError, match=r"release.toml:32:1: check.max_rate: stated"):
+    with pytest.raises(RulesError, match=r"release.toml:35:1: check.max_rate: stated"):
         rules.check(max_rate=0.1)
     with pytest.raises(
         ValueError, match=r"rules: a/release.toml states missing: leave"
@@ -125,7 +128,7 @@ def test_comments_and_order_stay_where_rules_change(folder):
     assert gone == ["k = [3, 1]", 'REGION = "truncate:2"']
     assert kept == [one for one in TEXT.splitlines() if one and one not in gone]
     assert changed.tables["safe"]["k"] == [4, 2]
-    assert changed.tables["roles"] == {"INCOME": "numeric"}
+    assert changed.tables["roles"] == {"*": "harmless:a test", "INCOME": "numeric"}
     assert rules.tables["safe"]["k"] == [3, 1]
     with pytest.raises(RulesError, match=r"release.toml:\d+:1: safe.kk: there is no"):
         rules.with_rules(safe={"kk": 1})

@@ -1,6 +1,7 @@
 """The tables of a file of rules, its schema, and faults that both see."""
 
 import copy
+from collections import Counter
 
 import jsonschema
 import pytest
@@ -50,7 +51,10 @@ def test_every_setting_has_one_place():
     others = {"file", "keys", "weight", "household"}
     known = {n for t in (*tables, WriteSettings) for n in settings_of(t)}
     assert names <= known | others
-    assert len(entries()) == len(names) + 1  # a file to read, and a file to write
+    # A file to read and one to write; goals among the people of the original, and
+    # limits of the safe file alone.
+    twice = Counter(place[-1] for place in entries()) - Counter(names)
+    assert {*twice} == {"file", "l", "t", "kind", "ordered", "min_population"}
     assert all(shape_of(setting) for setting in entries().values())
 
 

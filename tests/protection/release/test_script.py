@@ -15,7 +15,8 @@ from riskcore.report.release_files import check_release_files, write_release
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-# Rules by what they show; the file of data is added, and that all leaks are accepted.
+# Rules by what they show; the file of data is added, roles for all other columns, and
+# that all leaks are accepted.
 RULES = {
     "nothing secret": """
 [safe]
@@ -160,6 +161,10 @@ def release_of(name):
             f"[columns]\n{keys}{text}"
         )  # fmt: skip
     data = f'[data]\nfile = "../survey{FORMATS.get(name, ".csv")}"\n'
+    others = '"*" = "harmless:a test"\n'
+    has = "[roles]\n" in text
+    roles = text.replace("[roles]\n", f"[roles]\n{others}")
+    text = roles if has else f"{text}[roles]\n{others}"
     leaks = '[accept]\n"*" = "a test"\n'
     path = Path("the rules/release.toml")
     path.write_text(f"format = 1\n{data}{text}{leaks}")

@@ -123,7 +123,8 @@ def test_all_waves_of_a_balanced_panel_are_records_of_histories():
     for key in (*KEYS, "c"):
         pairs = sorted_[key].reshape(-1, 2)
         wide[key] = [f"{one}, {two}" for one, two in pairs.tolist()]
-    plain = riskcore.protect(wide, [*KEYS, "c"], "w", k=3)
+    # Of a panel no model is fitted.
+    plain = riskcore.protect(wide, [*KEYS, "c"], "w", k=3, population="weights")
     result = protect(data, None, [*KEYS, "c"], k=3)
     assert result.suppressed == {k: 2 * n for k, n in plain.suppressed.items()}
     for name in ("max_risk", "k_anonymity", "reidentification_rate"):
@@ -279,8 +280,16 @@ def test_a_panel_is_written_read_back_and_replayed(tmp_path, monkeypatch, capsys
     assert '"id"' not in public.replace('"renumbered": [\n    "id"\n  ]', "")
     assert "any 2 waves of a person" in (tmp_path / "public.html").read_text()
     assert "any 2 waves of a person" in (tmp_path / "r.html").read_text()
-    assert main(["check", "safe.csv", "--record", "safe.csv.private.json"]) == 2
-    assert "it is of a panel" in capsys.readouterr().err
+    # Persons are not counted again: the file that was written has the figures of the
+    # record, another one has none.
+    check = ["check", "safe.csv", "--record", "safe.csv.private.json"]
+    assert main(check) == 0
+    assert "passed, as recorded" in capsys.readouterr().out
+    safe[::-1].to_csv("safe.csv", index=False)
+    assert main(check) == 1
+    out = capsys.readouterr().out
+    assert "passed, as recorded" not in out
+    assert "the file is a panel, whose persons check does not count" in out
 
 
 def test_ids_that_are_kept_are_a_leak():

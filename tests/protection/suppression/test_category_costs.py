@@ -13,9 +13,11 @@ from riskcore.data.files import formats
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression import plan_record
 from riskcore.protection.suppression.plan_record import _sums
+from tests.accepted import ANY_LEAK
 from tests.fits import least_of_rows
 
 KEYS = ["a", "b", "c", "d"]
+ACCEPT = "--role '*=harmless:a test' --accept '*=a test'"
 SETS = [["a", "b"], ["b", "c", "d"], ["d", "a"]]
 NEVER = math.inf
 
@@ -108,7 +110,7 @@ def survey(n, seed=1):
 def test_the_cost_of_shares_by_hand():
     data, keys = survey(500)
     data["SEX"][:3] = "9"
-    result = protect(data, keys, k=3, protect_shares=["AGE", "SEX"])
+    result = protect(data, keys, k=3, protect_shares=["AGE", "SEX"], **ANY_LEAK)
     prices = prices_of(data, keys, shares=["AGE", "SEX"])
     lost = np.stack([result.masks[key] for key in keys], axis=1)
     least = least_of_rows(np.stack([data[key] for key in keys], axis=1), prices, 3)
@@ -138,7 +140,7 @@ def test_shares_of_rare_categories_stay():
     costs = {"first": {"cost": "equal"}, "rule": {}, "dear": {"protect_shares": True}}
     lost, values = {}, {}
     for name, asked in costs.items():
-        result = protect(data, list(data), k=3, **asked)
+        result = protect(data, list(data), k=3, **asked, **ANY_LEAK)
         assert result.safe
         lost[name] = result.compare().largest_loss.lost
         values[name] = sum(result.suppressed.values())
@@ -238,7 +240,7 @@ def test_a_record_gives_the_same_file(folder, run):
     formats.write("survey.csv", data)
     line = (
         "protect survey.csv --keys AGE MARSTAT SEX --k 3 --protect-shares MARSTAT AGE "
-        "--cost MARSTAT[1]=20 MARSTAT[4]=never SEX=30"
+        f"--cost MARSTAT[1]=20 MARSTAT[4]=never SEX=30 {ACCEPT}"
     )
     assert run(f"{line} --output safe.csv")[0] == 0
     record = json.loads((folder / "safe.csv.private.json").read_text())
@@ -269,7 +271,8 @@ def test_options_name_categories(folder, run, refused):
         "survey.csv",
         {"a[1]": list("ppqq"), "b": ["<=5", "<=5", ">5", "x"], "c": list("uuuv")},
     )
-    line = "protect survey.csv --keys a[1] b c --k 2 --output safe.csv --overwrite"
+    line = f"protect survey.csv --keys a[1] b c --k 2 {ACCEPT} --output safe.csv"
+    line += " --overwrite"
 
     def costs_of(words):
         assert run(f"{line} --cost {words}")[0] in (0, 1)
