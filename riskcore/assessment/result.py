@@ -292,13 +292,6 @@ class Assessment:
             self.data, cells, risk, "exact", joint, model, unique, self.cells
         )
 
-    @property
-    def uses_model(self) -> bool:
-        """Whether a model gives the risk, or figures beside it."""
-        return self.model is not None or (
-            self.beside is not None and self.beside.needed
-        )
-
     @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, for reports."""
