@@ -19,7 +19,7 @@ from riskcore.data.unsigned import Codes
 from riskcore.disclosure.common_cells import Columns, Ints
 from riskcore.disclosure.mixed_records import Floats
 
-PAIRS = 1 << 31  # one or two seconds
+PAIRS = 1 << 31  # some seconds
 MOST = 65_000  # queries: their codes have 16 bits
 _BLOCK = 2048  # references
 _PARTS = 8
@@ -61,7 +61,8 @@ def nearest_of_all(
     ``numbers`` are those of queries and references, ``scale`` is what a gap of each is
     multiplied by, up to 1. Without a target all references are right.
     """
-    n, m, d = len(query[0]), len(reference[0]), len(levels)
+    n, m = (len(one) for one in numbers or (query[0], reference[0]))
+    d = len(levels)
     first, second = np.full((2, n), np.inf)
     records, right = np.zeros((2, n), np.int64)
     x, y = numbers or (np.zeros((n, 0)), np.zeros((m, 0)))
@@ -93,19 +94,13 @@ def link(
     query: Columns, reference: Columns, levels: Sequence[int], half: int
 ) -> Linked:
     """Return how many references are closest by the first keys and by the rest."""
-    n, m = len(query[0]), len(reference[0])
-    found = Linked(*np.zeros((3, n), np.int64))
-    own, known = _in_few_bits(query, reference, levels)
-
-    def look(start: int, stop: int) -> None:
-        near = np.full((2, stop - start), len(levels) + 1)
-        count_links(
-            start, stop, n, m, half, len(levels), own, known, near,
-            np.empty((2, _BLOCK), np.uint16), *found,
-        )  # fmt: skip
-
-    in_parts(usual_threads(), look, parts_of(n, _PARTS))
-    return found
+    parts = slice(half), slice(half, None), slice(None)
+    first, second, whole = (
+        nearest_of_all(query[part], reference[part], levels[part]) for part in parts
+    )
+    # A reference is closest by all keys together if it is by both halves.
+    both = np.where(whole.first == first.first + second.first, whole.records, 0)
+    return Linked(first.records, second.records, both)
 
 
 def count_as_extreme(
@@ -154,25 +149,25 @@ def _in_few_bits(
 
 @kernel
 def count_apart(
-    first: int, last: int, q: int, n: int, own: Any, low: int, high: int, m: int,
-    known: Any, apart: Any, at: int,
+    keys: int, q: int, n: int, own: Any, low: int, high: int, m: int, known: Any,
+    apart: Any,
 ) -> None:  # fmt: skip
-    """Write in how many of some keys each reference of a block differs from a query."""
+    """Write in how many keys each reference of a block differs from a query."""
     for i in range(high - low):
-        apart[at + i] = 0
-    for j in range(first, last):
+        apart[i] = 0
+    for j in range(keys):
         code = own[j * n + q]
         row = j * m + low
         for i in range(high - low):
-            apart[at + i] += known[row + i] != code
+            apart[i] += known[row + i] != code
 
 
 @kernel
-def smallest(apart: Any, at: int, n: int) -> Any:
+def smallest(apart: Any, n: int) -> Any:
     """Return the smallest of n numbers."""
-    least = apart[at]
+    least = apart[0]
     for i in range(1, n):
-        least = min(least, apart[at + i])
+        least = min(least, apart[i])
     return least
 
 
@@ -204,11 +199,11 @@ def find_nearest(
     for low in range(0, m, _BLOCK):
         high = min(low + _BLOCK, m)
         for q in range(start, stop):
-            count_apart(0, keys, q, n, own, low, high, m, known, apart, 0)
+            count_apart(keys, q, n, own, low, high, m, known, apart)
             least, next_least = first[q], second[q]
             number, hits, value = records[q], right[q], wanted[q]
             limit = min(int(min(next_least, 1e9)), keys)
-            if smallest(apart, 0, high - low) > limit:
+            if smallest(apart, high - low) > limit:
                 continue
             for i in range(high - low):
                 if apart[i] > limit:
@@ -232,55 +227,6 @@ def find_nearest(
                 limit = min(int(min(next_least, 1e9)), keys)
             first[q], second[q] = least, next_least
             records[q], right[q] = number, hits
-
-
-@native(
-    "int64, int64, int64, int64, int64, int64, uint16*, uint16*, int64*, uint16*, "
-    "int64*, int64*, int64*"
-)
-def count_links(
-    start: int,
-    stop: int,
-    n: int,
-    m: int,
-    half: int,
-    keys: int,
-    own: Any,
-    known: Any,
-    near: Any,
-    apart: Any,
-    first: Any,
-    second: Any,
-    both: Any,
-) -> None:
-    """Count the references closest by each half, and by both, in blocks.
-
-    A reference closest by both halves so far is no more one if a later one is closer.
-    """
-    for low in range(0, m, _BLOCK):
-        size = min(low + _BLOCK, m) - low
-        for q in range(start, stop):
-            count_apart(0, half, q, n, own, low, low + size, m, known, apart, 0)
-            count_apart(half, keys, q, n, own, low, low + size, m, known, apart, _BLOCK)
-            i, j = q - start, q - start + stop - start
-            least, other = smallest(apart, 0, size), smallest(apart, _BLOCK, size)
-            if least < near[i]:
-                near[i] = least
-                first[q] = 0
-                both[q] = 0
-            if other < near[j]:
-                near[j] = other
-                second[q] = 0
-                both[q] = 0
-            here, there, common = 0, 0, 0
-            for k in range(size):
-                a, b = apart[k] == near[i], apart[_BLOCK + k] == near[j]
-                here += a
-                there += b
-                common += a & b
-            first[q] += here
-            second[q] += there
-            both[q] += common
 
 
 @native(
@@ -308,7 +254,7 @@ def count_extreme(
         number = 0
         for low in range(0, m, _BLOCK):
             high = min(low + _BLOCK, m)
-            count_apart(0, keys, q, n, own, low, high, m, known, apart, 0)
+            count_apart(keys, q, n, own, low, high, m, known, apart)
             for j in range(d):
                 x, row = query[j * n + q], j * m + low
                 if upwards[j * n + q]:

@@ -71,7 +71,6 @@ class Distances(NamedTuple):
 
     keys: int  # how many columns of codes count
     scale: Floats  # of each number, 0 if it does not count
-    most: float  # the largest distance in a number
     missing: float  # the distance in a column that the person has not
 
     def best(
@@ -79,7 +78,7 @@ class Distances(NamedTuple):
     ) -> Best:
         """Return the nearest people for some records, as `Weights.best` does."""
         (people, value), end = records.people, records.end
-        keys, scale, most, missing = self
+        keys, scale, missing = self
         codes = _rows_of(records.released.codes[:keys], rows)
         asked = _rows_of(records.released.values, rows)
         n, d, runs = len(rows), len(value), len(end) - 1
@@ -89,7 +88,7 @@ class Distances(NamedTuple):
         def ask(start: int, stop: int) -> None:
             link_by_distance(
                 start, stop, keys, d, runs, end, codes, asked, own, alone, people,
-                value, scale, most, missing, np.empty(BLOCK), score, ties, of_own,
+                value, scale, missing, np.empty(BLOCK), score, ties, of_own,
             )  # fmt: skip
 
         in_parts(usual_threads(), ask, parts_of(n, -(-n // _TOGETHER)))

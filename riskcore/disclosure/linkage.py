@@ -248,7 +248,7 @@ def link(
     fitted = fit(patterns_of(records, attacked, strangers), strangers)
     weights = weights_of(strangers, fitted.linked)
     scale = np.array([standard_scale(files[0]) for files in numbers])
-    ways = Distances(len(keys), scale, math.inf, _HALF), Weights(weights)
+    ways = Distances(len(keys), scale, _HALF), Weights(weights)
     by_distance, by_weight = (_linked(one, records, attacked, own) for one in ways)
     agreements = zip(names, strangers.tolist(), fitted.linked.tolist(), strict=True)
     by_weight = replace(

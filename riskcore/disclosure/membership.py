@@ -22,19 +22,12 @@ import numpy as np
 
 from riskcore.common import arguments
 from riskcore.common.sheet import Part
-from riskcore.disclosure.best_links import Distances
-from riskcore.disclosure.compared_records import (
-    Codes,
-    Compared,
-    Floats,
-    Side,
-    selected,
-    table,
-)
+from riskcore.disclosure.all_pairs import MOST, nearest_of_all
+from riskcore.disclosure.compared_records import selected
+from riskcore.disclosure.mixed_records import Floats, MixedRecords
 from riskcore.disclosure.shared_columns import SharedColumn
 
 PAIRS = 2 * 10**9  # of a person and a released record that are compared
-_CAPPED = 1.0  # the largest distance in a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,37 +119,40 @@ def membership(
         raise ValueError(
             "membership needs a holdout: people who were not in the original"
         )
-    original, released, holdout = _sides(keys, numbers)
-    for what, one in zip(
-        ("original", "release", "holdout"), (original, released, holdout), strict=True
-    ):
-        if not one.n:
+    n, m, h = (len(one) for one in (keys[0].codes if keys else numbers[0]))
+    for what, size in zip(("original", "release", "holdout"), (n, m, h), strict=True):
+        if not size:
             raise ValueError(f"the {what} has no records: there is no distance")
-    most = max(pairs // (2 * released.n), 1)
-    asked = [one.at(selected(one.n, most)) for one in (original, holdout)]
+    (original, released, holdout), levels = _files(keys, numbers)
+    most = min(max(pairs // (2 * m), 1), MOST)
     scale = np.array([_scale(files) for files in numbers])
-    found = Membership.of(*(_closest(one, released, scale) for one in asked))
-    return replace(found, files=(original.n, holdout.n))
+    distances = []
+    for people, size in ((original, n), (holdout, h)):
+        asked = people.at(selected(size, most))
+        values = asked.numbers, released.numbers
+        near = nearest_of_all(asked.codes, released.codes, levels, values, scale)
+        distances.append(near.first)
+    return replace(Membership.of(*distances), files=(n, h))
 
 
-def _sides(
+def _files(
     keys: Sequence[SharedColumn], numbers: Sequence[tuple[Floats, ...]]
-) -> list[Side]:
-    """Return the codes and numbers of each file; whether one is missing is a code."""
-    codes: list[tuple[Codes, ...]] = [
-        tuple(one.astype(np.int32) for one in column.codes) for column in keys
-    ]
-    values = []
+) -> tuple[list[MixedRecords], list[int]]:
+    """Return the files, where it is a code whether a number is missing, and levels."""
+    codes, levels = [one.codes for one in keys], [one.levels for one in keys]
     for files in numbers:
-        lacking = [np.isnan(one) for one in files]
+        lacking = tuple(np.isnan(one).astype(np.uint32) for one in files)
         if any(one.any() for one in lacking):
-            codes.append(tuple(one.astype(np.int32) for one in lacking))
-        values.append(files)
+            codes.append(lacking)
+            levels.append(2)
     sizes = [len(one) for one in (keys[0].codes if keys else numbers[0])]
-    return [
-        Side(table(codes, file, n, np.int32), table(values, file, n, np.float64))
-        for file, n in enumerate(sizes)
-    ]
+    found = []
+    for file, n in enumerate(sizes):
+        values = np.empty((n, len(numbers)))
+        for j, column in enumerate(numbers):
+            values[:, j] = column[file]
+        found.append(MixedRecords([column[file] for column in codes], values))
+    return found, levels
 
 
 def _scale(files: Sequence[Floats]) -> float:
@@ -165,16 +161,6 @@ def _scale(files: Sequence[Floats]) -> float:
     high = max(float(one.max(initial=-math.inf)) for one in there)
     low = min(float(one.min(initial=math.inf)) for one in there)
     return 1.0 / (high - low) if high > low else 0.0
-
-
-def _closest(people: Side, released: Side, scale: Floats) -> Floats:
-    """Return the distance of people to the closest released record."""
-    rows, nobody = np.arange(people.n), np.full(people.n, -1)
-    gaps, end = np.zeros(len(people.codes), np.int32), np.array([0, released.n])
-    compared = Compared(released, rows, people, gaps, released.n, end)
-    way = Distances(len(people.codes), scale, _CAPPED, 0.0)
-    distance: Floats = -way.best(compared, rows, nobody, nobody).score
-    return distance
 
 
 def _nearer(distances: Floats, others: Floats) -> Floats:

@@ -113,20 +113,18 @@ def subtract_differences(
 
 @kernel
 def subtract_gaps(
-    score: Any, size: int, at: int, value: Any, x: float, scale: float, most: float,
-    missing: float,
-) -> None:  # fmt: skip
+    score: Any, size: int, at: int, value: Any, x: float, scale: float, missing: float
+) -> None:
     """Subtract the distance in a number from the scores of a block."""
     for i in range(size):
         y = value[at + i]
         gap = abs(y - x) * scale
-        gap = gap if gap < most else most
         score[i] -= gap if y == y else missing
 
 
 @native(
     "int64, int64, int64, int64, int64, int64*, int32*, float64*, int64*, int64*, "
-    "int32*, float64*, float64*, float64, float64, float64*, float64*, int64*, float64*"
+    "int32*, float64*, float64*, float64, float64*, float64*, int64*, float64*"
 )
 def link_by_distance(
     start: int,
@@ -142,7 +140,6 @@ def link_by_distance(
     reference: Any,
     value: Any,
     scale: Any,
-    most: float,
     missing: float,
     score: Any,
     largest: Any,
@@ -166,9 +163,7 @@ def link_by_distance(
                     x = asked[q * numbers + j]
                     if x == x:
                         at = j * everybody + begin
-                        subtract_gaps(
-                            score, size, at, value, x, scale[j], most, missing
-                        )
+                        subtract_gaps(score, size, at, value, x, scale[j], missing)
                 here = left_out[q] - begin
                 if 0 <= here < size:
                     score[here] = -_INFINITY
