@@ -26,6 +26,7 @@ Role: TypeAlias = Literal[
 GIVEN_ROLES = ("numeric", "sensitive", "identifier", "harmless")
 # From this share of records with a value of their own, a column singles out records.
 UNIQUE_SHARE = 0.01
+ALLOWED = 3  # records, whatever the size of the file
 # From this share on, it is like an identifier.
 _MOSTLY = 0.95
 # Numbers with more distinct values are amounts, not categories.
@@ -97,8 +98,10 @@ def words_of(column: ColumnProfile) -> frozenset[str]:
 
 
 def singles_out(column: ColumnProfile) -> bool:
-    """Return whether many records have a value of a column that nobody else has."""
-    return column.single >= UNIQUE_SHARE * column.records and column.single > 0
+    """Return whether too many records have a value of a column that nobody else has."""
+    return column.single >= min(ALLOWED + 1, UNIQUE_SHARE * column.records) and (
+        column.single > 0
+    )
 
 
 def has_many_values(column: ColumnProfile) -> bool:
@@ -143,7 +146,8 @@ def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     many = has_many_values(column)
     if column.type != "number" and any(one.endswith("code") for one in words):
         return Proposal("key", "its name")
-    if words & _KEY and not (column.is_number and many and singles_out(column)):
+    own = column.single >= UNIQUE_SHARE * column.records
+    if words & _KEY and not (column.is_number and many and own):
         return Proposal("key", "its name")
     if column.is_number and many:
         return Proposal("numeric", f"{column.distinct:,} different numbers")

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 
-from riskcore.assessment.roles import UNIQUE_SHARE
+from riskcore.assessment.roles import ALLOWED, UNIQUE_SHARE
 
-ALLOWED = 3  # records beyond chance, whatever the size of the file
 LEVEL = 1e-3  # the probability that chance opens a leak in one examination
 
 

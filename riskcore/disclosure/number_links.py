@@ -27,10 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.roles import ALLOWED
 from riskcore.common.scatter import scattered
 from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
-from riskcore.disclosure.chance import ALLOWED, by_chance, too_many
+from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.compared_records import standard_scale
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
 

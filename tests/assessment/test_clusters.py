@@ -155,8 +155,9 @@ def test_protect(survey):
     assert run(**how, **ANY_LEAK).sets[0].original.model.sample.clusters is None
     assert found.settings.to_dict()["cluster"] == "PSU"
     assert "latent-class, by clusters of PSU" in found.summary()
-    with pytest.raises(ValueError, match="cluster: by the weights alone"):
-        run(**how | {"population": "weights"}, cluster="PSU", **ANY_LEAK)
+    # The model beside the weights is of the clusters, too.
+    weights = run(**how | {"population": "weights"}, cluster="PSU", **ANY_LEAK)
+    assert weights.sets[0].original.beside.model.sample.clusters.name == "PSU"
     with pytest.raises(ValueError, match="'AGE' is the cluster, and a key"):
         run(**how, cluster="AGE")
     with pytest.raises(ValueError, match="level='household' with cluster"):

@@ -495,7 +495,7 @@ def test_a_survey_of_persons():
     keys = ["SEX", "AGE", "MARSTAT"]
     left = {name: data[name][order] for name in [*keys, "INCOME", "WEIGHT", "HHSIZE"]}
     result = protect(
-        left, keys, "WEIGHT", threshold=0.01, missing="category",
+        left, keys, "WEIGHT", threshold=0.006, missing="category",
         recodings={"AGE": Recoding.intervals([15, 30, 45, 60, 75])},
     )  # fmt: skip
     assert sum(result.suppressed.values()) > 30
@@ -818,9 +818,9 @@ def test_advice():
         protect(data, KEYS, **{**PROTECTION, "household_keys": []})
     said = {str(w.message).partition(" show in ")[2] for w in caught}
     for begin, advice in (
-        ("'ADDRESS'", "give new numbers"),
-        ("'WEIGHT'", "make the weights coarser"),
-        ("", "after them; shuffle the records, and name 'REGION' among the household"),
+        ("'ADDRESS'", "; give it new ids: --renumber ADDRESS; or "),
+        ("'WEIGHT'", "; make the weights coarser: --treat WEIGHT=share-weights:5; or "),
+        ("", "after them; blank it for all members: --household-keys REGION --shuffle"),
     ):
         assert any(one.startswith(begin) and advice in one for one in said)
 
@@ -840,11 +840,16 @@ def test_advice_can_be_followed(tmp_path):
             if one["key"] == "HHSIZE"
         }
 
-    household = "name 'SEX' among the household keys"
-    stand = "for members stand together"
+    household = "blank it for all members: --household-keys SEX"
     said = advice(result)
-    assert said[None, "between"] == f"shuffle the records, and {household}, {stand}"
-    assert said["HOUSEHOLD", "equal"] == f"{household}, or drop the column"
+    assert said[None, "between"] == (
+        f"{household} --shuffle; or accept this with a reason: --accept "
+        "'(order)=REASON'"
+    )
+    assert said["HOUSEHOLD", "equal"] == (
+        f"{household}; or leave it out: --drop HOUSEHOLD; or accept this with a "
+        "reason: --accept HOUSEHOLD=REASON"
+    )
     # Followed, it helps.
     assert (None, "between") not in advice(result, shuffle=True)
     with warnings.catch_warnings():
@@ -861,9 +866,13 @@ def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):
     data["NUMBER"] = np.arange(len(data["SEX"]))
     formats.write(tmp_path / "survey.csv", data)
     options = {**PROTECTION, "related": {"SEX": ["NUMBER"]}}
+    last = (
+        "leave it out: --drop NUMBER; or accept this with a reason: --accept "
+        "NUMBER=REASON"
+    )
     for extra, ids in (
-        ({}, "give it new ids or drop it"),
-        (options, "recode or drop it"),
+        ({}, f"give it new ids: --renumber NUMBER; or {last}"),
+        (options, last),
     ):
         result = protect(tmp_path / "survey.csv", KEYS, **{**PROTECTION, **extra})
         shown, said = written(result, tmp_path / "safe.csv", shuffle=True)
@@ -876,7 +885,10 @@ def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):
     result = protect(tmp_path / "survey.csv", KEYS, **PROTECTION)
     shown, _ = written(result, tmp_path / "safe.csv")
     advice = {(one["column"], one["rule"]): one["advice"] for one in shown}
-    assert advice[None, "finer"] == "shuffle the records"
+    assert advice[None, "finer"] == (
+        "shuffle the records: --shuffle; or accept this with a reason: --accept "
+        "'(order)=REASON'"
+    )
 
 
 def test_what_is_shown_is_plain():

@@ -221,18 +221,13 @@ _SEEMS = {"identifier": "be an identifier", "household": "tell who belongs toget
 
 def _rare(column: ColumnProfile) -> bool:
     """Return whether values belong to few records: one, or two on average."""
-    return _singles_out(column) or shared_by_few(column)
-
-
-def _singles_out(column: ColumnProfile) -> bool:
-    """Return whether more records have a value of their own than a file may have."""
-    return singles_out(column) or too_many(column.single, column.records)
+    return singles_out(column) or shared_by_few(column)
 
 
 def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
     group = "household" if settings.person is None else "person"
     said = own_values(column, group)
-    if not _singles_out(column):
+    if not singles_out(column):
         present = column.records - column.missing
         said = f"{column.distinct:,} values in {present:,} records"
     return f"{printable(str(column.name))!r}: {like}{said}"
