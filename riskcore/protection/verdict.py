@@ -158,9 +158,10 @@ def _claims_nothing(result: ProtectedRecords) -> str:
         if known
         else ""
     )
+    keys = "these keys" if len(result.sets) == 1 else "one of these sets of keys"
     return (
-        f"The intruder is taken to know these keys. {more}Nothing is claimed about "
-        "other columns."
+        f"The intruder is taken to know {keys}. {more}Nothing is claimed about other "
+        "columns."
     )
 
 
