@@ -19,6 +19,7 @@ from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report.public import (
     between,
     public_classes,
+    public_rate,
     threshold_shown,
     two_digits,
     views_of,
@@ -121,9 +122,9 @@ def _public_figure(
     if threshold is not None:
         shown = threshold_shown(threshold)
         count = between(*classes.reaching(view, shown))
-        rate = classes.rates()[view]
+        most, rate = public_rate(classes.rates()[view], assessment)
         total = counted(classes.n, "record")
-        known = "" if rate is None else f"\nrate {two_digits(rate, 2)} %"
+        known = "" if rate is None else f"\nrate {most}{two_digits(rate, 2)} %"
         _mark(ax, shown, f"threshold {shown:g}: {count} of {total} unsafe{known}")
     return _root(ax)
 

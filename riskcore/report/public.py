@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.beside import apart
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.result import Assessment
 from riskcore.common.html import short
 from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
@@ -316,6 +317,17 @@ def two_digits(x: float, shift: int = 0) -> str:
 def rounded(x: float) -> float:
     """Return the number that `two_digits` writes."""
     return float(short(x, 0, 2))
+
+
+def public_rate(rate: float | None, assessment: Assessment) -> tuple[str, float | None]:
+    """Return a rate as it is published, and the words before it.
+
+    After protection it depends on the original: in steps it tells little of what was
+    suppressed.
+    """
+    if rate is None or not isinstance(assessment, ReleasedAssessment):
+        return "", rate
+    return "at most ", step_up(rate)
 
 
 def step_up(x: float) -> float:

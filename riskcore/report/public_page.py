@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.result import Assessment
 from riskcore.common import arguments
 from riskcore.common.html import digits
@@ -36,8 +35,8 @@ from riskcore.report.public import (
     model_facts,
     public_classes,
     public_population,
+    public_rate,
     rounded,
-    step_up,
     threshold_shown,
     two_digits,
     views_of,
@@ -405,14 +404,9 @@ class _Report:
     def _figures_of(self, risk: _Risk) -> Iterator[tuple[str, str]]:
         """Yield the figures of the risks of records or of households."""
         assert self.classes is not None
-        view, rate = risk.view, risk.rate
+        view = risk.view
         unit = "household " if view.household else ""
-        # After protection the rate depends on the original: in steps, so that it tells
-        # little of what was suppressed.
-        after = isinstance(view.assessment, ReleasedAssessment)
-        if after and rate is not None:
-            rate = step_up(rate)
-        most = "at most " if after else ""
+        most, rate = public_rate(risk.rate, view.assessment)
         percent = _NOT_SHOWN if rate is None else f"{most}{two_digits(rate, 2)} %"
         yield f"{unit}re-identification rate".capitalize(), percent
         if not view.household:

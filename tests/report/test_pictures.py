@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from riskcore import assess
+from riskcore import assess, protect
 from riskcore.chart import figure, risk_curve
 from riskcore.common.html import intervals
 from riskcore.core.risk.threshold import RiskDistribution
@@ -141,6 +141,16 @@ def test_a_figure_to_publish_shows_the_public_classes(result, household):
     assert title.startswith(f"threshold 0.052: {least} to {most} of 600 records unsafe")
     assert re.fullmatch(r"rate [\d.]{2,4} %", title.split("\n")[1])
     drawn.canvas.draw()
+
+
+def test_a_figure_of_a_protected_file_shows_its_rate_in_steps(result):
+    safe = protect(result.data, ["region", "age"], "w", threshold=0.1).protected
+    (axes, _) = figure(safe, threshold=0.1, public=True).axes
+    shown = axes.get_title(loc="left").split("\n")[1]
+    percent = re.fullmatch(r"rate at most 0?\.?0*[125]0* %", shown)
+    assert percent, shown
+    rate = float(shown.split()[3]) / 100
+    assert rate / 2.5 < safe.reidentification_rate <= rate
 
 
 def test_what_cannot_be_published_is_not_drawn(result):
