@@ -42,7 +42,8 @@ Check whether a released file keeps its goals, by the settings it was made by.
 do. Each goal is checked separately for each set of keys. The result shows the limit,
 the value found, and how many records and cells fail. The file is not changed; "riskcore
 protect" makes a file that passes. With --original, whoever fits a record of FILE is
-counted among the people of ORIGINAL, and FILE is audited as by "riskcore audit".
+counted among the people of ORIGINAL; beside --record or --rules, FILE is then examined
+as "riskcore protect" examines a file that it writes.
 """
 
 _CHECK_EXAMPLES = """\
@@ -73,7 +74,10 @@ What is judged without ORIGINAL: k, l, t and areas, among the records of FILE; a
 that fails there fails beside ORIGINAL, too. A risk is that among the people of the
 original. Without ORIGINAL it is known only if no record of FILE lacks a key, or for
 exactly the file of --record, which holds the figure. Otherwise it is not judged: the
-result names it, and the check does not pass.
+result names it, and the check does not pass. The same holds for what records tell one
+by one: numbers that find people, sensitive values, households, blanks that show. With
+ORIGINAL they are judged if the records of both files pair, in whatever order: each must
+have the values that it keeps, and the columns that nothing changed.
 
 A value equal to its limit is kept: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk
 0.05. Among the records of FILE a missing key matches any value, unless --missing says

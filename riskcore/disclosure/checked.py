@@ -52,6 +52,8 @@ class Checked(OnASheet):
         Columns of the file that the settings of its protection give no role.
     together : tuple of TwoReleases
         What the file and an earlier release tell together, by set of keys.
+    unknown : tuple of str
+        Evidence that is judged record by record beside the original, and was not.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Checked(OnASheet):
     leaks: tuple[Leak, ...] = ()
     not_examined: tuple[Hashable, ...] = ()
     together: tuple[TwoReleases, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[Goal, ...]:
@@ -98,7 +101,7 @@ class Checked(OnASheet):
         if self.same_file is False:
             return "not safe"
         judged = tuple(one for one in self.rules if one.passed is not None)
-        names = tuple(one.title for one in self.not_judged)
+        names = (*(one.title for one in self.not_judged), *self.unknown)
         own = Verdict(judged, self.leaks, self.not_examined, names).state
         recorded = self.recorded_state or "safe"
         if own == "not safe" or recorded.startswith("safe"):
@@ -137,8 +140,9 @@ class Checked(OnASheet):
         if self.recorded_state not in (None, "safe", self.state):
             unsafe += f" Its state in the record: {self.recorded_state}."
         lacking = ""
-        if open_:
+        if open_ or self.unknown:
             names = dict.fromkeys(one.title for one in self.not_judged)
+            names |= dict.fromkeys(self.unknown)
             lacking = f" Not judged: {listed(names)}."
         return f"{word}: {found} ({checked} checked).{lacking}{same}{unsafe}"
 
@@ -149,8 +153,8 @@ class Checked(OnASheet):
         -------
         dict
             "passed", "state", "records", "level", "same_file", "recorded_state",
-            "notes", "leaks", "not_examined", "together" and "rules", a list with a dict
-            of the attributes of each `Goal`.
+            "notes", "leaks", "not_examined", "not_judged", "together" and "rules", a
+            list with a dict of the attributes of each `Goal`.
 
         Examples
         --------
@@ -169,6 +173,7 @@ class Checked(OnASheet):
             "notes": list(self.notes),
             "leaks": [one.to_dict() for one in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
+            "not_judged": list(self.unknown),
             "together": [one.to_dict() for one in self.together],
             "rules": [one.to_dict() for one in self.rules],
         }

@@ -7,7 +7,7 @@ file, in which a blank stands for any value, is counted among its records.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,9 +37,10 @@ from riskcore.disclosure.two_releases import TwoReleases, two_releases
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.protection.leaks.examination import (
     called_harmless,
-    leak_of_numbers,
+    examine,
     of_columns,
 )
+from riskcore.protection.pairing import paired
 from riskcore.protection.prepare import (
     Prepared,
     code_source,
@@ -137,25 +138,15 @@ class AgainstOriginal:
         say: Lines,
         holdout: Source | None = None,
         target: Sequence[Hashable] = (),
-        numeric: Sequence[Hashable] = (),
     ) -> Audit:
         """Audit the released file by a set of keys, beside the recoded original."""
         settings, weight = self.settings, self.settings.weight
         files: list[Any] = [self.original, released, holdout]
         if settings.recodings or settings.treat:
-            # Whoever knows a number knows it as it was before treatments.
-            given, known = Records.of(self.original.data), (weight, *numeric)
-            numbers = {
-                name: given.column(name)
-                if self.original.path is None
-                else self.original.numbers(name)
-                for name in known
-                if name is not None
-            }
-            shown = {name: released.numbers(name) for name in numeric}
-            shown = {name: one for name, one in shown.items() if one is not None}
-            files[0] = with_columns(self.prepared.data, numbers)
-            files[1] = with_columns(released.data, shown)
+            files[0] = self.prepared.data
+            numbers = self.original.numbers(weight)
+            if numbers is not None:
+                files[0] = with_columns(files[0], {weight: numbers})
             if holdout is not None:
                 files[2] = recode(holdout.data, settings.recodings)
         original, shown_file, others = files
@@ -166,7 +157,6 @@ class AgainstOriginal:
             weight,
             holdout=others,
             target=target,
-            numeric=numeric,
             population=AUTO if settings.population == BOTH else settings.population,
             sampling_fraction=settings.sampling_fraction,
             missing=settings.missing,
@@ -233,13 +223,19 @@ class AgainstOriginal:
 
 
 def examine_released(
-    source: Source, settings: Settings, against: AgainstOriginal | None, say: Lines
-) -> tuple[tuple[Leak, ...], Names]:
-    """Return the leaks of the columns of a file, and those that have no role."""
+    source: Source,
+    settings: Settings,
+    against: AgainstOriginal | None,
+    coded: CodedRecords | None,
+    say: Lines,
+    new_ids: Collection[str] = (),
+) -> tuple[tuple[Leak, ...], Names, tuple[str, ...]]:
+    """Return the leaks of a file, columns without a role, and what is not judged.
+
+    ``coded`` are its keys, ``new_ids`` the columns with new ids.
+    """
     say("examining each column")
     there = source.names
-    known = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
-    others = tuple(name for name in there if name not in known)
     found = [
         Leak(
             name,
@@ -251,25 +247,47 @@ def examine_released(
         for name in settings.with_role("identifier")
         if name in there
     ]
+    pair = None
+    if against is not None and coded is not None:
+        new_ids = {*map(str, new_ids), str(settings.household)}
+        pair = paired(
+            against.original, against.prepared, settings, source, coded.columns, new_ids
+        )
+    if pair is not None:
+        examined = examine(
+            pair.result,
+            pair.shown(say),
+            say=say,
+            dropped=pair.dropped,
+            renumbered=pair.renumbered,
+            shuffled=pair.order is not None,
+        )
+        leaks = (*(one.under(settings.accepted) for one in found), *examined.leaks)
+        return leaks, examined.not_examined, ()
+    known = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
+    others = tuple(name for name in there if name not in known)
     if source.engine is None:
         weight = [settings.weight] if settings.weight in there else []
         found += of_columns(profile(source.data, [*others, *weight]), settings)
-    numbers = [*settings.with_role("numeric"), *settings.treated]
-    treated = None if against is None else against.prepared.treated
-    categories = () if treated is None else treated.categorical
-    numbers = [name for name in dict.fromkeys(numbers) if name in there]
-    numbers = [name for name in numbers if name not in categories]
-    numbers = [name for name in numbers if name not in settings.suppressible]
-    if against is not None and numbers and settings.level == "record":
-        for names in settings.keys:
-            audited = against.audit(source, names, say, numeric=numbers)
-            told = [str(one) for one in audited.number_links if one.leaks]
-            found += [leak_of_numbers(numbers, told)] if told else []
     others = tuple(x for x in others if all(x not in one.of for one in found))
     if others and settings.accepted(ANY_COLUMN):
         found.append(called_harmless(others))
         others = ()
-    return tuple(one.under(settings.accepted) for one in found), others
+    leaks = tuple(one.under(settings.accepted) for one in found)
+    return leaks, others, _not_judged(settings, coded)
+
+
+def _not_judged(settings: Settings, coded: CodedRecords | None) -> tuple[str, ...]:
+    """Return what is judged only record by record, beside the original."""
+    asked = {
+        "numbers that find people": settings.with_role("numeric") or settings.treat,
+        "sensitive values that keys tell": settings.with_role("sensitive"),
+        "households that are found": settings.household,
+        "hidden values that show": settings.recodings
+        or coded is None
+        or any(one.missing for one in coded.columns.values()),
+    }
+    return tuple(what for what, there in asked.items() if there)
 
 
 def _patterns(cells: Cells, names: Names) -> CellTable:

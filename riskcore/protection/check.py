@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -158,7 +158,10 @@ def check(
     original : frame, mapping or path, optional
         The records that the file was made from. Each pattern of keys in the file, in
         which a blank stands for any value, is counted among them, after the recodings
-        and treatments of the record. Which record was which is not needed.
+        and treatments of the record. By a record, the file is then examined as
+        `Protected.write` does, unless it is exactly the file of the record: each of its
+        records is paired with an original one that has the values which it keeps. If
+        they do not pair, ``unknown`` says what is not judged.
     holdout : frame, mapping or path, optional
         People who were not in the original, as for `audit`.
     earlier : frame, mapping or path, optional
@@ -272,8 +275,13 @@ def checked(
     state = None if request.record is None else request.record.state
     leaks: tuple[Leak, ...] = ()
     lacking: Names = ()
+    unknown: tuple[str, ...] = ()
     if request.settings is not None and not same:
-        leaks, lacking = examine_released(source, request.settings, against, say)
+        new_ids = () if request.record is None else request.record.renumbered
+        leaks, lacking, unknown = examine_released(
+            source, request.settings, against, judged.coded, say, new_ids
+        )
+        judged.note_unknown(unknown)
     together: tuple[TwoReleases, ...] = ()
     if against is not None and earlier is not None:
         record = request.record
@@ -294,6 +302,7 @@ def checked(
         leaks,
         lacking,
         together,
+        unknown,
     )
 
 
@@ -836,6 +845,16 @@ class _Judged:
             found = tabulate_coded(self.coded, areas, rule, 1.0)
         self.records = found.n
         return found
+
+    def note_unknown(self, unknown: Sequence[str]) -> None:
+        """Note why evidence is not judged."""
+        if unknown and self.against is None:
+            self.notes[f"Give the original to judge {listed(unknown)}."] = None
+        elif unknown:
+            self.notes[
+                "The records do not pair with those of the original, so that "
+                f"{listed(unknown)} are not judged."
+            ] = None
 
     def _note(self, keys: Names, cells: Cells) -> None:
         """Note how many records have missing keys that match any value."""

@@ -1,0 +1,355 @@
+"""A released file beside its original, record by record, to be examined like a new one.
+
+Which released record is whose is not told. Each is paired with an original one that has
+the keys which it keeps, and the columns that nothing changed: records that agree in all
+of these tell the same, whichever of them is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.released import assess_released
+from riskcore.common.progress import Lines
+from riskcore.data.blank import blank
+from riskcore.data.columns import CodedColumn, Records, code_column
+from riskcore.data.count import count
+from riskcore.data.household_rows import in_order
+from riskcore.data.source import Source
+from riskcore.disclosure.leaks import Shown
+from riskcore.disclosure.shared_columns import values_of
+from riskcore.protection.leaks.showing import shown_by
+from riskcore.protection.prepare import Prepared, numbers_of, treated_columns
+from riskcore.protection.protected_records import ProtectedRecords
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.key_sets import KeySet
+from riskcore.protection.treatments.records import Treated
+
+Integers = NDArray[np.int64]
+Both = tuple[Integers, Integers]
+_ORDER = "the order of the records"
+# Pairs of a blanked record and a person that are compared, at most.
+_MOST = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paired:
+    """A released file in the order of its original.
+
+    Attributes
+    ----------
+    result : ProtectedRecords
+        As if these settings had made the file.
+    columns : dict of str to column
+        The columns of the file.
+    order : int64, shape (n,), or None
+        The original record of each released one; None if the order is the same.
+    dropped, renumbered : tuple of str
+        Columns that were left out, and that have new ids.
+    """
+
+    result: ProtectedRecords
+    columns: dict[str, Any]
+    order: Integers | None
+    dropped: tuple[str, ...]
+    renumbered: tuple[str, ...]
+
+    def shown(self, say: Lines) -> list[Shown]:
+        """Return what the columns and the order of the file show of hidden values."""
+        columns = self.columns
+        if self.order is not None:
+            # Nobody says that the order was drawn: it is looked at as a column.
+            columns = {**columns, _ORDER: np.argsort(self.order)}
+        found = shown_by(
+            self.result, columns, self.order, drawn=self.renumbered, say=say
+        )
+        return [
+            replace(one, column=None) if one.column == _ORDER else one for one in found
+        ]
+
+
+def paired(
+    original: Source,
+    prepared: Prepared,
+    settings: Settings,
+    released: Source,
+    keys: Mapping[Hashable, CodedColumn],
+    with_new_ids: Collection[str],
+) -> Paired | None:
+    """Return a released file in the order of its original; None if they do not pair.
+
+    ``prepared`` are the original records, ``keys`` those of the file that are there.
+    """
+    n = prepared.coded.n
+    file = Records.of(released.data)
+    if file.n != n or settings.unit != "record":
+        return None
+    names = {str(name): name for name in file.columns}
+    there = [name for name in original.names if str(name) in names]
+    given, recoded = Records.of(original.data), Records.of(prepared.recoded_data)
+    blankable = [name for name in settings.suppressible if name in there]
+    both = {}
+    for name in there:
+        own = (
+            code_column(recoded, name)
+            if name in blankable or name in settings.recodings
+            else code_column(given, name)
+        )
+        other = keys[name] if name in keys else code_column(file, names[str(name)])
+        both[name] = _together(own, other)
+    hidden = [both[name] for name in blankable if name not in settings.treated]
+    others = {*there} - {*blankable, *settings.treated, *settings.with_role("numeric")}
+    household = settings.household if settings.household in there else None
+    same = [both[name] for name in others if _equally_many(both[name])]
+    place = _pair(same, hidden, None if household is None else both[household])
+    if place is None:
+        return None
+    both = {name: (own, other[place]) for name, (own, other) in both.items()}
+    gone = {name: both[name][1] < 0 for name in blankable}
+    none_there = np.ones(n, bool)
+    masks = {
+        name: gone.get(name, none_there) & (_known(code_column(recoded, name)))
+        for name in settings.suppressible
+    }
+    data = blank(prepared.recoded_data, masks)
+    rows = {**Records.of(data).columns}
+    for name in there:
+        if name not in blankable or name in settings.treated:
+            rows[name] = in_order(file.columns[names[str(name)]], place)
+    changed = [
+        name for name in there if name not in gone and not np.array_equal(*both[name])
+    ]
+    new_ids = [name for name in changed if str(name) in with_new_ids]
+    treated = [name for name in changed if name not in new_ids]
+    treated += [name for name in settings.treated if name in gone]
+    after = _treated(original, prepared, settings, released, place, both, treated)
+    protected = [
+        assess_released(one, masks, rows, aim.goals)
+        for one, aim in zip(prepared.recoded, prepared.aims(settings), strict=True)
+    ]
+    sets = tuple(
+        map(
+            KeySet,
+            settings.keys,
+            prepared.aims(settings),
+            prepared.original,
+            prepared.recoded,
+            protected,
+        )
+    )
+    numbers = {
+        name: numbers_of(original, original.data, name)
+        for name in (*settings.with_role("numeric"), settings.weight)
+        if name is not None
+    }
+    result = ProtectedRecords(
+        original, settings, rows, sets, masks, treated=after, numbers=numbers
+    )
+    order = np.argsort(place)
+    return Paired(
+        result,
+        {str(name): rows[name] for name in there},
+        None if np.array_equal(order, np.arange(n)) else order,
+        tuple(str(name) for name in original.names if name not in there),
+        tuple(map(str, new_ids)),
+    )
+
+
+def _known(column: CodedColumn) -> NDArray[np.bool_]:
+    """Return where a column has a value."""
+    there: NDArray[np.bool_] = column.codes < len(column.labels)
+    return there
+
+
+def _together(own: CodedColumn, other: CodedColumn) -> Both:
+    """Return the codes of a column in both files, -1 for missing."""
+    place = {value: i for i, value in enumerate(values_of(own))}
+    new = [place.get(one, len(place) + i) for i, one in enumerate(values_of(other))]
+    before = np.append(np.arange(len(own.labels)), -1)[own.codes]
+    return before, np.array([*new, -1], np.int64)[other.codes]
+
+
+def _equally_many(both: Both) -> bool:
+    """Return whether each value occurs as often in both files."""
+    own, other = both
+    return np.array_equal(np.sort(own), np.sort(other))
+
+
+def _treated(
+    original: Source,
+    prepared: Prepared,
+    settings: Settings,
+    released: Source,
+    place: Integers,
+    both: Mapping[Hashable, Both],
+    names: Sequence[Hashable],
+) -> Treated | None:
+    """Return columns whose values the file changed, before and after."""
+    if not names:
+        return None
+    categorical = {
+        name
+        for columns, rules in settings.treat.items()
+        for name in columns
+        if any(rule.categorical for rule in rules)
+    }
+    before, after = {}, {}
+    for name in names:
+        try:
+            if name in categorical:
+                raise ValueError
+            own = numbers_of(original, original.data, name)
+            other = numbers_of(released, released.data, name)[place]
+        except (TypeError, ValueError):
+            categorical.add(name)
+            own, other = (np.where(codes < 0, np.nan, codes) for codes in both[name])
+        before[name], after[name] = own, other
+    empty = treated_columns(
+        original,
+        prepared.recoded_data,
+        prepared.coded,
+        [],
+        replace(settings, treat={}),
+        None,
+    )
+    return replace(
+        empty, before=before, after=after, categorical=frozenset(categorical)
+    )
+
+
+def _pair(
+    same: Sequence[Both], hidden: Sequence[Both], household: Both | None
+) -> Integers | None:
+    """Return the released record of each original one; None if they do not pair.
+
+    ``same`` are columns that did not change, ``hidden`` those that lost values.
+    """
+    n = len((*same, *hidden)[0][0])
+    fits = [(other < 0) | (own == other) for own, other in hidden]
+    fits += [own == other for own, other in same]
+    if np.logical_and.reduce(fits).all():
+        return np.arange(n)
+    whole = [one for one in hidden if _equally_many(one)]
+    classes = _numbered([*same, *whole], n)
+    lost = [one for one in hidden if not _equally_many(one)]
+    if not _equally_many(classes):
+        return None
+    if household is not None:
+        return _pair_households(classes, lost, household)
+    return _pair_kept(classes, lost)
+
+
+def _numbered(columns: Sequence[Both], n: int) -> Both:
+    """Return the number of each combination of values in both files."""
+    if not columns:
+        return np.zeros(n, np.int64), np.zeros(n, np.int64)
+    joined = [np.concatenate(one) + 1 for one in columns]
+    found = count(
+        [one.astype(np.uint32) for one in joined], [int(x.max()) + 1 for x in joined]
+    ).inverse.astype(np.int64)
+    return found[:n], found[n:]
+
+
+def _pair_households(
+    classes: Both, lost: Sequence[Both], household: Both
+) -> Integers | None:
+    """Return the released record of each original one, household by household."""
+    n = len(classes[0])
+    most = max(int(one.max()) for one in classes)
+    hashed = np.random.default_rng(0).integers(1 << 62, size=most + 1)
+    members, first, size, total = [], [], [], []
+    for i in (0, 1):
+        # A record without a household is one of its own.
+        codes = np.where(household[i] < 0, -1 - np.arange(n), household[i])
+        order = np.lexsort((*(one[i] for one in lost), classes[i], codes))
+        begin = np.flatnonzero(np.diff(codes[order], prepend=codes[order[0]] - 1))
+        members.append(order)
+        first.append(begin)
+        size.append(np.diff(begin, append=n))
+        total.append(np.add.reduceat(hashed[classes[i][order]], begin))
+    place = np.full(n, -1, np.int64)
+    for m in np.unique(size[0]).tolist():
+        own, other = (np.flatnonzero(one == m) for one in size)
+        if len(own) != len(other):
+            return None
+        kinds = np.unique(
+            np.concatenate([total[0][own], total[1][other]]), return_inverse=True
+        )[1].astype(np.int64)
+        people, rows = (
+            members[i][first[i][units][:, None] + np.arange(m)]
+            for i, units in enumerate((own, other))
+        )
+        columns = [
+            (one[people[:, j]], two[rows[:, j]]) for one, two in lost for j in range(m)
+        ]
+        both = (kinds[: len(own)], kinds[len(own) :])
+        found = _pair_kept(both, columns) if _equally_many(both) else None
+        if found is None:
+            return None
+        place[people.ravel()] = rows[found].ravel()
+    return place
+
+
+def _pair_kept(classes: Both, lost: Sequence[Both]) -> Integers | None:
+    """Return the row of each person, by classes that both have equally often."""
+    n = len(classes[0])
+    place = np.full(n, -1, np.int64)
+    by_class = [np.argsort(one, kind="stable") for one in classes]
+    if not lost:
+        place[by_class[0]] = by_class[1]
+        return place
+    people, rows = (np.stack([one[i] for one in lost], axis=1) for i in (0, 1))
+    # A complete row takes any person of its class and values.
+    cell, cell_of = _numbered([classes, *lost], n)
+    complete = np.flatnonzero((rows >= 0).all(axis=1))
+    complete = complete[np.argsort(cell_of[complete], kind="stable")]
+    own, cell_of = np.argsort(cell, kind="stable"), cell_of[complete]
+    turn = np.arange(len(complete)) - np.searchsorted(cell_of, cell_of)
+    at = np.searchsorted(cell[own], cell_of) + turn
+    if at.max(initial=0) >= n or not np.array_equal(cell[own[at]], cell_of):
+        return None
+    place[own[at]] = complete
+    # As classes are equally large, so is what is left of them.
+    hidden: NDArray[np.bool_] = np.any(rows < 0, axis=1)
+    left = by_class[0][place[by_class[0]] < 0]
+    open_ = by_class[1][hidden[by_class[1]]]
+    begin = np.flatnonzero(np.diff(classes[0][left], prepend=-1))
+    size = np.diff(begin, append=len(left))
+    if int((size**2).sum()) > _MOST:
+        return None
+    for one, many in zip(begin.tolist(), size.tolist(), strict=True):
+        mine, theirs = left[one : one + many], open_[one : one + many]
+        found = _matched(rows[theirs], people[mine])
+        if found is None:
+            return None
+        place[mine[found]] = theirs
+    return place
+
+
+def _matched(rows: Integers, people: Integers) -> Integers | None:
+    """Return a person for each row, by augmenting paths; None if some are left over."""
+    fits = ((rows[:, None] < 0) | (rows[:, None] == people[None])).all(axis=2)
+    person_of = np.full(len(rows), -1)
+    row_of = np.full(len(people), -1)
+    for row in np.argsort(fits.sum(axis=1), kind="stable").tolist():
+        came = np.full(len(people), -1)
+        queue, free = [row], -1
+        for one in queue:
+            new = np.flatnonzero(fits[one] & (came < 0))
+            came[new] = one
+            unpaired = new[row_of[new] < 0]
+            if len(unpaired):
+                free = int(unpaired[0])
+                break
+            queue += row_of[new].tolist()
+        if free < 0:
+            return None
+        while free >= 0:
+            one = int(came[free])
+            person_of[one], row_of[free], free = free, one, int(person_of[one])
+    return person_of

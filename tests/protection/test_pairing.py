@@ -1,0 +1,110 @@
+"""A released file beside its original is examined as `protect` examines it."""
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore.data.files import formats
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+N = 300
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """Return a file of persons in households, with twins that only keys tell apart."""
+    rng = np.random.default_rng(7)
+    household = np.sort(rng.integers(0, 120, N))
+    data = {
+        "hh": household,
+        "sex": rng.integers(1, 3, N),
+        "age": rng.integers(0, 9, N),
+        "region": rng.integers(0, 4, 120)[household],
+        "health": rng.integers(0, 3, N),
+        "income": rng.lognormal(8, 1, N).round(),
+        "note": rng.integers(0, 2, N),
+    }
+    return formats.write(tmp_path / "survey.csv", data)
+
+
+def leaks_of(found):
+    """Return the kinds and columns of leaks, of a written file or a checked one."""
+    leaks = found["leaks"] if isinstance(found, dict) else found.leaks
+    plain = [one if isinstance(one, dict) else one.to_dict() for one in leaks]
+    return {(one["kind"], one["column"]) for one in plain}
+
+
+def beside(path, survey, change):
+    """Return the check of a changed file beside the original."""
+    other = path.with_name("other.csv")
+    table = formats.read(path)
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    columns = change(columns)
+    lines = [",".join(columns)]
+    lines += [
+        ",".join(x or "" for x in row) for row in zip(*columns.values(), strict=True)
+    ]
+    other.write_text("\n".join(lines) + "\n")
+    return riskcore.check(other, record=f"{path}.private.json", original=survey)
+
+
+def shuffled(columns):
+    """Return the records in another order."""
+    order = np.random.default_rng(1).permutation(N)
+    return {name: one[order] for name, one in columns.items()}
+
+
+GIVEN = {
+    "plain": {},
+    "households": {"household": "hh", "roles": {"health": "sensitive"}},
+    "a household left out": {"household": "hh", "drop": ["hh"]},
+    "numbers": {"roles": {"income": "numeric", "health": "sensitive"}},
+    "noise": {"treat": {"income": "noise:10%"}, "secret": "1" * 64},
+    "a random key": {"treat": {"sex": "pram:0.8"}, "secret": "2" * 64},
+    "swapped": {"treat": {"income": "swap:20%"}, "secret": "3" * 64},
+    "rounded": {"treat": {"income": "round:1000"}},
+}
+
+
+@pytest.mark.parametrize("how", GIVEN)
+def test_a_shuffled_file_has_the_leaks_of_the_file_that_was_written(survey, how):
+    given = {**GIVEN[how]}
+    drop = given.pop("drop", [])
+    keys = ["sex", "age", "region"]
+    result = riskcore.protect(survey, keys, k=4, population="weights", **given)
+    path = survey.with_name("safe.csv")
+    written = result.write(path, drop=drop, shuffle=True, allow_unsafe=True)
+    found = beside(path, survey, shuffled)
+    assert found.unknown == ()
+    assert leaks_of(found) == leaks_of(written["examined"])
+
+
+def test_a_sorted_file_tells_by_its_order(survey):
+    keys = ["sex", "age", "region"]
+    result = riskcore.protect(survey, keys, k=6, cost={"age": 0.1})
+    path = survey.with_name("safe.csv")
+    result.write(path, allow_unsafe=True)
+    assert result.suppressed["age"] > 20
+
+    def by_age(columns):
+        age = np.array([int(one) for one in formats.read(survey)["age"].to_numpy()])
+        order = np.argsort(age, kind="stable")
+        return {name: one[order] for name, one in columns.items()}
+
+    assert ("reveals", None) in leaks_of(beside(path, survey, by_age))
+    assert ("reveals", None) not in leaks_of(beside(path, survey, shuffled))
+
+
+def test_records_that_do_not_pair_are_not_judged(survey):
+    result = riskcore.protect(survey, ["sex", "age"], k=3, roles={"income": "numeric"})
+    path = survey.with_name("safe.csv")
+    result.write(path, allow_unsafe=True)
+
+    def another(columns):
+        return {**columns, "sex": np.roll(columns["sex"], 1)}
+
+    found = beside(path, survey, another)
+    assert "numbers that find people" in found.unknown
+    assert not found.passed
+    assert any("do not pair" in note for note in found.notes)
