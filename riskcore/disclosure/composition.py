@@ -47,7 +47,8 @@ def records_by_composition(sets: KeySets, household: Integers) -> int:
     are found counts.
     """
     size = np.bincount(household)
-    return max(int(size[_alone(*each, household)].sum()) for each in sets)
+    found = (int(size[_alone(*each, household)].sum()) for each in sets)
+    return max(found, default=0)
 
 
 def records_rebuilt(
@@ -112,7 +113,8 @@ def _records_found(sets: KeySets, household: Integers, group: Integers) -> int:
     whole[household[of[household] != group]] = False
     if not whole.any():
         return 0
-    return max(int(size[whole & _alone(*each, household)].sum()) for each in sets)
+    found = (int(size[whole & _alone(*each, household)].sum()) for each in sets)
+    return max(found, default=0)
 
 
 def _alone(

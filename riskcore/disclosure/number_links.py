@@ -34,6 +34,7 @@ from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.compared_records import standard_scale
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
+from riskcore.disclosure.in_words import number
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -133,11 +134,11 @@ class NumberLink:
         people = f"{self.people:,} people"
         if self.among != "all":
             people = f"the people with the {self.people} {self.among} numbers"
-        right = f"{self.right:,.4g}"
+        right = number(self.right)
         what = f"of {people} {right} are found"
         if self.told is not None:
             what = f"{_quoted(self.told)} is read rightly for {right} of {people}"
-        return f"{what} by {names} ({self.chance:,.3g} by chance)"
+        return f"{what} by {names} ({number(self.chance)} by chance)"
 
     @property
     def _without(self) -> str:

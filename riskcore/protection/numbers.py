@@ -19,13 +19,15 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def alone_with_numbers(result: ProtectedRecords, names: Iterable[Hashable]) -> int:
+def alone_with_numbers(
+    result: ProtectedRecords, names: Iterable[Hashable], gone: Collection[str]
+) -> int:
     """Return how many released records are alone with their keys and these numbers.
 
     A blanked key matches any value, a missing number is a value of its own.
     """
     keys = {}
-    for name in result.settings.variables:
+    for name in _keys_left(result, gone):
         codes = codes_of(result, name)[1]
         keys[name] = np.ma.array(codes, mask=codes < 0)
     after = {name: numbers_of(result, name, after=True) for name in names}
@@ -42,7 +44,7 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
     """
     settings = result.settings
     treated = () if result.treated is None else (*result.treated.after,)
-    keys = {name: codes_of(result, name) for name in settings.variables}
+    keys = {name: codes_of(result, name) for name in _keys_left(result, gone)}
     numbers = [name for name in result.numbers_known if str(name) not in gone]
     taken = {*settings.variables, *numbers, settings.weight}
     told = dict.fromkeys((*settings.with_role("sensitive"), *treated))
@@ -63,6 +65,12 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
         others,
         np.arange(result.n),
     )
+
+
+def _keys_left(result: ProtectedRecords, gone: Collection[str]) -> list[Hashable]:
+    """Return the keys of the file; all keys if it has none."""
+    keys = result.settings.variables
+    return [name for name in keys if str(name) not in gone] or [*keys]
 
 
 def codes_of(result: ProtectedRecords, name: Hashable) -> tuple[Integers, Integers]:

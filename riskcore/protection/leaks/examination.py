@@ -144,17 +144,17 @@ def examine(
     # The persons of a panel are protected together with all their records.
     if settings.person is None:
         if household is not None and str(household) not in left_out:
-            found += _by_composition(result)
+            found += _by_composition(result, left_out)
         found += _rebuilt(result, left_out, shuffled=shuffled)
     numbers = [name for name in result.numbers_known if str(name) not in gone]
     if numbers and result.on_engine is None:
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
-        found += _of_numbers(result, numbers, links)
+        found += _of_numbers(result, numbers, links, gone)
     say("looking for people whose values are told")
     shared = values_shared(result, gone)
-    found += leaks_of_shared(result, shared)
-    elimination = named_by_elimination(result)
+    found += leaks_of_shared(result, shared, gone)
+    elimination = named_by_elimination(result, gone)
     found += leaks_of_elimination(result, elimination)
     found += _without_effect(result, gone)
     found += _ways_of_writing(result, gone)
@@ -250,14 +250,19 @@ def _advice(column: ColumnProfile, settings: Settings) -> str:
 
 
 def _of_numbers(
-    result: ProtectedRecords, numbers: Sequence[Hashable], links: Iterable[NumberLink]
+    result: ProtectedRecords,
+    numbers: Sequence[Hashable],
+    links: Iterable[NumberLink],
+    gone: Collection[str],
 ) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
     n = result.n
     altered = {name for each in result.settings.altered for name in each}
     names: dict[Hashable, None] = {}
     said = []
-    alone = 0 if altered.issuperset(numbers) else alone_with_numbers(result, numbers)
+    alone = (
+        0 if altered.issuperset(numbers) else alone_with_numbers(result, numbers, gone)
+    )
     if too_many(alone, n):
         names = dict.fromkeys(numbers)
         said.append(
@@ -350,21 +355,21 @@ def leak_of_numbers(
     return Leak(column, "numbers", text, advice, of=tuple(names), of_all=True)
 
 
-def _by_composition(result: ProtectedRecords) -> Iterator[Leak]:
+def _by_composition(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
     """Yield that households are found by all their members together."""
     household, n = result.settings.household, result.n
     if result.household_of is None:
         return
     found = records_by_composition(
-        _keys_of_sets(result), result.household_of.astype(np.int64)
+        _keys_of_sets(result, gone), result.household_of.astype(np.int64)
     )
     if too_many(found, n):
         text = (
             f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
             "household that is alone with the keys of all its members"
         )
-        gone = {str(household)}
-        mend = _members_apart(result, household, result.household_of, gone)
+        without = {*gone, str(household)}
+        mend = _members_apart(result, household, result.household_of, without)
         advice = either(mend, accepted([household]))
         yield Leak(household, "composition", text, advice, of=(household,))
 
@@ -378,7 +383,7 @@ def _rebuilt(
             each: column.codes
             for each, column in _coded_columns(result, left_out).items()
         }
-        sets = _keys_of_sets(result)
+        sets = _keys_of_sets(result, left_out)
         found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
         if not too_many(found.records, result.n):
             continue
@@ -411,20 +416,22 @@ def _members_apart(
     columns = {
         each: column.codes for each, column in _coded_columns(result, left_out).items()
     }
-    found = records_rebuilt(_keys_of_sets(result), codes, columns, shuffled=True)
+    found = records_rebuilt(
+        _keys_of_sets(result, left_out), codes, columns, shuffled=True
+    )
     gone = [] if household is None else [household]
     if too_many(found.records, result.n):
         gone += found.columns
     return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
 
 
-def _keys_of_sets(result: ProtectedRecords) -> KeySets:
-    """Return the codes of each set of keys, original and released."""
-    codes = {name: codes_of(result, name) for name in result.settings.variables}
-    return [
-        ([codes[name][0] for name in keys], [codes[name][1] for name in keys])
+def _keys_of_sets(result: ProtectedRecords, gone: Collection[str]) -> KeySets:
+    """Return the codes of the keys of the file, original and released, by set."""
+    sets = [
+        [codes_of(result, name) for name in keys if str(name) not in gone]
         for keys in result.settings.keys
     ]
+    return [([x for x, _ in each], [y for _, y in each]) for each in sets if each]
 
 
 def _households_left_out(

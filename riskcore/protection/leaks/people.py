@@ -14,13 +14,18 @@ from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
 from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.shared_values import SharedValues, band_of, shared_values
-from riskcore.protection.leaks.remedies import accepted, either, leave_out
+from riskcore.protection.leaks.remedies import (
+    accepted,
+    either,
+    leave_out,
+    without_key,
+)
 from riskcore.protection.numbers import codes_of, numbers_of
 from riskcore.protection.prepare import numbers_of as real_numbers_of
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
 
-_DIFFERENT = "ask for two different values or more: --l 2"
+_DIFFERENT = "ask that the people who fit a record differ, which hides some: --l 2"
 _INSIDERS = "blank companions of their records: --against-insiders"
 
 
@@ -33,21 +38,29 @@ def values_shared(
         for name in result.settings.with_role("sensitive")
         if str(name) not in gone and name in result.source.names
     ]
-    sets = [*_released_sets(result)] if names else []
-    found = {}
-    for name in names if sets else ():
-        values = _values(result, name)
-        width = band_of(values)
-        each = [shared_values(*keys, values, width) for keys in sets]
-        found[name] = max(each, key=lambda one: one.beyond_chance)
-    return found
+    return {name: one for name in names for one in _most_shared(result, name, gone)}
 
 
-def named_by_elimination(result: ProtectedRecords) -> Elimination | None:
+def _most_shared(
+    result: ProtectedRecords, name: Hashable, gone: Collection[str]
+) -> list[SharedValues]:
+    """Return what is told of a column by the keys that tell most; none without keys."""
+    sets = [*_released_sets(result, gone)]
+    if not sets:
+        return []
+    values = _values(result, name)
+    width = band_of(values)
+    each = [shared_values(*keys, values, width) for keys in sets]
+    return sorted(each, key=lambda one: one.beyond_chance)[-1:]
+
+
+def named_by_elimination(
+    result: ProtectedRecords, gone: Collection[str]
+) -> Elimination | None:
     """Return who is named with the keys that name most; None if nothing is blanked."""
     if result.units is not None:
         return None
-    sets = [keys for keys in _released_sets(result) if keys[1].any()]
+    sets = [keys for keys in _released_sets(result, gone) if keys[1].any()]
     return max((eliminate(*keys) for keys in sets), key=_told, default=None)
 
 
@@ -57,7 +70,9 @@ def _told(found: Elimination) -> tuple[int, int]:
 
 
 def leaks_of_shared(
-    result: ProtectedRecords, found: Mapping[Hashable, SharedValues]
+    result: ProtectedRecords,
+    found: Mapping[Hashable, SharedValues],
+    gone: Collection[str],
 ) -> Iterator[Leak]:
     """Yield the sensitive columns of which more is told than by chance."""
     level = math.log(LEVEL / max(len(found) * len(result.sets), 1))
@@ -69,9 +84,26 @@ def leaks_of_shared(
                 f"{result.n:,} records ({one.by_chance:,.1f} by chance; a guess by the "
                 f"shares of values is right for {one.guessed:,.1f} of them)"
             )
-            different = "" if one.width else _DIFFERENT
-            advice = either(different, leave_out([name]), accepted([name]))
+            fewer = _without_a_key(result, name, one.people, gone)
+            differ = "" if one.width else _DIFFERENT
+            advice = either(fewer, differ, leave_out([name]), accepted([name]))
             yield Leak(name, "attributes", text, advice, of=(name,))
+
+
+def _without_a_key(
+    result: ProtectedRecords, name: Hashable, people: int, gone: Collection[str]
+) -> str:
+    """Return the key without which fewest are told, if that halves their number."""
+    left = {
+        key: sum(one.people for one in _most_shared(result, name, {*gone, str(key)}))
+        for key in result.settings.variables
+        if str(key) not in gone
+    }
+    best = min(left, key=left.__getitem__, default=None)
+    if best is None or 2 * left[best] > people:
+        return ""
+    key = printable(str(best))
+    return without_key(best, f"leave {key!r} out, which leaves {left[best]:,}")
 
 
 def leaks_of_elimination(
@@ -107,7 +139,7 @@ def _is_population(settings: Settings) -> bool:
 
 
 def _released_sets(
-    result: ProtectedRecords,
+    result: ProtectedRecords, gone: Collection[str]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     """Yield original keys and blanks of each set, without keys that were treated.
 
@@ -115,9 +147,9 @@ def _released_sets(
     """
     if result.on_engine is not None or result.settings.person is not None:
         return
-    treated = () if result.treated is None else result.treated.after
+    without = {*map(str, () if result.treated is None else result.treated.after), *gone}
     for keys in result.settings.keys:
-        pairs = [codes_of(result, name) for name in keys if name not in treated]
+        pairs = [codes_of(result, name) for name in keys if str(name) not in without]
         if pairs:
             before, after = (
                 np.stack(each, axis=1) for each in zip(*pairs, strict=True)

@@ -34,6 +34,11 @@ def leave_out(names: Iterable[Hashable], more: str = "") -> str:
     return _with(words, "drop", found) + more
 
 
+def without_key(key: Hashable, words: str) -> str:
+    """Return that a key is left out, in words that say what that does."""
+    return _with(words, "drop", [str(key)])
+
+
 def new_ids(name: Hashable) -> str:
     """Return that a column gets new ids."""
     return _with("give it new ids", "renumber", [str(name)])

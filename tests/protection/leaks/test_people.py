@@ -1,6 +1,7 @@
 """Leaks of people: values that keys tell, and who is left over; their remedies."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,20 @@ def test_a_sensitive_value_that_keys_tell_is_a_leak():
     assert not any(kind == "attributes" for kind in kinds(protected(data, l=2)))
     accepted = protected(data, accept={"ill": "known to all"})
     assert accepted.examination.open == ()
+
+
+def test_a_key_that_tells_most_is_named_and_tells_nothing_once_it_is_left_out(tmp_path):
+    data, told = survey()
+    (leak,) = protected(data).examination.open
+    words, key = re.search(
+        r"leave '(\w+)' out, which leaves ([\d,]+)", leak.advice
+    ).groups()
+    assert f"--drop {words}" in leak.advice
+    data.to_csv(tmp_path / "a.csv", index=False)
+    result = protected(tmp_path / "a.csv")
+    written = result.write(tmp_path / "b.csv", drop=[words], allow_unsafe=True)
+    found = written["examined"]
+    assert found["attributes"]["ill"]["people"] == int(key.replace(",", "")) < told / 2
 
 
 def test_values_at_random_are_not_told():
