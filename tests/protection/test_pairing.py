@@ -108,3 +108,14 @@ def test_records_that_do_not_pair_are_not_judged(survey):
     assert "numbers that find people" in found.unknown
     assert not found.passed
     assert any("do not pair" in note for note in found.notes)
+
+
+def test_new_ids_of_households_rename_each_household_once(survey):
+    result = riskcore.protect(survey, ["sex", "age"], k=2, household="hh")
+    path = survey.with_name("safe.csv")
+    result.write(path, allow_unsafe=True)
+    old, new = (formats.read(one)["hh"].to_pylist() for one in (survey, path))
+    pairs = {*zip(old, new, strict=True)}
+    assert len(pairs) == len({*old}) == len({*new})
+    ranked = [one for _, one in sorted((int(a), int(b)) for a, b in pairs)]
+    assert ranked != sorted(ranked)
