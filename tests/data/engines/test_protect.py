@@ -560,3 +560,18 @@ def test_polars_does_it_in_a_stream(tmp_path):
     got.data.sink_parquet(tmp_path / "safe.parquet")
     back = polars.read_parquet(tmp_path / "safe.parquet")
     assert back.equals(polars.from_arrow(want.data))
+
+
+@pytest.mark.parametrize("goal", [{"threshold": 0.02}, {"k": 3}])
+def test_the_model_decides_the_same_where_weights_are_equal(goal):
+    rng = np.random.default_rng(3)
+    n, levels = 3000, {"age": 60, "region": 12, "sex": 2}
+    data = {name: rng.integers(0, most, n) for name, most in levels.items()}
+    frame = polars.DataFrame({**data, "w": np.full(n, 20.0)})
+    here, there = (
+        riskcore.protect(one, [*levels], "w", **goal) for one in (frame, frame.lazy())
+    )
+    assert here.protected.model is not None
+    assert here.suppressed == there.suppressed
+    figures = [one.protected.expected_reidentifications for one in (here, there)]
+    assert figures[0] == figures[1]
