@@ -87,7 +87,7 @@ class Nearest(NamedTuple):
     candidates: Integers  # rows that fit and have the numbers, shape (n,)
     ties: Integers  # how many of them are nearest
     own: NDArray[np.uint8]  # whether the person's own row is one of these
-    agree: Floats  # whether a column agrees in one of the nearest rows, shape (n, C)
+    agree: Floats  # in how many of the nearest rows a column agrees, shape (n, C)
     agree_fitting: Floats  # the share of the candidates that agree
     agree_next: Floats  # the share that agrees among the rows that are next
 
@@ -191,7 +191,7 @@ def count_agreeing(
             at = q * c + k
             fitting[at] += 1.0
             if nearest:
-                agree[at] = 1.0
+                agree[at] += 1.0
             elif is_next:
                 following[at] += 1.0
 

@@ -22,6 +22,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,12 +65,16 @@ class KnownNumbers(NamedTuple):
         Other columns that a row tells, as codes, nan for missing.
     own : int64 ndarray, or None
         The released row of each person, -1 for none; None if it is not known.
+    as_released : mapping of column name to float64 ndarray
+        Numbers that anybody can turn into what a row has, such as those in bands: the
+        value that the row of each person would have.
     """
 
     keys: Mapping[Hashable, tuple[Integers, Integers]]
     numbers: Mapping[Hashable, Pair]
     others: Mapping[Hashable, Pair]
     own: Integers | None
+    as_released: Mapping[Hashable, Floats] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +267,8 @@ class _Search:
         for name, (before, after) in given.numbers.items():
             told[name] = (before, after), precision(after)
             scale = standard_scale(before)
-            scaled[name] = before * scale, after * scale
+            asked = given.as_released.get(name, before)
+            scaled[name] = asked * scale, after * scale
             there = np.count_nonzero(~np.isnan(after))
             order[name] = np.argsort(after, kind="stable")[:there]  # nan is last
         return cls(given, runs, place, drawn, told, scaled, order, few)
@@ -309,9 +315,12 @@ class _Search:
         for k, name in enumerate(names):
             chances = [nearest.agree_fitting[:, k], nearest.agree_next[:, k]]
             chances.append(elsewhere[:, k])
+            agree = nearest.agree[:, k]
             if name in known:
+                # A row with the known number is the own one, or others are like it.
+                agree = np.minimum(agree, 1.0)
                 chances.append(self._by_luck(name, people, candidates))
-            found = sums(nearest.agree[:, k] / ties, *chances)
+            found = sums(agree / ties, *chances)
             yield NumberLink(known, name, among, of, *found, looked)
 
     def _own_fits(self, people: Integers) -> Mask:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,15 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
         },
         others,
         np.arange(result.n),
+        {name: numbers_of(result, name, after=True) for name in _in_classes(result)},
     )
+
+
+def _in_classes(result: ProtectedRecords) -> Iterator[Hashable]:
+    """Yield the treated numbers that got the value of their class, by a public rule."""
+    for names, rules in result.settings.treat.items():
+        if not any(rule.alters for rule in rules):
+            yield from names
 
 
 def _keys_left(result: ProtectedRecords, gone: Collection[str]) -> list[Hashable]:

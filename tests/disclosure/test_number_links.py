@@ -28,13 +28,14 @@ def survey(seed=1):
     return keys, {"income": income, "debts": debts, "rent": rent}, rng
 
 
-def links(keys, before, after, others=None, own=None):
+def links(keys, before, after, others=None, own=None, as_released=None):
     """Return the links of a file whose keys are as they were, by what they are."""
     given_ = KnownNumbers(
         {k: (one, one) for k, one in enumerate(keys)},
         {name: (before[name], after[name]) for name in after},
         others or {},
         own,
+        as_released or {},
     )
     return {(one.known, one.told, one.among): one for one in number_links(given_)}
 
@@ -80,7 +81,7 @@ def by_definition(people, rows, told, tells, within, own, keys, released):
         len(fits),
         len(nearest),
         int(own in nearest),
-        [int(any(right(j, k) for j in nearest)) for k in columns],
+        [sum(right(j, k) for j in nearest) for k in columns],
         [share(fits, k) for k in columns],
         [share(following, k) for k in columns],
     )
@@ -133,6 +134,22 @@ def test_columns_that_moved_together_tell_each_other():
     assert (("debts",), "rent", "largest") in leaking(found)
     apart = {name: moved_within(keys, [one], rng)[0] for name, one in before.items()}
     assert leaking(links(keys, before, apart, own=np.arange(N))) == set()
+
+
+def test_rows_that_tie_tell_what_they_share():
+    """In two bands many rows are nearest, and all of them tell the same."""
+    keys, before, rng = survey()
+    income = before["income"]
+    band = (income > np.median(income)).astype(float)
+    ill = (sum(keys) + 2.0 * band) % 4.0
+    released = {"income": 1e4 * band}
+    others = {"ill": (ill, ill)}
+    found = links(keys, {"income": income}, released, others, np.arange(N), released)
+    assert found[("income",), "ill", "all"].right == N
+    assert found[("income",), "ill", "all"].leaks
+    drawn = {"income": rng.permutation(released["income"])}
+    found = links(keys, {"income": income}, drawn, others, np.arange(N), released)
+    assert not found[("income",), "ill", "all"].leaks
 
 
 def test_numbers_that_moved_within_all_keys_are_still_there():
