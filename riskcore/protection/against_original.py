@@ -50,6 +50,8 @@ from riskcore.protection.prepare import (
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ANY as ANY_COLUMN
 
+_HOUSEHOLDS = "households that are found"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgainstOriginal:
@@ -228,7 +230,9 @@ def examine_released(
     against: AgainstOriginal | None,
     coded: CodedRecords | None,
     say: Lines,
-    new_ids: Collection[str] = (),
+    *,
+    new_ids: Collection[str],
+    shuffled: bool,
 ) -> tuple[tuple[Leak, ...], Names, tuple[str, ...]]:
     """Return the leaks of a file, columns without a role, and what is not judged.
 
@@ -249,21 +253,23 @@ def examine_released(
     ]
     pair = None
     if against is not None and coded is not None:
-        new_ids = {*map(str, new_ids), str(settings.household)}
         pair = paired(
             against.original, against.prepared, settings, source, coded.columns, new_ids
         )
     if pair is not None:
         examined = examine(
             pair.result,
-            pair.shown(say),
+            pair.shown(say, shuffled=shuffled),
             say=say,
             dropped=pair.dropped,
             renumbered=pair.renumbered,
             shuffled=pair.order is not None,
         )
         leaks = (*(one.under(settings.accepted) for one in found), *examined.leaks)
-        return leaks, examined.not_examined, ()
+        # Values that a secret altered do not show which records are of one household.
+        assert against is not None
+        unknown = (_HOUSEHOLDS,) if against.unknown else ()
+        return leaks, examined.not_examined, unknown
     known = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
     others = tuple(name for name in there if name not in known)
     if source.engine is None:
@@ -282,7 +288,7 @@ def _not_judged(settings: Settings, coded: CodedRecords | None) -> tuple[str, ..
     asked = {
         "numbers that find people": settings.with_role("numeric") or settings.treat,
         "sensitive values that keys tell": settings.with_role("sensitive"),
-        "households that are found": settings.household,
+        _HOUSEHOLDS: settings.household,
         "hidden values that show": settings.recodings
         or coded is None
         or any(one.missing for one in coded.columns.values()),

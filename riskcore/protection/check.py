@@ -277,9 +277,14 @@ def checked(
     lacking: Names = ()
     unknown: tuple[str, ...] = ()
     if request.settings is not None and not same:
-        new_ids = () if request.record is None else request.record.renumbered
         leaks, lacking, unknown = examine_released(
-            source, request.settings, against, judged.coded, say, new_ids
+            source,
+            request.settings,
+            against,
+            judged.coded,
+            say,
+            new_ids=request.new_ids,
+            shuffled=request.shuffled,
         )
         judged.note_unknown(unknown)
     together: tuple[TwoReleases, ...] = ()
@@ -366,6 +371,10 @@ class Request:
     record : Record or None
     left_out : frozenset of str
         Columns that the file need not have.
+    shuffled : bool
+        Whether the records were shuffled by secret bits.
+    new_ids : frozenset of str
+        Columns that have new ids.
     """
 
     goals: KeyGoals
@@ -378,6 +387,8 @@ class Request:
     settings: Settings | None = None
     record: Record | None = None
     left_out: frozenset[str] = frozenset()
+    shuffled: bool = False
+    new_ids: frozenset[str] = frozenset()
 
     @classmethod
     def of_arguments(
@@ -415,6 +426,8 @@ class Request:
         record: Record | None = None,
         where: Path | None = None,
         left_out: Iterable[str] = (),
+        shuffled: bool = False,
+        new_ids: Iterable[str] = (),
     ) -> Request:
         """Return the goals of a protection; ``given`` are further rules of `check`."""
         stated = {"keys", "weight", "household", "subsets", "strata", *_HOW}
@@ -453,8 +466,17 @@ class Request:
             household = None
         measured = any(getattr(made, name) is not None for name in _MEASURED)
         found = cls._of(goals, made.weight, household, limits, how, measured=measured)
-        gone = left_out if record is None else record.dropped
-        return replace(found, settings=made, record=record, left_out=frozenset(gone))
+        if record is not None:
+            left_out, new_ids = record.dropped, record.renumbered
+            shuffled = record.shuffled
+        return replace(
+            found,
+            settings=made,
+            record=record,
+            left_out=frozenset(left_out),
+            shuffled=shuffled,
+            new_ids=frozenset({*map(str, new_ids), str(made.household)}),
+        )
 
     @classmethod
     def _of(

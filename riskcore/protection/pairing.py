@@ -8,7 +8,9 @@ of these tell the same, whichever of them is taken.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,8 @@ Both = tuple[Integers, Integers]
 _ORDER = "the order of the records"
 # Pairs of a blanked record and a person that are compared, at most.
 _MOST = 20_000_000
+# Members of larger households are compared in their order only.
+_LARGEST = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,11 +63,13 @@ class Paired:
     dropped: tuple[str, ...]
     renumbered: tuple[str, ...]
 
-    def shown(self, say: Lines) -> list[Shown]:
-        """Return what the columns and the order of the file show of hidden values."""
+    def shown(self, say: Lines, *, shuffled: bool) -> list[Shown]:
+        """Return what the columns and the order of the file show of hidden values.
+
+        An order that nobody says was drawn is looked at as a column.
+        """
         columns = self.columns
-        if self.order is not None:
-            # Nobody says that the order was drawn: it is looked at as a column.
+        if self.order is not None and not shuffled:
             columns = {**columns, _ORDER: np.argsort(self.order)}
         found = shown_by(
             self.result, columns, self.order, drawn=self.renumbered, say=say
@@ -103,10 +109,16 @@ def paired(
         other = keys[name] if name in keys else code_column(file, names[str(name)])
         both[name] = _together(own, other)
     hidden = [both[name] for name in blankable if name not in settings.treated]
-    others = {*there} - {*blankable, *settings.treated, *settings.with_role("numeric")}
-    household = settings.household if settings.household in there else None
+    numeric = {*settings.with_role("numeric")}
+    others = {*there} - {*blankable, *settings.treated, *numeric}
+    household = both[settings.household] if settings.household in there else None
     same = [both[name] for name in others if _equally_many(both[name])]
-    place = _pair(same, hidden, None if household is None else both[household])
+    same += _as_treated(prepared, released, {*there} - {*blankable})
+    # Somebody may have exchanged the numbers.
+    also = [both[name] for name in numeric & {*there} if _equally_many(both[name])]
+    place = _pair([*same, *also], hidden, household)
+    if place is None and also:
+        place = _pair(same, hidden, household)
     if place is None:
         return None
     both = {name: (own, other[place]) for name, (own, other) in both.items()}
@@ -172,6 +184,22 @@ def _together(own: CodedColumn, other: CodedColumn) -> Both:
     new = [place.get(one, len(place) + i) for i, one in enumerate(values_of(other))]
     before = np.append(np.arange(len(own.labels)), -1)[own.codes]
     return before, np.array([*new, -1], np.int64)[other.codes]
+
+
+def _as_treated(
+    prepared: Prepared, released: Source, names: Collection[Hashable]
+) -> list[Both]:
+    """Return the treated columns as they are to be, and as they are in the file."""
+    treated, found = prepared.treated, []
+    if treated is None:
+        return []
+    for name, own in treated.after.items():
+        if name in names and name not in treated.categorical:
+            with suppress(TypeError, ValueError):
+                other = numbers_of(released, released.data, name)
+                codes = np.unique(np.append(own, other), return_inverse=True)[1]
+                found.append((codes[: len(own)], codes[len(own) :]))
+    return [one for one in found if _equally_many(one)]
 
 
 def _equally_many(both: Both) -> bool:
@@ -285,18 +313,40 @@ def _pair_households(
             for i, units in enumerate((own, other))
         )
         columns = [
-            (one[people[:, j]], two[rows[:, j]]) for one, two in lost for j in range(m)
+            (one[people[:, j]], two[rows[:, j]])
+            for one, two in (classes, *lost)
+            for j in range(m)
         ]
         both = (kinds[: len(own)], kinds[len(own) :])
-        found = _pair_kept(both, columns) if _equally_many(both) else None
+        found = _pair_kept(both, columns, m) if _equally_many(both) else None
         if found is None:
             return None
         place[people.ravel()] = rows[found].ravel()
+    return _members_paired(place, classes, lost, household)
+
+
+def _members_paired(
+    place: Integers, classes: Both, lost: Sequence[Both], household: Both
+) -> Integers:
+    """Return the pairs of records with those of a household in an order that fits."""
+    own, other = (np.stack([one[i] for one in (classes, *lost)], 1) for i in (0, 1))
+    fits = ((other[place] < 0) | (other[place] == own)).all(axis=1)
+    for unit in np.unique(household[0][~fits]).tolist():
+        members = np.flatnonzero(household[0] == unit)
+        rows = place[members]
+        found = _matched(other[rows], own[members])
+        assert found is not None
+        place[members[found]] = rows
     return place
 
 
-def _pair_kept(classes: Both, lost: Sequence[Both]) -> Integers | None:
-    """Return the row of each person, by classes that both have equally often."""
+def _pair_kept(
+    classes: Both, lost: Sequence[Both], members: int = 1
+) -> Integers | None:
+    """Return the row of each person, by classes that both have equally often.
+
+    With several members they are households: each column stands once for each.
+    """
     n = len(classes[0])
     place = np.full(n, -1, np.int64)
     by_class = [np.argsort(one, kind="stable") for one in classes]
@@ -324,16 +374,21 @@ def _pair_kept(classes: Both, lost: Sequence[Both]) -> Integers | None:
         return None
     for one, many in zip(begin.tolist(), size.tolist(), strict=True):
         mine, theirs = left[one : one + many], open_[one : one + many]
-        found = _matched(rows[theirs], people[mine])
+        found = _matched(rows[theirs], people[mine], members)
         if found is None:
             return None
         place[mine[found]] = theirs
     return place
 
 
-def _matched(rows: Integers, people: Integers) -> Integers | None:
+def _matched(rows: Integers, people: Integers, members: int = 1) -> Integers | None:
     """Return a person for each row, by augmenting paths; None if some are left over."""
-    fits = ((rows[:, None] < 0) | (rows[:, None] == people[None])).all(axis=2)
+    fits = np.zeros((len(rows), len(people)), bool)
+    theirs = rows.reshape(len(rows), 1, -1, members)
+    ours = people.reshape(1, len(people), -1, members)
+    orders = permutations(range(members)) if members <= _LARGEST else [range(members)]
+    for order in orders:
+        fits |= ((theirs < 0) | (theirs == ours[..., [*order]])).all(axis=(2, 3))
     person_of = np.full(len(rows), -1)
     row_of = np.full(len(people), -1)
     for row in np.argsort(fits.sum(axis=1), kind="stable").tolist():

@@ -24,6 +24,7 @@ def survey(tmp_path):
         "health": rng.integers(0, 3, N),
         "income": rng.lognormal(8, 1, N).round(),
         "note": rng.integers(0, 2, N),
+        "w": rng.integers(20, 90, 120)[household] * 1.5,
     }
     return formats.write(tmp_path / "survey.csv", data)
 
@@ -63,8 +64,12 @@ GIVEN = {
     "noise": {"treat": {"income": "noise:10%"}, "secret": "1" * 64},
     "a random key": {"treat": {"sex": "pram:0.8"}, "secret": "2" * 64},
     "swapped": {"treat": {"income": "swap:20%"}, "secret": "3" * 64},
+    "households by their weights": {
+        "weight": "w", "treat": {"w": "share-weights:40"}, "drop": ["hh"],
+        "roles": {"*": "harmless:a test"},
+    },
     "rounded": {"treat": {"income": "round:1000"}},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("how", GIVEN)
@@ -78,6 +83,7 @@ def test_a_shuffled_file_has_the_leaks_of_the_file_that_was_written(survey, how)
     found = beside(path, survey, shuffled)
     assert found.unknown == ()
     assert leaks_of(found) == leaks_of(written["examined"])
+    assert ("composition", "hh") in leaks_of(found) or "weight" not in given
 
 
 def test_a_sorted_file_tells_by_its_order(survey):

@@ -442,12 +442,15 @@ class Release:
             )
         before = None if original is None else self._source(original)
         self._check_columns(source, gate=True)
+        output = self.tables.get("output", {})
         with self._placed():
             request = Request.of_settings(
                 self._made(source if before is None else before, goals=before is None),
                 {**rules, **settings},
                 where=self.path,
                 left_out=self._left_out(),
+                shuffled=output.get("shuffle", False) is not False,
+                new_ids=output.get("renumber", ()),
             )
             others = {
                 name: one if isinstance(one, Source) else self._source(one)
