@@ -143,9 +143,11 @@ def shared_values(
     told: Mask = (row_high - row_low <= width)[cell]
     told |= person_high - person_low <= width
     law = _Law.of(values, width)
-    chance = law.chance(rows_of)[cell]
-    other = people_of != rows_of[cell]
-    chance[other] = np.minimum(chance[other] + law.chance(people_of[other]), 1.0)
+    rows_of = rows_of[cell]
+    # Both groups have the person's own cell: together they have so many records.
+    both = rows_of + people_of - size[cell]
+    chance = law.chance(rows_of) + law.chance(people_of) - law.chance(both)
+    chance = np.clip(chance, 0.0, 1.0)
     return SharedValues(
         told,
         float(law.near(values[told]).sum()),

@@ -278,7 +278,9 @@ def _of_numbers(
         said.append(str(one))
     if said:
         of = [name for name in numbers if name in names]
-        yield leak_of_numbers(of, said, profile(result.rows, of))
+        # Rounded after another treatment a number is not what that has made of it.
+        raw = () if {*result.settings.treated} & {*of} else of
+        yield leak_of_numbers(of, said, profile(result.rows, raw))
 
 
 def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:

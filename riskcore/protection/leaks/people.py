@@ -85,8 +85,12 @@ def leaks_of_shared(
                 f"shares of values is right for {one.guessed:,.1f} of them)"
             )
             fewer = _without_a_key(result, name, one.people, gone)
-            differ = "" if one.width else _DIFFERENT
-            advice = either(fewer, differ, leave_out([name]), accepted([name]))
+            asked = (result.settings.l, result.settings.t) != (None, None)
+            differ = "" if one.width or asked else _DIFFERENT
+            # A goal of sensitive values needs a column.
+            needed = asked and len(result.settings.with_role("sensitive")) == 1
+            out = "" if needed else leave_out([name])
+            advice = either(fewer, differ, out, accepted([name]))
             yield Leak(name, "attributes", text, advice, of=(name,))
 
 
