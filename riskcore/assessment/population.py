@@ -162,11 +162,13 @@ def sum_over_patterns(
     table: CellTable | Cells,
     released: NDArray[np.int64],
     level: float,
+    off: float = 0.0,
 ) -> tuple[float, float]:
     """Return an interval for the sum of 1/F over released records of some patterns.
 
     ``released`` are the released records of each pattern; the records of ``table`` are
-    those of the original that fit it.
+    those of the original that fit it. ``off`` is by how much of itself the sum may be
+    off because no model is true, as a standard deviation.
     """
     level = arguments.number_in("level", level, "(0, 1)")
     f = table.records.astype(np.float64)
@@ -186,7 +188,8 @@ def sum_over_patterns(
     kinds = [column == ANY for column in table.codes]
     kind = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
     squares = np.bincount(kind, deviation * deviation)
-    error = NormalDist().inv_cdf((1.0 + level) / 2.0) * float(np.sqrt(squares).sum())
+    error = math.hypot(float(np.sqrt(squares).sum()), off * total)
+    error *= NormalDist().inv_cdf((1.0 + level) / 2.0)
     below, above = math.hypot(total - low, error), math.hypot(high - total, error)
     return max(total - below, 0.0), total + above
 
