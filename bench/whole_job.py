@@ -4,12 +4,12 @@
     python -m bench.whole_job ses adult    # these alone; the page stays
 
 Each tool gets the same file, keys, recodings, treatments and goals. "Numbers": k = 3,
-and at most 1 % of the records are found by their numbers. "Keys and numbers": nor are
-they by keys and numbers together. riskcore is used by its command, with a role for
-every column, until the verdict is "Safe"; for the first goal the links within the keys
-are accepted. A swap that is refused by chance is drawn again. sdcMicro is used by its
-own calls; "defaults" are its own treatments. All files meet the same attack, the same
-tables and the same regression.
+and at most 1 % of the records are found by their numbers, which are microaggregated.
+"Keys and numbers": nor are they by keys and numbers together; the numbers that are
+studied are keys in classes, the others are left out. riskcore is used by its command,
+with a role for every column, until the file is written; for the first goal the leaks
+of the numbers are accepted. sdcMicro is used by its own calls; "defaults" are its own
+treatments. All files meet the same attack, the same tables and the same regression.
 
 RISKCORE_SDCMICRO names a copy of sdcMicro's repository, RISKCORE_POPULATIONS a folder
 with adult.csv, and RISKCORE_SURVEYS one with ses.RData and eusilc.RData of the R
@@ -39,7 +39,6 @@ from riskcore.protection.release.record import read_record
 PAGE = HERE.parent / "notes" / "guide.md"
 FOLDER = HERE.parent / "build" / "whole_job"
 AGES = "from:15,30,45,60"
-DRAWS = 5
 
 
 class Job(NamedTuple):
@@ -55,15 +54,12 @@ class Job(NamedTuple):
     drop: tuple[str, ...] = ()
     model: str = ""
     pram: str = ""
-    hidden: tuple[str, ...] = ()  # rules until few are found by their numbers
-    unlinked: tuple[str, ...] = ()  # rules until few are by keys and numbers, too
+    hidden: str = ""  # the rule until few are found by their numbers
+    classes: dict[str, str] = {}  # noqa: RUF012  # until few are by keys, too
+    weights: str = ""  # the rule of riskcore for the weights
+    more: tuple[str, ...] = ()  # options of riskcore alone
     cost: tuple[str, ...] = ()  # keys that other columns would show
     spare: tuple[str, ...] = ()  # keys that both tools shall spare
-
-
-def each(numbers, rule):
-    """Return a rule for each of some numbers."""
-    return tuple(f"{name}={rule}" for name in numbers)
 
 
 def jobs():
@@ -76,12 +72,12 @@ def jobs():
         amounts,
         weight="sampling_weight",
         recode={"age": AGES},
-        roles={"hhcivil": "sensitive"},
+        roles={"hhcivil": "harmless"},
         drop=("ori_hid", "household_weights"),
         model="income ~ sex + age + hhcivil",
         pram="hhcivil",
-        hidden=each(amounts, "swap:50%"),
-        unlinked=each(amounts, "swap:99%:within=sex+age"),
+        hidden="microaggregate:150",
+        classes={"income": "from:25e6,50e6,75e6=12.5e6,37.5e6,62.5e6,87.5e6"},
     )
     incomes = ("py010n", "py090n", "py100n", "eqIncome")
     yield Job(
@@ -90,15 +86,16 @@ def jobs():
         ("db040", "hsize", "age", "rb090", "pl030", "pb220a"),
         incomes,
         weight="rb050",
-        recode={"age": "from:16,30,45,60,75", "hsize": "top:5"},
+        recode={"age": "from:16,30,45,60,75", "hsize": "top:4"},
         drop=(
             "db030", "rb030", "db090", "eqSS", "py050n", "py110n", "py120n", "py130n",
             "py140n", "hy040n", "hy050n", "hy070n", "hy080n", "hy090n", "hy110n",
             "hy130n", "hy145n",
         ),
         model="py010n ~ rb090 + age + pl030",
-        hidden=("+".join(incomes) + "=microaggregate:150",),
-        unlinked=each(incomes, "swap:99%:within=rb090+pl030"),
+        hidden="microaggregate:150",
+        classes={"py010n": "from:1,10000,20000=0,5000,15000,28000"},
+        weights="share-weights:1:within=db040",
         cost=("hsize=never", "db040=never", "age=500", "pl030=500"),
     )  # fmt: skip
     earned = ("earnings", "earningsHour", "hoursPaid")
@@ -108,23 +105,18 @@ def jobs():
         ("location", "NACE1", "size", "sex", "age", "education", "occupation"),
         earned,
         weight="weights",
-        roles=dict.fromkeys(
-            ("contract", "fullPart", "lengthService", "economicFinanc", "payAgreement"),
-            "sensitive",
-        ),
+        roles=dict.fromkeys(("contract", "fullPart", "payAgreement"), "harmless"),
         recode={"occupation": "truncate:1"},
         drop=(
             "IDunit", "weightsEmployers", "weightsEmployees", "weeks", "overtimeHours",
             "shareNormalHours", "holiday", "notPaid", "earningsOvertime",
-            "paymentsShiftWork", "earningsMonth",
+            "paymentsShiftWork", "earningsMonth", "lengthService", "economicFinanc",
         ),
         model="earningsHour ~ sex + age + education",
         pram="contract",
-        hidden=("+".join(earned) + "=microaggregate:150", "weights=share-weights:5"),
-        unlinked=(
-            *each(earned, "swap:99%:within=sex+education"),
-            "weights=share-weights:5",
-        ),
+        hidden="microaggregate:150",
+        classes={"earningsHour": "from:9,12,16=7,10.5,14,24"},
+        weights="share-weights:5",
         cost=("size=never", "location=never", "NACE1=500"),
     )  # fmt: skip
     sales = ("RESREVENUE", "RESSALES", "TOTREVENUE", "TOTSALES")
@@ -133,15 +125,19 @@ def jobs():
         "EIA.csv",
         ("STATE",),
         sales,
-        roles={"MONTH": "sensitive", "YEAR": "harmless"},
+        roles={"MONTH": "harmless", "YEAR": "harmless"},
         drop=(
             "UTILITYID", "UTILNAME", "COMREVENUE", "COMSALES", "INDREVENUE", "INDSALES",
             "OTHREVENUE", "OTHRSALES",
         ),
         model="RESREVENUE ~ RESSALES",
         pram="MONTH",
-        hidden=("+".join(sales) + "=microaggregate:100",),
-        unlinked=each(sales, "swap:99%:within=STATE"),
+        hidden="microaggregate:100",
+        classes={
+            "RESREVENUE": "from:2000,5000,25000=1000,3500,15000,60000",
+            "RESSALES": "from:25000,75000,350000=15000,50000,200000,800000",
+        },
+        more=("--against-insiders",),
     )  # fmt: skip
     adult = Job(
         "adult",
@@ -149,10 +145,11 @@ def jobs():
         ("sex", "age", "race", "marital-status", "education", "workclass",
          "occupation"),
         recode={"age": "from:25,35,45,55,65"},
-        roles={"salary-class": "sensitive"},
+        roles={"salary-class": "harmless"},
         drop=("native-country",),
         model="salary-class ~ sex + race + education",
         pram="salary-class",
+        more=("--sampling-fraction", "0.015%"),
     )  # fmt: skip
     yield adult
     spare = ("sex", "race", "education")
@@ -164,12 +161,12 @@ def jobs():
         ("income",),
         weight="weight",
         recode={"age": AGES},
-        roles={"highest_degree": "sensitive"},
+        roles={"highest_degree": "harmless"},
         drop=("hhid", "clust", "hsize", "nation"),
         model="income ~ sex + age + region",
         pram="highest_degree",
-        hidden=("income=microaggregate:100",),
-        unlinked=each(("income",), "swap:99%:within=region+sex+age"),
+        hidden="microaggregate:100",
+        classes={"income": "from:1,200,800=0,100,500,2000"},
         cost=("region=never", "sex=never"),
     )
     pay = ("SALARY", "SALBEGIN", "PREVEXP")
@@ -179,12 +176,13 @@ def jobs():
         ("GENDER", "EDUC", "JOBCAT", "MINORITY"),
         pay,
         recode={"EDUC": "from:12,15,16,17"},
-        roles={"JOBTIME": "sensitive"},
+        roles={"JOBTIME": "harmless"},
         drop=("ID", "BDATE"),
         model="SALARY ~ GENDER + EDUC",
         pram="JOBTIME",
-        hidden=each(pay, "swap:40%"),
-        unlinked=each(pay, "swap:99%:within=JOBCAT"),
+        hidden="microaggregate:100",
+        classes={"SALARY": "from:24000,29000,37000=21000,26500,33000,57000"},
+        more=("--against-insiders",),
         cost=("JOBCAT=never",),
     )
 
@@ -231,6 +229,7 @@ class Released(NamedTuple):
     steps: int
     seconds: float
     says: str
+    classes: dict[str, str]  # of the numbers that are keys
 
     @classmethod
     def of(cls, before, after, *rest):
@@ -241,6 +240,14 @@ class Released(NamedTuple):
         ]
         return cls(*frames, *rest)
 
+    def in_classes(self):
+        """Return the numbers of both files that are keys, in their classes."""
+        before = recoded(self.before[[*self.classes]], self.classes)
+        return {
+            name: relink.coded(pandas.Series(plain(before[name])), self.after[name])
+            for name in self.classes
+        }
+
 
 def plain(column):
     """Return a column as numbers if it has no other values, otherwise as text."""
@@ -248,9 +255,21 @@ def plain(column):
     return column.astype("string") if found is None else found
 
 
-def command_line(job, rules, output):
+def in_classes(job):
+    """Return a job whose studied numbers are keys in classes, without the others."""
+    return job._replace(
+        keys=(*job.keys, *job.classes),
+        numbers=(),
+        recode=job.recode | job.classes,
+        drop=(*job.drop, *(name for name in job.numbers if name not in job.classes)),
+    )
+
+
+def command_line(job, output):
     """Return the words of the command that protects a file."""
     roles = job.roles | dict.fromkeys(job.numbers, "numeric")
+    rules = [f"{'+'.join(job.numbers)}={job.hidden}"] if job.numbers else []
+    rules += [f"{job.weight}={job.weights}"] if job.weights else []
     options = {
         "--keys": job.keys,
         "--weight": [job.weight] if job.weight else [],
@@ -259,52 +278,39 @@ def command_line(job, rules, output):
         "--drop": job.drop,
         "--cost": [*job.cost, *(f"{name}=500" for name in job.spare)],
         "--treat": rules,
+        # Links by the keys and a number: the goal "numbers" allows them.
+        "--accept": [f"{name}=known only roughly" for name in job.numbers],
     }
     words = ["protect", str(FOLDER / job.file), "--k", "3", "--shuffle", "--quiet"]
     for name, given in options.items():
         words += [name, *given] if given else []
-    return [*words, "--output", output]
+    return [*words, *job.more, "--output", output]
 
 
-def by_riskcore(job, rules, accepted=()):
-    """Return what riskcore releases, None if it refuses every draw.
-
-    ``accepted`` are numbers whose links within the keys are accepted.
-    """
+def by_riskcore(job):
+    """Return what riskcore releases, None if it refuses."""
     python = [sys.executable, "-m", "riskcore"]
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / f"safe{Path(job.file).suffix}")
         start = children_seconds()
         look = [*python, "describe", str(FOLDER / job.file), "--quiet"]
         subprocess.run(look, capture_output=True, check=True)
-        words = command_line(job, rules, output)
-        if accepted:
-            reasons = [f"{name}=known only roughly" for name in accepted]
-            words += ["--accept", *reasons]
-        said, draws = released_by([*python, *words])
-        if said is None:
+        words = [*python, *command_line(job, output)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            text = done.stdout.partition("Open leaks")[2] or done.stdout + done.stderr
+            print(*words, text.partition("\n  records ")[0], file=sys.stderr)
             return None
         seconds = children_seconds() - start
         record = read_record(f"{output}.private.json")
         before = relink.frame_of(FOLDER / job.file)
         rows = relink.order_of(before, record)
-        before = recoded(before, job, record.settings.recodings).iloc[rows]
+        before = recoded(before, rules_of_keys(job)).iloc[rows]
         after = relink.frame_of(output)
         after = in_words(before, after, output, job.recode)
-    verdict = next(one for one in said.splitlines() if "with the keys" in one)
-    says = verdict.strip().partition(" with")[0] + ", accepted" * bool(accepted)
-    return Released.of(before, after, 1 + draws, seconds, says)
-
-
-def released_by(command):
-    """Return what a command that releases says, None if it refuses, and its draws."""
-    for draws in range(1, DRAWS + 1):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if not done.returncode:
-            return done.stdout, draws
-        text = done.stdout.partition("Open leaks")[2] or done.stderr
-        print(*command[-2:], text.partition("\n  records ")[0], file=sys.stderr)
-    return None, DRAWS
+    state = next(x for x in done.stdout.splitlines() if x.startswith("    state"))
+    says = state.split(maxsplit=1)[1]
+    return Released.of(before, after, 2, seconds, says, classes_of(job))
 
 
 def children_seconds():
@@ -348,11 +354,22 @@ def _texts(codes):
     return relink.as_labels(pandas.Series([*codes]))
 
 
-def recoded(frame, job, recodings):
-    """Return a frame with the recodings of a job."""
+def recoded(frame, rules):
+    """Return a frame with recodings in words."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return riskcore.recode(frame, recodings) if job.recode else frame
+        recodings = {name: recoding_of(rule) for name, rule in rules.items()}
+        return riskcore.recode(frame, recodings) if rules else frame
+
+
+def rules_of_keys(job):
+    """Return the recodings of a job without the classes of numbers."""
+    return {name: job.recode[name] for name in job.recode if name not in job.classes}
+
+
+def classes_of(job):
+    """Return the classes of the numbers that are keys."""
+    return {name: job.classes[name] for name in job.classes if name in job.keys}
 
 
 BY_SDCMICRO = """\
@@ -366,15 +383,6 @@ first <- seconds({{
   sdc <- localSuppression(sdc, k = 3, importance = {importance})
 }})
 suppressed <- sdc
-swap <- function(...) rankSwap(..., TopPercent = 0, BottomPercent = 0, seed = 1)
-# Its rankSwap knows no strata.
-swap_within <- function(sdc, names, P) {{
-  numbers <- get.sdcMicroObj(sdc, "manipNumVars")
-  for (rows in split(seq_len(nrow(data)), do.call(paste, data[names])))
-    if (length(rows) > 1)
-      numbers[rows, ] <- swap(numbers[rows, , drop = FALSE], P = P)
-  dUtility(dRisk(set.sdcMicroObj(sdc, "manipNumVars", list(numbers))))
-}}
 """
 TREATED = """
 set.seed(1)
@@ -388,8 +396,8 @@ write.csv(extractManipData(sdc), "{folder}/{at}.csv", row.names = FALSE, na = ""
 """
 
 
-def by_sdcmicro(job, before, treatments):
-    """Return what sdcMicro releases of a recoded frame, for each list of calls."""
+def by_sdcmicro(job, frame, treatments):
+    """Return what sdcMicro releases of a file, for each list of calls."""
     roles = {
         "numVars": job.numbers,
         "pramVars": [job.pram] if job.pram else [],
@@ -397,7 +405,8 @@ def by_sdcmicro(job, before, treatments):
     }
     said = [f"{name} = c({quoted(given)})" for name, given in roles.items() if given]
     used = {*job.keys, *job.numbers, *job.roles, job.weight}
-    frame = before[[name for name in before if name in used]]
+    frame = frame[[name for name in frame if name in used]]
+    before, frame = recoded(frame, rules_of_keys(job)), recoded(frame, job.recode)
     names = {name: f"v{at}" for at, name in enumerate(frame)}
     with tempfile.TemporaryDirectory() as folder:
         program = BY_SDCMICRO.format(
@@ -419,7 +428,8 @@ def by_sdcmicro(job, before, treatments):
             # createSdcObj, recodings, localSuppression, these, extract, write.
             count = 4 + len(job.recode) + len(calls)
             after = after.set_axis(list(frame), axis=1)
-            yield Released.of(frame, after, count, seconds, says)
+            about = count, seconds, says, classes_of(job)
+            yield Released.of(before, after, *about)
 
 
 def importance(job):
@@ -430,21 +440,10 @@ def importance(job):
     return f"c({', '.join(str(1 + order.index(name)) for name in job.keys)})"
 
 
-def calls_of(rules):
-    """Return the calls of sdcMicro that treat all numbers as these rules do.
-
-    Its P is a share, although documented as a percentage (notes/errata.md).
-    """
-    if not rules:
-        return []
-    method, size, *strata = rules[0].partition("=")[2].split(":")
-    if method == "microaggregate":
-        return [f"microaggregation(sdc, aggr = {size})"]
-    share = float(size.removesuffix("%")) / 100
-    if not strata:
-        return [f"swap(sdc, P = {share})"]
-    names = strata[0].removeprefix("within=").split("+")
-    return [f"swap_within(sdc, c({quoted(names)}), P = {share})"]
+def calls_of(job):
+    """Return the calls of sdcMicro that treat all numbers as the rule does."""
+    size = job.hidden.partition(":")[2]
+    return [f"microaggregation(sdc, aggr = {size})"] if job.numbers else []
 
 
 def quoted(names):
@@ -469,13 +468,16 @@ def found(job, released):
     categories, amounts = relink.columns_of(before, after)
     amounts = {name: amounts[name] for name in amounts if name in job.numbers}
     known = {name: categories[name] for name in job.keys if name in categories}
+    known |= released.in_classes()
     if not amounts:
         return ["", "", ""]
-    numbers = list(job.numbers)
+    numbers = list(amounts)
     equal = relink.equal_values(before[numbers], after[numbers], rows)[1]
     shares = [equal - 1 / len(rows)]
     for case in (({}, amounts), (known, amounts)):
         right, chance = relink.linked(*case, rows)
+        blank = (after[numbers].isna() & before[numbers].notna()).any(axis=1)
+        right[blank] = chance[blank]
         shares.append(right.mean() - chance.mean())
     return [f"{round(100 * share, 2) + 0.0:.2f} %" for share in shares]
 
@@ -511,7 +513,7 @@ def regression(job, released):
 def column(job, label, released):
     """Return a column of the table."""
     if released is None:
-        return [label, f"refused {DRAWS} times", *[""] * (len(FIGURES) - 2)]
+        return [label, "refused", *[""] * (len(FIGURES) - 2)]
     names = list(released.after)
     before, after = released.before, released.after
     blanks = sum(int((after[n].isna() & before[n].notna()).sum()) for n in names)
@@ -536,8 +538,8 @@ def section(job):
     columns = [column(job, *one) for one in releases(job, frame)]
     about = f"**{job.name}**: {len(frame):,} records; keys {', '.join(job.keys)}"
     about += f"; numbers {', '.join(job.numbers)}" if job.numbers else ""
-    treated = [f"{in_short(rules)} for {goal}" for goal, rules in goals_of(job).items()]
-    about += f". Treatment: {', '.join(treated)}" if job.numbers else ""
+    classes = ", ".join(f"`{name}={rule}`" for name, rule in job.classes.items())
+    about += f" (`{job.hidden}`, or classes {classes})" if job.numbers else ""
     about += f". Spared: {', '.join(job.spare)}" if job.spare else ""
     return f"{about}.\n\n{side_by_side(columns)}"
 
@@ -548,24 +550,18 @@ def side_by_side(columns):
     return table(header, [row for row in rows if any(row[1:])])
 
 
-def goals_of(job):
-    """Return the rules for each goal."""
-    if not job.numbers:
-        return {"keys": ()}
-    return {"numbers": job.hidden, "keys and numbers": job.unlinked}
-
-
 def releases(job, frame):
     """Yield a label and a release for each goal and tool."""
-    goals = goals_of(job)
-    frame = recoded(frame, job, recodings_of(job))
-    calls = [calls_of(rules) for rules in goals.values()] + [*defaults(job).values()]
-    theirs = by_sdcmicro(job, frame, calls)
-    for goal, rules in goals.items():
-        accepted = job.numbers if goal == "numbers" else ()
-        yield f"{goal}: riskcore", by_riskcore(job, rules, accepted)
-        yield f"{goal}: sdcMicro", next(theirs)
-    for name, released in zip(defaults(job), theirs, strict=True):
+    calls = [calls_of(job), *defaults(job).values()]
+    first, *others = by_sdcmicro(job, frame, calls)
+    goal = "numbers" if job.numbers else "keys"
+    yield f"{goal}: riskcore", by_riskcore(job)
+    yield f"{goal}: sdcMicro", first
+    if job.numbers:
+        coarse = in_classes(job)
+        yield "keys and numbers: riskcore", by_riskcore(coarse)
+        yield "keys and numbers: sdcMicro", next(by_sdcmicro(coarse, frame, [[]]))
+    for name, released in zip(defaults(job), others, strict=True):
         yield f"defaults: sdcMicro, {name}", released
 
 
@@ -579,17 +575,6 @@ def defaults(job):
         calls = found.pop("noise", [])
         found["noise, pram" if calls else "pram"] = [*calls, "pram(sdc)"]
     return found
-
-
-def in_short(rules):
-    """Return rules as code; a rule of each number stands once."""
-    shown = (one.partition("=")[2] for one in rules)
-    return " and ".join(f"`{one}`" for one in dict.fromkeys(shown))
-
-
-def recodings_of(job):
-    """Return the recodings of a job, from its rules in words."""
-    return {name: recoding_of(rule) for name, rule in job.recode.items()}
 
 
 FIGURES = [
