@@ -91,89 +91,107 @@ def paired(
 
     ``prepared`` are the original records, ``keys`` those of the file that are there.
     """
-    n = prepared.coded.n
     file = Records.of(released.data)
-    if file.n != n or settings.unit != "record":
+    if file.n != prepared.coded.n or settings.unit != "record":
         return None
-    names = {str(name): name for name in file.columns}
-    there = [name for name in original.names if str(name) in names]
-    given, recoded = Records.of(original.data), Records.of(prepared.recoded_data)
-    blankable = [name for name in settings.suppressible if name in there]
-    both = {}
-    for name in there:
-        own = (
-            code_column(recoded, name)
-            if name in blankable or name in settings.recodings
-            else code_column(given, name)
-        )
-        other = keys[name] if name in keys else code_column(file, names[str(name)])
-        both[name] = _together(own, other)
-    hidden = [both[name] for name in blankable if name not in settings.treated]
-    numeric = {*settings.with_role("numeric")}
-    others = {*there} - {*blankable, *settings.treated, *numeric}
-    household = both[settings.household] if settings.household in there else None
-    same = [both[name] for name in others if _equally_many(both[name])]
-    same += _as_treated(prepared, released, {*there} - {*blankable})
-    # Somebody may have exchanged the numbers.
-    also = [both[name] for name in numeric & {*there} if _equally_many(both[name])]
-    place = _pair([*same, *also], hidden, household)
-    if place is None and also:
-        place = _pair(same, hidden, household)
+    both = _both(original, prepared, settings, file, keys)
+    place = _placed(prepared, settings, released, both)
     if place is None:
         return None
     both = {name: (own, other[place]) for name, (own, other) in both.items()}
-    gone = {name: both[name][1] < 0 for name in blankable}
-    none_there = np.ones(n, bool)
-    masks = {
-        name: gone.get(name, none_there) & (_known(code_column(recoded, name)))
-        for name in settings.suppressible
-    }
-    data = blank(prepared.recoded_data, masks)
-    rows = {**Records.of(data).columns}
-    for name in there:
-        if name not in blankable or name in settings.treated:
-            rows[name] = in_order(file.columns[names[str(name)]], place)
+    blankable = [name for name in settings.suppressible if name in both]
     changed = [
-        name for name in there if name not in gone and not np.array_equal(*both[name])
+        name
+        for name, (own, other) in both.items()
+        if name not in blankable and not np.array_equal(own, other)
     ]
     new_ids = [name for name in changed if str(name) in with_new_ids]
     treated = [name for name in changed if name not in new_ids]
-    treated += [name for name in settings.treated if name in gone]
-    after = _treated(original, prepared, settings, released, place, both, treated)
+    treated += [name for name in settings.treated if name in blankable]
+    masks = {
+        # A key that was left out is blank.
+        name: (both[name][1] < 0 if name in both else True) & _known(prepared, name)
+        for name in settings.suppressible
+    }
+    rows = {**Records.of(blank(prepared.recoded_data, masks)).columns}
+    names = {str(name): name for name in file.columns}
+    for name in both:
+        if name not in blankable or name in settings.treated:
+            rows[name] = in_order(file.columns[names[str(name)]], place)
+    aims = prepared.aims(settings)
     protected = [
         assess_released(one, masks, rows, aim.goals)
-        for one, aim in zip(prepared.recoded, prepared.aims(settings), strict=True)
+        for one, aim in zip(prepared.recoded, aims, strict=True)
     ]
-    sets = tuple(
-        map(
-            KeySet,
-            settings.keys,
-            prepared.aims(settings),
-            prepared.original,
-            prepared.recoded,
-            protected,
-        )
-    )
-    numbers = {
-        name: numbers_of(original, original.data, name)
-        for name in (*settings.with_role("numeric"), settings.weight)
-        if name is not None
-    }
+    found = (settings.keys, aims, prepared.original, prepared.recoded, protected)
     result = ProtectedRecords(
-        original, settings, rows, sets, masks, treated=after, numbers=numbers
+        original,
+        settings,
+        rows,
+        tuple(map(KeySet, *found)),
+        masks,
+        treated=_treated(original, prepared, settings, released, place, both, treated),
+        numbers={
+            name: numbers_of(original, original.data, name)
+            for name in (*settings.with_role("numeric"), settings.weight)
+            if name is not None
+        },
     )
     order = np.argsort(place)
     return Paired(
         result,
-        {str(name): rows[name] for name in there},
-        None if np.array_equal(order, np.arange(n)) else order,
-        tuple(str(name) for name in original.names if name not in there),
+        {str(name): rows[name] for name in both},
+        None if (np.diff(order) > 0).all() else order,
+        tuple(str(name) for name in original.names if name not in both),
         tuple(map(str, new_ids)),
     )
 
 
-def _known(column: CodedColumn) -> NDArray[np.bool_]:
-    """Return where a column has a value."""
+def _both(
+    original: Source,
+    prepared: Prepared,
+    settings: Settings,
+    file: Records,
+    keys: Mapping[Hashable, CodedColumn],
+) -> dict[Hashable, Both]:
+    """Return the codes of the columns of the file, beside those of the original."""
+    given, recoded = Records.of(original.data), Records.of(prepared.recoded_data)
+    known = {*settings.suppressible, *settings.recodings}
+    names = {str(name): name for name in file.columns}
+    found = {}
+    for name in original.names:
+        if str(name) in names:
+            own = code_column(recoded if name in known else given, name)
+            other = keys.get(name) or code_column(file, names[str(name)])
+            found[name] = _together(own, other)
+    return found
+
+
+def _placed(
+    prepared: Prepared,
+    settings: Settings,
+    released: Source,
+    both: Mapping[Hashable, Both],
+) -> Integers | None:
+    """Return the released record of each original one; None if they do not pair."""
+    blankable, treated = {*settings.suppressible}, {*settings.treated}
+    numeric = {*settings.with_role("numeric")} - blankable - treated
+    hidden = [both[x] for x in settings.suppressible if x in both and x not in treated]
+    alike = [name for name in both if _equally_many(both[name])]
+    same = [both[x] for x in alike if x not in blankable | treated | numeric]
+    same += _as_treated(prepared, released, {*both} - blankable)
+    household = None if settings.household is None else both.get(settings.household)
+    # Somebody may have exchanged the numbers.
+    also = [both[name] for name in alike if name in numeric]
+    place = _pair([*same, *also], hidden, household)
+    if place is None and also:
+        place = _pair(same, hidden, household)
+    return place
+
+
+def _known(prepared: Prepared, name: Hashable) -> NDArray[np.bool_]:
+    """Return where a recoded column has a value."""
+    column = code_column(Records.of(prepared.recoded_data), name)
     there: NDArray[np.bool_] = column.codes < len(column.labels)
     return there
 
