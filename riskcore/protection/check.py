@@ -260,6 +260,8 @@ def checked(
             None if request.record is None else request.record.secret,
             say,
         )
+        source = against.in_categories(source)
+        earlier = earlier and against.in_categories(earlier, raw=True)
     else:
         _refuse_without_original(request, holdout, earlier)
     path = source.path
