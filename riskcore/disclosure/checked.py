@@ -136,7 +136,9 @@ class Checked(OnASheet):
         same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
         word = "NOT EXAMINED" if self.state == "not examined" else "FAILED"
         word = "Passed" if self.passed else word
-        unsafe = f" The file is {self.state}." if self.state not in _PLAIN else ""
+        unsafe = ""
+        if self.state not in _PLAIN:
+            unsafe = f" State of the file: {self.state}."
         if self.recorded_state not in (None, "safe", self.state):
             unsafe += f" Its state in the record: {self.recorded_state}."
         lacking = ""

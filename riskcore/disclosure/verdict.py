@@ -21,7 +21,7 @@ _NAMED = 12
 _IN_PUBLIC = {
     "safe": "Safe: no leak is open.",
     "accepted": "Safe except for accepted leaks.",
-    "leaks": "NOT SAFE: leaks are open.",
+    "leaks": "NOT SAFE: the goals are met, but leaks are open.",
     "not examined": "NOT EXAMINED: not all was examined.",
     "not safe": "NOT SAFE: the goals are not met.",
 }
@@ -113,7 +113,7 @@ class Verdict:
         kind = self._kind
         if kind == "leaks":
             are = "1 leak is" if len(self.open) == 1 else f"{len(self.open)} leaks are"
-            return f"NOT SAFE: {are} open."
+            return f"NOT SAFE: the goals are met, but {are} open."
         if kind == "accepted":
             called = [
                 f" {one.text}: {one.accepted}."

@@ -78,7 +78,7 @@ def test_a_column_that_singles_out_records_is_a_leak(tmp_path, name):
     assert reason in leak.text
     assert advice in leak.advice
     assert result.verdict.startswith(
-        "NOT SAFE: 1 leak is open. Goals met with the keys "
+        "NOT SAFE: the goals are met, but 1 leak is open. With the keys "
     )
     # Nothing is written.
     with pytest.raises(UnsafeError, match="Nothing is written") as error:
@@ -99,7 +99,7 @@ def test_a_column_that_singles_out_records_is_a_leak(tmp_path, name):
     accepted = protected(data, accept={name: "nobody has it"})
     assert accepted.safe
     assert accepted.state == "safe except for 1 accepted leak"
-    assert accepted.verdict.startswith("Safe except for 1 accepted leak. Goals met")
+    assert accepted.verdict.startswith("Safe except for 1 accepted leak. With ")
     (one,) = accepted.examination.leaks
     assert (one.column, one.accepted) == (name, "nobody has it")
     record = accepted.write(tmp_path / "safe.csv")
@@ -385,8 +385,10 @@ def test_the_public_record_and_page_name_no_leak(tmp_path):
     public = [json.loads((tmp_path / name).read_text()) for name in names[:2]]
     assert [one["safe"] for one in public] == [True, False]
     assert [one["goals_met"] for one in public] == [True, True]
-    assert public[0]["verdict"].startswith("Safe except for accepted leaks. Goals met")
-    assert public[1]["verdict"].startswith("NOT SAFE: leaks are open. Goals met")
+    assert public[0]["verdict"].startswith("Safe except for accepted leaks. With ")
+    assert public[1]["verdict"].startswith(
+        "NOT SAFE: the goals are met, but leaks are open. With "
+    )
 
 
 @pytest.mark.parametrize(
