@@ -606,6 +606,8 @@ class _Judged:
             self.coded = CodedRecords.of(
                 self.held, self.columns, self.weight, self.household
             ).sampled(request.how["sampling_fraction"])
+            if request.how["level"] == "record":
+                self.records = self.coded.n
 
     def _there(self, name: Hashable | None) -> Hashable | None:
         """Return a column; None if it was left out of the file."""
