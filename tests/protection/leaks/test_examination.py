@@ -13,7 +13,7 @@ import pytest
 
 from riskcore import Recoding, protect
 from riskcore.data.files import formats
-from riskcore.disclosure.verdict import no_role_text
+from riskcore.disclosure.verdict import Verdict, no_role_text, tiles
 from riskcore.page import public_protection_page
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 
@@ -293,6 +293,13 @@ def test_the_sentence_on_columns_without_a_role():
     many = no_role_text([f"c{i}" for i in range(15)])
     assert "c11 and 3 more have" in many
     assert "c12" not in many
+
+
+def test_the_tile_says_when_every_column_has_a_role():
+    for names, shown in (((), ("0", "every column has one")),
+                         (("job",), ("1", "not examined"))):  # fmt: skip
+        tile = tiles(Verdict((), not_examined=names).to_dict())[-1]
+        assert tile == ("Columns without a role", *shown)
 
 
 @pytest.mark.filterwarnings("ignore::riskcore.protection.on_engine.ColumnsNotChecked")
