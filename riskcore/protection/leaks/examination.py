@@ -57,7 +57,7 @@ from riskcore.protection.leaks.remedies import (
     related_to,
     with_role,
 )
-from riskcore.protection.leaks.showing import advice_on, codes_before
+from riskcore.protection.leaks.showing import advice_on, codes_before, too_much
 from riskcore.protection.numbers import alone_with_numbers, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
@@ -170,7 +170,7 @@ def examine(
             shown=one,
             of=(one.column,),
         )
-        for one in shown
+        for one in too_much(result, shown)
     ]
     known = {
         *settings.roles_of_columns,
@@ -500,7 +500,7 @@ def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
         )
         if one.column not in {*_altered(result), *result.settings.recodings}:
             shown &= result.masks[one.column]
-        if shown.any():
+        if too_many(int(shown.sum()), result.n):
             yield _leak_of_pair(one, int(shown.sum()), result.settings)
 
 

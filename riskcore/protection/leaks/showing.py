@@ -13,6 +13,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
+from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     SuppressedColumn,
@@ -137,9 +138,14 @@ def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
+def too_much(result: ProtectedRecords, shown: Iterable[Shown]) -> list[Shown]:
+    """Return what shows more values than a released file may give away."""
+    return [one for one in shown if too_many(one.count, result.n)]
+
+
 def warn_of_what_shows(result: ProtectedRecords, shown: Iterable[Shown]) -> None:
     """Warn of each column that reveals hidden values, unless that is accepted."""
-    for one in shown:
+    for one in too_much(result, shown):
         if result.settings.accepted(one.column) is None:
             message = f"{one}; {advice_on(result, one)}"
             warn(message, SuppressedValueShows)

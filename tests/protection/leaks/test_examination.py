@@ -547,3 +547,20 @@ def test_two_columns_that_give_recoded_and_randomized_values_back():
     assert pairs(treat={"years": "pram:0.5"}) == ["birth + year"]
     data["birth"] = rng.permutation(data["birth"])
     assert pairs(recodings=ages) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("blanked", "leaking"), [(3, 0), (4, 1)])
+def test_at_most_three_values_may_show(blanked, leaking):
+    region = np.arange(1000) % 5
+    data = {"region": region, "sex": np.where(np.arange(1000) < blanked, 3, 1)}
+    data["copy"] = np.random.default_rng(1).permutation(5)[region]
+    result = protect(
+        data, ["region", "sex"], k=2, cost={"region": 1, "sex": 90},
+        roles={"copy": "harmless"},
+    )  # fmt: skip
+    assert result.suppressed["region"] == blanked
+    told = [one.count for one in result.shown if one.column == "copy"]
+    assert told == [blanked]
+    kinds = [(one.column, one.kind) for one in result.examination.open]
+    assert kinds.count(("copy", "reveals")) == leaking
