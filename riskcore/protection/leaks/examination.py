@@ -53,6 +53,7 @@ from riskcore.protection.leaks.remedies import (
     coarser_weights,
     either,
     leave_out,
+    never_blanked,
     new_ids,
     related_to,
     with_role,
@@ -135,11 +136,11 @@ def examine(
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
     profiles = [one for one in result.profiles if str(one.name) not in gone]
-    found = [*of_columns(profiles, settings)]
+    found = [*of_columns(profiles, settings, renumbered)]
     household = settings.household
     links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
-        found.append(_kept_ids(household, settings))
+        found.append(_kept_ids(household, settings, renumbered))
     say("looking for households that are found")
     # The persons of a panel are protected together with all their records.
     if settings.person is None:
@@ -166,7 +167,7 @@ def examine(
             one.column,
             "reveals",
             str(one),
-            advice_on(result, one),
+            advice_on(result, one, renumbered),
             shown=one,
             of=(one.column,),
         )
@@ -192,7 +193,11 @@ def examine(
     )
 
 
-def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterator[Leak]:
+def of_columns(
+    profiles: Iterable[ColumnProfile],
+    settings: Settings,
+    renumbered: Collection[Hashable] = (),
+) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
         rare, of = _rare(one), (one.name,)
@@ -211,7 +216,7 @@ def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterato
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = _text(one, settings, like), _advice(one, settings)
+        text, advice = _text(one, settings, like), _advice(one, settings, renumbered)
         yield Leak(one.name, kind, text, advice, of=of)
 
 
@@ -233,14 +238,16 @@ def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
     return f"{printable(str(column.name))!r}: {like}{said}"
 
 
-def _advice(column: ColumnProfile, settings: Settings) -> str:
+def _advice(
+    column: ColumnProfile, settings: Settings, renumbered: Collection[Hashable]
+) -> str:
     """Return what can be done about a column that has no role."""
     name, proposed = column.name, propose(column).role
     mends = [leave_out([name])]
     if proposed == "identifier":
         mends.insert(0, with_role(name, "identifier", "say that it is an identifier"))
     if proposed in ("identifier", "household"):
-        mends.append(new_ids(name))
+        mends.append(new_ids(name, renumbered))
     elif column.is_number:
         mends.insert(0, coarser([column]))
     else:
@@ -390,13 +397,11 @@ def _rebuilt(
         shared = [printable(str(one)) for one in found.columns]
         if len(shared) > _NAMED:
             shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
-        by, mend = "members stand together", ""
+        by = "members stand together"
         if shared:
             verb = "shows" if len(shared) == 1 else "show"
             by = f"{listed(shared)} {verb} who belongs together"
-            mend = leave_out(found.columns)
-        if not shuffled:
-            mend = _members_apart(result, None, codes, left_out)
+        mend = _members_apart(result, None, codes, left_out, shuffled=shuffled)
         text = (
             f"{printable(str(name))!r}: left out, but {by}: {found.records:,} of "
             f"{result.n:,} records are in a household that is alone with the keys of "
@@ -411,17 +416,25 @@ def _members_apart(
     household: Hashable | None,
     codes: NDArray[np.int64],
     left_out: Collection[str],
+    *,
+    shuffled: bool = False,
 ) -> str:
-    """Return how nothing shows who belongs together: ids, other columns, the order."""
-    columns = {
-        each: column.codes for each, column in _coded_columns(result, left_out).items()
-    }
-    found = records_rebuilt(
-        _keys_of_sets(result, left_out), codes, columns, shuffled=True
-    )
+    """Return how nothing shows who belongs together: ids, other columns, the order.
+
+    Columns of many values go first, and keys last.
+    """
+    keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
-    if too_many(found.records, result.n):
-        gone += found.columns
+    while True:
+        sets = _keys_of_sets(result, {*left_out, *map(str, gone)})
+        left = {each: one.codes for each, one in columns.items() if each not in gone}
+        found = records_rebuilt(sets, codes, left, shuffled=True)
+        if not (too_many(found.records, result.n) and found.columns):
+            break
+        worst = min(found.columns, key=lambda x: (x in keys, -columns[x].levels))
+        gone.append(worst)
+    if shuffled:
+        return leave_out(gone)
     return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
 
 
@@ -546,18 +559,22 @@ def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
     related = (related_to(one.column, name, settings) for name in one.of)
-    drops = (leave_out([name]) for name in one.of)
+    drops = [leave_out([name]) for name in one.of if name not in settings.variables]
+    if not drops and one.column in settings.variables:
+        drops = [never_blanked(one.column, settings)]
     advice = either(*related, *drops, accepted(one.of[:1]))
     column = " + ".join(map(str, one.of))
     return Leak(column, "reveals", text, advice, of=tuple(one.of))
 
 
-def _kept_ids(household: Hashable, settings: Settings) -> Leak:
+def _kept_ids(
+    household: Hashable, settings: Settings, renumbered: Collection[Hashable]
+) -> Leak:
     """Return the leak of ids, of households or persons, that are the original ones."""
     name = printable(str(household))
     unit = "household" if settings.person is None else "person"
     text = f"{name!r}: the original {unit} ids are kept"
-    return Leak(household, "ids", text, new_ids(household), of=(household,))
+    return Leak(household, "ids", text, new_ids(household, renumbered), of=(household,))
 
 
 def called_harmless(names: Collection[Hashable]) -> Leak:
