@@ -36,7 +36,7 @@ Form = Callable[[Any, Plain, Writing], str | None]
 # The k at which records and cells are counted.
 _SHOWN = " / ".join(map(str, SHOWN))
 # An estimate of fewer records is written as 0.
-_NOBODY = 1e-6
+_NOBODY = 1e-4
 # A name or label of more characters is cut in text.
 _LONGEST_LABEL = 40
 

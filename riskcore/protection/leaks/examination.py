@@ -425,14 +425,19 @@ def _members_apart(
     """
     keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
-    while True:
-        sets = _keys_of_sets(result, {*left_out, *map(str, gone)})
-        left = {each: one.codes for each, one in columns.items() if each not in gone}
+
+    def shown_without(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        sets = _keys_of_sets(result, {*left_out, *map(str, names)})
+        left = {each: one.codes for each, one in columns.items() if each not in names}
         found = records_rebuilt(sets, codes, left, shuffled=True)
-        if not (too_many(found.records, result.n) and found.columns):
-            break
-        worst = min(found.columns, key=lambda x: (x in keys, -columns[x].levels))
-        gone.append(worst)
+        return found.columns if too_many(found.records, result.n) else ()
+
+    while shared := shown_without(gone):
+        gone.append(min(shared, key=lambda x: (x in keys, -columns[x].levels)))
+    for name in [name for name in gone[:-1] if name != household]:
+        fewer = [one for one in gone if one != name]
+        if not shown_without(fewer):
+            gone = fewer
     if shuffled:
         return leave_out(gone)
     return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
