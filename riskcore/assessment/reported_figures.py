@@ -35,6 +35,8 @@ Form = Callable[[Any, Plain, Writing], str | None]
 
 # The k at which records and cells are counted.
 _SHOWN = " / ".join(map(str, SHOWN))
+# An estimate of fewer records is written as 0.
+_NOBODY = 1e-4
 # A name or label of more characters is cut in text.
 _LONGEST_LABEL = 40
 
@@ -251,11 +253,16 @@ def _by_model(name: str) -> Form:
     return written
 
 
-def _estimated(value: float, place: Writing) -> str:
+def _estimated(
+    value: float, place: Writing, least: float = 100.0, form: str = ",.0f"
+) -> str:
     """Return an estimate of a number of records with the digits it may have."""
-    if place in ("page", "digits"):
-        return readable(value) if place == "page" else all_digits(value)
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    if place == "digits":
+        return all_digits(value)
+    value = value if value >= _NOBODY else 0.0
+    if place == "page":
+        return readable(value)
+    return format(value, form) if value >= least else f"{value:.2g}"
 
 
 def _which(_: Plain, figures: Plain, __: Writing) -> str:
@@ -264,9 +271,7 @@ def _which(_: Plain, figures: Plain, __: Writing) -> str:
 
 def _expected(value: float, _: Plain, place: Writing) -> str:
     """Return an expected number of records with the few digits a model knows."""
-    if place in ("page", "digits"):
-        return readable(value) if place == "page" else all_digits(value)
-    return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
+    return _estimated(value, place, 1.0, ",.1f")
 
 
 def _by_weights(value: float, figures: Plain, place: Writing) -> str | None:

@@ -108,6 +108,7 @@ def add_setting(
     number = {SHARES: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
     command.add_argument(
         option,
+        action="extend" if default == [] else "store",
         default=default,
         const=True if setting.kind is SEED else None,
         required=required,

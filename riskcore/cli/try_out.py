@@ -27,7 +27,11 @@ from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered
 from riskcore.common.shell_line import shell_line
 from riskcore.common.version import __version__
-from riskcore.protection.settings_table import ProtectSettings, WriteSettings
+from riskcore.protection.settings_table import (
+    ColumnSettings,
+    ProtectSettings,
+    WriteSettings,
+)
 
 if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
@@ -42,7 +46,7 @@ The table shows the unsafe records, the expected re-identifications and the larg
 risk; the values suppressed, the share of the keys' information that is lost, distances
 between tables, and pMSE. Candidates that no other candidate beats in both risk and
 information are marked. The state of each is that of riskcore protect: a file in which
-columns have no role is not examined, so drop them or give roles in the candidates.
+columns have no role is not examined: drop them, or give roles.
 """
 
 _TRY_EXAMPLES = """\
@@ -75,6 +79,8 @@ is written; 74 if an error occurred after files were written; or 130 if interrup
 """
 # How the file would be written, which decides what leaks.
 _LAYOUT = ("drop", "shuffle", "renumber")
+# Options for all candidates, which each may add to.
+_OF_ALL = ("role", "accept")
 # Options of riskcore protect that a candidate may use.
 _OF_CANDIDATES = (options_of(ProtectSettings) | {"household"}) - {"ties"}
 
@@ -129,6 +135,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="safe file named in that script (default safe, in the format of FILE)",
     )
+    add_settings(parser, ColumnSettings)
     add_settings(parser, WriteSettings, *_LAYOUT)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -232,7 +239,8 @@ def _release(options: argparse.Namespace) -> Release | None:
         return None
     from riskcore.protection.release.rules import Release
 
-    for name in ("keys", "weight", "candidate", "costs", "script", "output", *_LAYOUT):
+    given = ("keys", "weight", "candidate", "costs", "script", "output")
+    for name in (*given, *_OF_ALL, *_LAYOUT):
         if getattr(options, name):
             raise ValueError(f"--rules states what to try: leave out --{name}")
     release = Release.read(options.rules)
@@ -256,10 +264,13 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
     """Return the options of each candidate as lists of words."""
     if not options.candidate:
         raise ValueError("give --candidate")
-    words = {}
+    words, common = {}, []
+    for option in _OF_ALL:
+        pairs = ["=".join(one) for one in getattr(options, option)]
+        common += [f"--{option}", *pairs] if pairs else []
     for name, one in gathered("--candidate", options.candidate).items():
         try:
-            words[name] = shlex.split(one)
+            words[name] = [*common, *shlex.split(one)]
         except ValueError as error:
             raise ValueError(f"candidate {name}: {error}") from None
     return _with_costs(words) if options.costs else words

@@ -7,7 +7,7 @@ the columns asked for are read, or all.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
-from riskcore.data.columns import Records, in_memory
+from riskcore.data.columns import Records, in_memory, with_columns
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.file import BatchedFile
 from riskcore.data.engines.registry import engine_of
@@ -63,6 +63,12 @@ class Source:
     def with_all_columns(self) -> Source:
         """Return this source so that all columns of a file are read."""
         return replace(self, all_columns=True)
+
+    def holding(self, columns: Mapping[Any, Any]) -> Source:
+        """Return this file as if it held other values in some columns."""
+        found = replace(self)
+        found.__dict__["_read"] = with_columns(self.data, columns), self.intake
+        return found
 
     # --- before any record is read ---
 

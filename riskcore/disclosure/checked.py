@@ -127,7 +127,9 @@ class Checked(OnASheet):
     def verdict(self) -> str:
         """Whether the file passes, in words."""
         broken, open_, of = len(self.broken), len(self.not_judged), len(self.rules)
-        rules, checked = counted(of, "rule"), counted(self.records, self.level)
+        rules = counted(of, "rule")
+        checked = f" ({counted(self.records, self.level)} checked)"
+        checked = checked if self.records else ""  # households that nobody can tell
         found = f"{of - open_} of {rules} kept"
         if broken:
             found = f"{broken} of {rules} broken"
@@ -136,7 +138,9 @@ class Checked(OnASheet):
         same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
         word = "NOT EXAMINED" if self.state == "not examined" else "FAILED"
         word = "Passed" if self.passed else word
-        unsafe = f" The file is {self.state}." if self.state not in _PLAIN else ""
+        unsafe = ""
+        if self.state not in _PLAIN:
+            unsafe = f" State of the file: {self.state}."
         if self.recorded_state not in (None, "safe", self.state):
             unsafe += f" Its state in the record: {self.recorded_state}."
         lacking = ""
@@ -144,7 +148,7 @@ class Checked(OnASheet):
             names = dict.fromkeys(one.title for one in self.not_judged)
             names |= dict.fromkeys(self.unknown)
             lacking = f" Not judged: {listed(names)}."
-        return f"{word}: {found} ({checked} checked).{lacking}{same}{unsafe}"
+        return f"{word}: {found}{checked}.{lacking}{same}{unsafe}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON.

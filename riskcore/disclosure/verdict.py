@@ -21,7 +21,7 @@ _NAMED = 12
 _IN_PUBLIC = {
     "safe": "Safe: no leak is open.",
     "accepted": "Safe except for accepted leaks.",
-    "leaks": "NOT SAFE: leaks are open.",
+    "leaks": "NOT SAFE: the goals are met, but leaks are open.",
     "not examined": "NOT EXAMINED: not all was examined.",
     "not safe": "NOT SAFE: the goals are not met.",
 }
@@ -113,7 +113,7 @@ class Verdict:
         kind = self._kind
         if kind == "leaks":
             are = "1 leak is" if len(self.open) == 1 else f"{len(self.open)} leaks are"
-            return f"NOT SAFE: {are} open."
+            return f"NOT SAFE: the goals are met, but {are} open."
         if kind == "accepted":
             called = [
                 f" {one.text}: {one.accepted}."
@@ -177,10 +177,12 @@ def tiles(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     met = sum(one["passed"] is True for one in found["goals"])
     open_ = sum(one["accepted"] is None for one in found["leaks"])
     accepted = len(found["leaks"]) - open_
+    lacking = len(found["not_examined"])
+    note = "not examined" if lacking else "every column has one"
     return [
         ("Goals met", f"{met:,}", f"of {len(found['goals']):,}"),
         ("Open leaks", f"{open_:,}", f"{accepted:,} accepted"),
-        ("Columns without a role", f"{len(found['not_examined']):,}", "not examined"),
+        ("Columns without a role", f"{lacking:,}", note),
     ]
 
 

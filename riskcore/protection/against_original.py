@@ -23,10 +23,11 @@ from riskcore.common.words import printable
 from riskcore.core.risk.household import households
 from riskcore.data.cells import Cells, refuse_missing, tabulate_coded
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, code_column, with_columns
+from riskcore.data.columns import Records, code_column, plain_value, with_columns
+from riskcore.data.files.labels import code_text
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.profile import profile
-from riskcore.data.recode import recode
+from riskcore.data.recode import column_like, recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
 from riskcore.disclosure.fits import assess_patterns
@@ -96,6 +97,29 @@ class AgainstOriginal:
         columns = self.prepared.coded.keys(self.settings.variables)
         missing = [column.missing for column in columns]
         refuse_missing(self.settings.variables, missing, self.prepared.coded.n)
+
+    def in_categories(self, source: Source, *, raw: bool = False) -> Source:
+        """Return a file with the recoded categories that its codes stand for.
+
+        Files of SPSS and Stata hold recoded numbers as codes with labels. A column with
+        other codes stays as it is if the file may be ``raw``.
+        """
+        labels = {} if source.labels is None else source.labels.values
+        columns = {}
+        for name in self.settings.recodings if source.labels is not None else ():
+            coded = self.prepared.coded.columns.get(name)
+            known = set() if coded is None else {*values_of(coded)}
+            if name not in source.names or not any(isinstance(x, str) for x in known):
+                continue
+            records = Records.of(source.data)
+            column = code_column(records, name)
+            texts = [code_text(plain_value(one)) for one in column.labels]
+            named = labels.get(str(name), {})
+            found = [one if one in known else named.get(one, one) for one in texts]
+            if not raw or known >= {*found}:
+                table = [*found, None][: len(found) + bool(column.missing)]
+                columns[name] = column_like(records, name, table, column)
+        return source.holding(columns) if columns else source
 
     def assessed(
         self, data: Any, coded: CodedRecords, names: Names

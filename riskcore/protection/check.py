@@ -260,6 +260,8 @@ def checked(
             None if request.record is None else request.record.secret,
             say,
         )
+        source = against.in_categories(source)
+        earlier = earlier and against.in_categories(earlier, raw=True)
     else:
         _refuse_without_original(request, holdout, earlier)
     path = source.path
@@ -604,6 +606,8 @@ class _Judged:
             self.coded = CodedRecords.of(
                 self.held, self.columns, self.weight, self.household
             ).sampled(request.how["sampling_fraction"])
+            if request.how["level"] == "record":
+                self.records = self.coded.n
 
     def _there(self, name: Hashable | None) -> Hashable | None:
         """Return a column; None if it was left out of the file."""

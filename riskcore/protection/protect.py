@@ -40,6 +40,7 @@ from riskcore.protection.prepare import (
     quiet,
     treated_columns,
 )
+from riskcore.protection.release.in_memory import columns_with_ids
 from riskcore.protection.release.secret import Draw, new_secret
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
@@ -382,7 +383,7 @@ def _warn(result: Protected) -> None:
     if result.on_engine is None:
         _warn_of_what_shows(result)
         return
-    warn_of_what_shows(result, result.shown)
+    warn_of_what_shows(result, result.shown, ())
     if result.hidden:
         warn_of_unchecked(result.not_checked)
 
@@ -390,7 +391,8 @@ def _warn(result: Protected) -> None:
 def _warn_of_what_shows(result: Protected) -> None:
     """Warn of columns that reveal hidden values; of a file, when it is written."""
     if result.source.path is None:
-        warn_of_what_shows(result, result.shown)
+        ids = columns_with_ids(result.source, result.settings)
+        warn_of_what_shows(result, result.shown, ids)
 
 
 def _protect_households(

@@ -171,7 +171,7 @@ def on_goals(result: ProtectedRecords, *, public: bool = False) -> str:
         return _of_many(result, public=public)
     return " ".join(
         _sentence(
-            _said(result, one, public=public),
+            _said(result, one, public=public)[1],
             _known(result, one),
             _price(result, [one], public=public) if one.safe else [],
         )
@@ -196,11 +196,10 @@ def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, 
     return max(count, 1), _unsafe(result, one)
 
 
-def _sentence(said: tuple[int, str], name: str, price: Sequence[str] = ()) -> str:
+def _sentence(text: str, name: str, price: Sequence[str] = ()) -> str:
     """Return the sentence on some sets of keys."""
-    unsafe, text = said
     but = f"; but {', '.join(price)}" if price else ""
-    return f"Goals {'not met' if unsafe else 'met'} with {name}: {text}{but}."
+    return f"With {name}, {text}{but}."
 
 
 def _of_many(result: ProtectedRecords, *, public: bool) -> str:
@@ -213,16 +212,18 @@ def _of_many(result: ProtectedRecords, *, public: bool) -> str:
     parts = []
     for what in [*unsafe[:MANY], *ranked[len(unsafe) :]]:
         which = alike[what]
-        name = ", with ".join(_known(result, one) for one in which)
+        name = listed(_known(result, one) for one in which)
         if len(which) > MANY:
             other = "" if len(which) == len(result.sets) else "other "
             name = f"each of {len(which)} {other}sets of keys"
             name += result.settings.known_in
         price = [] if what[0] else _price(result, which, public=public)
-        parts.append(_sentence(what, name, price))
+        parts.append(_sentence(what[1], name, price))
     left = sum(len(alike[what]) for what in unsafe[MANY:])
     if left:
-        parts.append(f"Goals not met with {counted(left, 'more set')} of keys.")
+        parts.append(
+            f"With {counted(left, 'more set')} of keys, the goals are not met."
+        )
     return " ".join(parts)
 
 

@@ -136,6 +136,16 @@ def test_nobody_is_left_over_after_more_blanks(bench):
     assert sum(bench.protected().suppressed.values()) > blanks
 
 
+def test_people_who_share_a_sensitive_value_can_be_made_to_differ(bench):
+    bench.set_roles({"MARSTAT": "sensitive"}, "not known")
+    (item,) = (one for one in shown(bench)["open"] if one["kind"] == "attributes")
+    assert [one["does"] for one in item["mends"]] == ["diverse", "drop"]
+    leaks.PAGE.actions["diverse"](bench, form())
+    assert bench.settings().l == 2
+    left = [one for one in shown(bench)["open"] if one["kind"] == "attributes"]
+    assert all("diverse" not in [x["does"] for x in one["mends"]] for one in left)
+
+
 def test_a_leak_of_several_columns_needs_all_reasons_or_one():
     class Reasons:
         def __init__(self, **given):

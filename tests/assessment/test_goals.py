@@ -284,7 +284,7 @@ def test_a_threshold_nobody_asked_for_makes_no_record_unsafe():
         protection_page(protected(weight="w", **how), title="T")
         for how in ({"k": None, "threshold": 0.03}, {})
     )
-    assert "Goals met with the keys a x b x c: " in by_k
+    assert "With the keys a x b x c, no " in by_k
     assert "No risk threshold was asked for." in by_k
     assert "No risk threshold was asked for" not in asked
     for page in (by_k, asked):

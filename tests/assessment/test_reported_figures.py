@@ -127,6 +127,15 @@ def test_a_stage_without_a_figure_is_left_blank_and_zeros_are_zeros():
     assert values == [["5", "5"], ["0", "2"], ["3", ""]]
 
 
+@pytest.mark.parametrize("name", ["population_uniques", "by_model.population_uniques"])
+@pytest.mark.parametrize("place", ["text", "page", "notebook"])
+def test_an_estimate_of_nobody_is_zero(name, place):
+    (figure,) = (one for one in FIGURES if one.name == name)
+    for value, written in ((3.8e-60, "0"), (0.25, "0.25")):
+        uniques = {"population_uniques": value, "population_uniques_interval": None}
+        assert figure.written([value], [{"by_model": uniques}], place) == [written]
+
+
 def test_stages_have_a_row_for_every_key_that_lacks_values():
     stages = [
         {"missing_values": {"a": 0, "b": 0, "c": 1}},

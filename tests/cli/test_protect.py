@@ -65,7 +65,7 @@ def test_the_whole_path(run):
     ]
     status, out, err = run(f"{LEAKY} --output safe.csv --cost equal")
     assert status == 1
-    assert "NOT SAFE: 10 leaks are open. Goals met with the keys REGION" in out
+    assert "NOT SAFE: the goals are met, but 10 leaks are open. With the keys " in out
     opened, _, _ = " ".join(out.split()).partition("Accepted leaks")
     assert all(what in opened for what in shows)
     assert err == ""  # nothing is said twice
@@ -78,10 +78,7 @@ def test_the_whole_path(run):
     assert all(what in accepted for what in shows)
     assert "accepted: a test" in accepted
     assert "recoded               REGION, AGE" in out
-    assert (
-        "Goals met with the keys REGION x SEX x AGE x MARSTAT: no record has a risk"
-        in said
-    )
+    assert "With the keys REGION x SEX x AGE x MARSTAT, no record has a risk" in said
     assert "The safe file is in safe.csv." in out
     before = formats.read("survey.csv").to_pydict()
     after = formats.read("safe.csv").to_pydict()
@@ -199,7 +196,7 @@ def test_an_unsafe_file_is_not_written(run):
     status, out, _ = run(line)
     assert status == 1
     said = " ".join(out.split())
-    assert "Goals not met with the keys REGION x SEX x AGE x MARSTAT" in said
+    assert "With the keys REGION x SEX x AGE x MARSTAT, " in said
     assert "safe.csv is not written" in out
     assert os.listdir() == ["survey.csv"]
     assert run(f"{line} --allow-unsafe")[0] == 1

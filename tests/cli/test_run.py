@@ -229,6 +229,19 @@ def test_try_prints_the_rules_of_a_candidate(run):
     }  # fmt: skip
 
 
+def test_try_takes_roles_for_all_candidates(run, figures):
+    line = "try survey.csv --keys SEX AGE --weight WEIGHT --drop WEIGHT HOUSEHOLD"
+    candidates = "--candidate 'two=--k 2' 'three=--k 3 --role REGION=harmless'"
+    roles = "--role '*=harmless:agreed' --accept '*=agreed'"
+    bare = figures(f"{line} {candidates}", status=1)
+    given = figures(f"{line} {roles} {candidates} --script three", status=0)
+    states = [[one["state"] for one in found["candidates"]] for found in (bare, given)]
+    assert all("open" in one for one in states[0]), states
+    assert all(one.startswith("safe except for") for one in states[1]), states
+    status, _, error = run(given["script"]["command"].removeprefix("riskcore "))
+    assert status == 0, error
+
+
 TRIED = """
 [try.strict.safe]
 k = 5  # as in the contract

@@ -19,9 +19,9 @@ SETTINGS = 300
 SAID = {
     "safe": ("Safe: no leak", "Safe: no leak"),
     "safe except": ("Safe except for", "Safe except for accepted leaks."),
-    "goals met": ("NOT SAFE: ", "NOT SAFE: leaks are open."),
+    "goals met": ("NOT SAFE: the goals are met, but ",) * 2,
     "not examined": ("NOT EXAMINED: ", "NOT EXAMINED: not all was examined."),
-    "not safe": ("NOT SAFE: the goals", "NOT SAFE: the goals are not met."),
+    "not safe": ("NOT SAFE: the goals are not met.",) * 2,
 }
 STATES = dict.fromkeys(SAID, 0)
 

@@ -101,7 +101,7 @@ def test_nothing_to_do():
     assert result.suppressed == dict.fromkeys(KEYS, 0)
     same = result.protected.individual_risk == result.original.individual_risk
     assert same.all()
-    said = "Safe except for 2 accepted leaks. Goals met with the keys a x b x c: no rec"
+    said = "Safe except for 2 accepted leaks. With the keys a x b x c, no rec"
     assert result.verdict.startswith(said)
 
 
@@ -220,7 +220,7 @@ def test_several_sets_of_keys():
         assert assess(result.data, keys, "w", missing="wildcard").max_risk < 0.02
     with pytest.raises(ValueError, match="2 sets of keys"):
         _ = result.protected
-    assert result.verdict.count("Goals met with the keys ") == 2
+    assert result.verdict.count("With the keys ") == 2
     # What is blanked for one set is free for the other.
     alone = [protected(keys=[keys], threshold=0.02) for keys in sets]
     assert result.suppressed["b"] <= sum(one.suppressed["b"] for one in alone)

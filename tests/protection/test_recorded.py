@@ -133,6 +133,26 @@ def test_strata_are_the_record_s():
     assert found.passed
 
 
+def test_the_records_of_a_panel_are_counted():
+    rng = np.random.default_rng(1)
+    panel = {"id": np.repeat(np.arange(80), 2), "year": np.tile([2019, 2021], 80)}
+    panel |= {"a": rng.integers(0, 3, 160), "b": rng.integers(0, 2, 160)}
+    formats.write("panel.csv", panel)
+    how = {"person": "id", "wave": "year", "k": 2, **ANY_LEAK}
+    protect("panel.csv", KEYS, **how).write("safe.csv")
+    found = check("safe.csv", record=RECORD)
+    assert found.passed
+    assert found.records == 160
+    assert "(160 records checked)" in found.verdict
+
+
+def test_households_that_nobody_can_tell_are_not_counted_as_none():
+    result = written(["size"], "hhw", "hh", level="household", k=2)
+    result.write("safe.csv", drop=["hh"], overwrite=True)
+    verdict = check("safe.csv", record=RECORD).verdict
+    assert verdict.startswith("Passed: 1 of 1 rule kept. The file is the one ")
+
+
 def test_households_that_count_as_records():
     written(["size"], "hhw", "hh", level="household", threshold=0.0008)
     found = check("safe.csv", record=RECORD)

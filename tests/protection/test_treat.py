@@ -297,7 +297,7 @@ def test_the_public_claim_is_about_the_keys(tmp_path):
     said = "He may know income, too, to some precision, which these risks do not count"
     assert said in result.judgment.on_goals_in_public
     page = riskcore.page.public_protection_page(result)
-    assert "Safe except for accepted leaks. Goals met with the keys area x sex" in page
+    assert "Safe except for accepted leaks. With the keys area x sex, " in page
     assert "no record has a risk of 0.5 or more" in page
     assert said in page
 
@@ -314,5 +314,5 @@ def test_a_file_that_was_written_with_open_leaks_fails_a_check(tmp_path):
     assert not found.broken
     assert not found.recorded_state.startswith("safe")
     assert not found.passed
-    assert f"The file is {result.state}" in found.verdict
+    assert f"State of the file: {result.state}." in found.verdict
     assert "leaks open" in result.state

@@ -45,10 +45,10 @@ def unsafe():
 def test_the_same_is_said_once(safe, unsafe):
     assert safe.goals_met
     assert safe.verdict.startswith(
-        "Safe except for 1 accepted leak. Goals met with each of 15 sets of keys: no "
+        "Safe except for 1 accepted leak. With each of 15 sets of keys, no "
         "record has a frequency f below 3 ("
     )
-    assert safe.verdict.count("Goals met ") == 1
+    assert safe.verdict.count("With ") == 1
     lost = max(one.without_keys for one in safe.sets)
     assert lost > 0
     records = "1 record has" if lost == 1 else f"{lost} records have"
@@ -62,15 +62,14 @@ def test_the_same_is_said_once(safe, unsafe):
     assert len(bad) > 3
     assert [
         int(count)
-        for count in re.findall(
-            r"Goals not met with the keys \w x \w: (\d+) of", unsafe.verdict
-        )
+        for count in re.findall(r"With the keys \w x \w, (\d+) of", unsafe.verdict)
     ] == bad[:3]
-    assert f"Goals not met with {len(bad) - 3} more sets of keys." in unsafe.verdict
-    good = len(left) - len(bad)
-    assert len(re.findall("(Safe|Goals met) with ", unsafe.verdict)) == (
-        1 if good > 3 else good
+    assert (
+        f"With {len(bad) - 3} more sets of keys, the goals are not met."
+        in unsafe.verdict
     )
+    good = len(left) - len(bad)
+    assert len(re.findall("With .*?, no ", unsafe.verdict)) == (good > 0)
 
 
 def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
@@ -83,8 +82,8 @@ def test_a_set_by_which_a_household_alone_is_unsafe_is_not_called_safe():
     assert not result.goals_met
     unsafe = [one for one in result.sets if not one.safe]
     assert any(not one.safe for one in unsafe)
-    assert result.verdict.count("Goals not met with ") == min(len(unsafe), 3) + (
-        len(unsafe) > 3
+    assert len(re.findall(r"With [\w ]+, [\d,]+ of ", result.verdict)) == min(
+        len(unsafe), 3
     )
 
 
@@ -127,7 +126,7 @@ def test_of_many_sets_the_worst_have_pages(unsafe, tmp_path):
 
 def test_few_sets_are_each_named_and_have_pages_in_their_order():
     result = protect(survey(), KEYS[:3], "w", k=3, subsets=2, **ANY_LEAK)
-    names = re.findall(r"Goals met with the keys (\w x \w): ", result.verdict)
+    names = re.findall(r"With the keys (\w x \w), no ", result.verdict)
     assert names == ["a x b", "a x c", "b x c"]
     assert sets_with_pages(result) == [0, 1, 2]
     rows = table_of(protection_page(result, title="T", keys=1), "All sets of keys")

@@ -109,7 +109,9 @@ def test_the_public_page_names_no_leak_and_says_how_columns_were_treated(protect
     text = public_protection_page(protected, title="Survey of 2024")
     # The verdict says that there are leaks, and nothing says which.
     said = re.sub("<style>.*?</style>", "", text, flags=re.S).lower()
-    before, _, after = said.partition("not safe: leaks are open.")
+    before, _, after = said.partition(
+        "not safe: the goals are met, but leaks are open."
+    )
     assert after
     for told in ("leak", "accept", REASON, "examined", *(x["text"] for x in kept)):
         assert told.lower() not in before + after

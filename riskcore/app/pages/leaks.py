@@ -24,7 +24,7 @@ MENDS: Mapping[str, tuple[str, ...]] = {
     "composition": ("drop", "shuffle"),
     "numbers": ("treat", "drop"),
     "no effect": ("treat", "drop"),
-    "attributes": ("drop",),
+    "attributes": ("diverse", "drop"),
     "elimination": ("against_insiders",),
     "harmless": (),
     "reveals": (
@@ -114,8 +114,9 @@ def _fits(
     if mend == "shuffle":
         left_out = name is None or name in _dropped(bench, settings)
         return left_out and not bench.writes("shuffle")
-    if mend == "against_insiders":
-        return not settings.against_insiders
+    asked = {"against_insiders": settings.against_insiders, "diverse": settings.l}
+    if mend in asked:
+        return not asked[mend]
     if mend == "household_key":
         return (
             name in (None, settings.household)
@@ -252,6 +253,13 @@ def against_insiders(bench: Workbench, _: Form) -> str:
     return words
 
 
+def diverse(bench: Workbench, _: Form) -> str:
+    """Ask that the people who fit a record differ in sensitive columns."""
+    words = said("leaks", "did_diverse")
+    bench.change(words, safe={"l": 2})
+    return words
+
+
 def switch(bench: Workbench, form: Form) -> str:
     """Switch a setting of the file to write on or off."""
     name, on = form.text("name"), form.has("on")
@@ -313,6 +321,7 @@ PAGE = Page(
         "related": related,
         "household_key": household_key,
         "against_insiders": against_insiders,
+        "diverse": diverse,
         "switch": switch,
         "accept": accept,
         "take_back": take_back,

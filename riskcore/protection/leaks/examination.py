@@ -53,11 +53,12 @@ from riskcore.protection.leaks.remedies import (
     coarser_weights,
     either,
     leave_out,
+    never_blanked,
     new_ids,
     related_to,
     with_role,
 )
-from riskcore.protection.leaks.showing import advice_on, codes_before
+from riskcore.protection.leaks.showing import advice_on, codes_before, too_much
 from riskcore.protection.numbers import alone_with_numbers, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
@@ -135,11 +136,11 @@ def examine(
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
     profiles = [one for one in result.profiles if str(one.name) not in gone]
-    found = [*of_columns(profiles, settings)]
+    found = [*of_columns(profiles, settings, renumbered)]
     household = settings.household
     links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
-        found.append(_kept_ids(household, settings))
+        found.append(_kept_ids(household, settings, renumbered))
     say("looking for households that are found")
     # The persons of a panel are protected together with all their records.
     if settings.person is None:
@@ -166,11 +167,11 @@ def examine(
             one.column,
             "reveals",
             str(one),
-            advice_on(result, one),
+            advice_on(result, one, renumbered),
             shown=one,
             of=(one.column,),
         )
-        for one in shown
+        for one in too_much(result, shown)
     ]
     known = {
         *settings.roles_of_columns,
@@ -192,7 +193,11 @@ def examine(
     )
 
 
-def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterator[Leak]:
+def of_columns(
+    profiles: Iterable[ColumnProfile],
+    settings: Settings,
+    renumbered: Collection[Hashable] = (),
+) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for one in profiles:
         rare, of = _rare(one), (one.name,)
@@ -211,7 +216,7 @@ def of_columns(profiles: Iterable[ColumnProfile], settings: Settings) -> Iterato
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = _text(one, settings, like), _advice(one, settings)
+        text, advice = _text(one, settings, like), _advice(one, settings, renumbered)
         yield Leak(one.name, kind, text, advice, of=of)
 
 
@@ -233,14 +238,16 @@ def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
     return f"{printable(str(column.name))!r}: {like}{said}"
 
 
-def _advice(column: ColumnProfile, settings: Settings) -> str:
+def _advice(
+    column: ColumnProfile, settings: Settings, renumbered: Collection[Hashable]
+) -> str:
     """Return what can be done about a column that has no role."""
     name, proposed = column.name, propose(column).role
     mends = [leave_out([name])]
     if proposed == "identifier":
         mends.insert(0, with_role(name, "identifier", "say that it is an identifier"))
     if proposed in ("identifier", "household"):
-        mends.append(new_ids(name))
+        mends.append(new_ids(name, renumbered))
     elif column.is_number:
         mends.insert(0, coarser([column]))
     else:
@@ -392,13 +399,11 @@ def _rebuilt(
         shared = [printable(str(one)) for one in found.columns]
         if len(shared) > _NAMED:
             shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
-        by, mend = "members stand together", ""
+        by = "members stand together"
         if shared:
             verb = "shows" if len(shared) == 1 else "show"
             by = f"{listed(shared)} {verb} who belongs together"
-            mend = leave_out(found.columns)
-        if not shuffled:
-            mend = _members_apart(result, None, codes, left_out)
+        mend = _members_apart(result, None, codes, left_out, shuffled=shuffled)
         text = (
             f"{printable(str(name))!r}: left out, but {by}: {found.records:,} of "
             f"{result.n:,} records are in a household that is alone with the keys of "
@@ -413,17 +418,30 @@ def _members_apart(
     household: Hashable | None,
     codes: NDArray[np.int64],
     left_out: Collection[str],
+    *,
+    shuffled: bool = False,
 ) -> str:
-    """Return how nothing shows who belongs together: ids, other columns, the order."""
-    columns = {
-        each: column.codes for each, column in _coded_columns(result, left_out).items()
-    }
-    found = records_rebuilt(
-        _keys_of_sets(result, left_out), codes, columns, shuffled=True
-    )
+    """Return how nothing shows who belongs together: ids, other columns, the order.
+
+    Columns of many values go first, and keys last.
+    """
+    keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
-    if too_many(found.records, result.n):
-        gone += found.columns
+
+    def shown_without(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        sets = _keys_of_sets(result, {*left_out, *map(str, names)})
+        left = {each: one.codes for each, one in columns.items() if each not in names}
+        found = records_rebuilt(sets, codes, left, shuffled=True)
+        return found.columns if too_many(found.records, result.n) else ()
+
+    while shared := shown_without(gone):
+        gone.append(min(shared, key=lambda x: (x in keys, -columns[x].levels)))
+    for name in [name for name in gone[:-1] if name != household]:
+        fewer = [one for one in gone if one != name]
+        if not shown_without(fewer):
+            gone = fewer
+    if shuffled:
+        return leave_out(gone)
     return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
 
 
@@ -502,7 +520,7 @@ def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
         )
         if one.column not in {*_altered(result), *result.settings.recodings}:
             shown &= result.masks[one.column]
-        if shown.any():
+        if too_many(int(shown.sum()), result.n):
             yield _leak_of_pair(one, int(shown.sum()), result.settings)
 
 
@@ -548,18 +566,22 @@ def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
     related = (related_to(one.column, name, settings) for name in one.of)
-    drops = (leave_out([name]) for name in one.of)
+    drops = [leave_out([name]) for name in one.of if name not in settings.variables]
+    if not drops and one.column in settings.variables:
+        drops = [never_blanked(one.column, settings)]
     advice = either(*related, *drops, accepted(one.of[:1]))
     column = " + ".join(map(str, one.of))
     return Leak(column, "reveals", text, advice, of=tuple(one.of))
 
 
-def _kept_ids(household: Hashable, settings: Settings) -> Leak:
+def _kept_ids(
+    household: Hashable, settings: Settings, renumbered: Collection[Hashable]
+) -> Leak:
     """Return the leak of ids, of households or persons, that are the original ones."""
     name = printable(str(household))
     unit = "household" if settings.person is None else "person"
     text = f"{name!r}: the original {unit} ids are kept"
-    return Leak(household, "ids", text, new_ids(household), of=(household,))
+    return Leak(household, "ids", text, new_ids(household, renumbered), of=(household,))
 
 
 def called_harmless(names: Collection[Hashable]) -> Leak:

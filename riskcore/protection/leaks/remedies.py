@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 
+from riskcore.common.settings import NEVER
 from riskcore.common.words import printable
 from riskcore.data.profile import ColumnProfile
 from riskcore.protection.settings import Settings
@@ -39,9 +40,27 @@ def without_key(key: Hashable, words: str) -> str:
     return _with(words, "drop", [str(key)])
 
 
-def new_ids(name: Hashable) -> str:
-    """Return that a column gets new ids."""
-    return _with("give it new ids", "renumber", [str(name)])
+def new_ids(name: Hashable, others: Iterable[Hashable] = ()) -> str:
+    """Return that a column gets new ids, and ``others`` as before."""
+    names = dict.fromkeys(map(str, (*others, name)))
+    return _with("give it new ids", "renumber", names)
+
+
+def never_blanked(key: Hashable, settings: Settings) -> str:
+    """Return that other keys are blanked in place of one; nothing without others."""
+    if all(settings.cost_of(one) == math.inf for one in {*settings.variables} - {key}):
+        return ""
+    given = {} if isinstance(settings.cost, str) else settings.cost
+    words = []
+    for name, cost in {**given, key: math.inf}.items():
+        each = {name: cost}
+        if isinstance(cost, Mapping):
+            each = {f"{name}[{one}]": value for one, value in cost.items()}
+        words += [
+            f"{one}={NEVER if value == math.inf else format(value, '.12g')}"
+            for one, value in each.items()
+        ]
+    return _with(f"blank other keys than {printable(str(key))!r}", "cost", words)
 
 
 def with_role(name: Hashable, role: str, words: str) -> str:

@@ -13,6 +13,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.recode import recode
+from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     SuppressedColumn,
@@ -25,6 +26,7 @@ from riskcore.protection.leaks.remedies import (
     either,
     for_all_members,
     leave_out,
+    never_blanked,
     new_ids,
     related_to,
 )
@@ -137,15 +139,24 @@ def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
-def warn_of_what_shows(result: ProtectedRecords, shown: Iterable[Shown]) -> None:
+def too_much(result: ProtectedRecords, shown: Iterable[Shown]) -> list[Shown]:
+    """Return what shows more values than a released file may give away."""
+    return [one for one in shown if too_many(one.count, result.n)]
+
+
+def warn_of_what_shows(
+    result: ProtectedRecords, shown: Iterable[Shown], renumbered: Iterable[Hashable]
+) -> None:
     """Warn of each column that reveals hidden values, unless that is accepted."""
-    for one in shown:
+    for one in too_much(result, shown):
         if result.settings.accepted(one.column) is None:
-            message = f"{one}; {advice_on(result, one)}"
+            message = f"{one}; {advice_on(result, one, renumbered)}"
             warn(message, SuppressedValueShows)
 
 
-def advice_on(result: ProtectedRecords, shown: Shown) -> str:
+def advice_on(
+    result: ProtectedRecords, shown: Shown, renumbered: Iterable[Hashable]
+) -> str:
     """Return what can be done so that the values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
     fixed = {*settings.suppressible, *settings.recodings, *settings.treated}
@@ -167,8 +178,11 @@ def advice_on(result: ProtectedRecords, shown: Shown) -> str:
         return either(members, leave_out([column]), accept)
     ids = ""
     if shown.rule not in ("equal", "code") and column not in fixed:
-        ids = new_ids(column)
+        ids = new_ids(column, renumbered)
     related = ""
     if shown.rule not in ("finer", "order"):
         related = related_to(key, column, settings)
-    return either(ids, related, leave_out([column]), accept)
+    away = leave_out([column])
+    if column in settings.variables and shown.rule not in ("finer", "order"):
+        away = never_blanked(key, settings)
+    return either(ids, related, away, accept)

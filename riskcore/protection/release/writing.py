@@ -98,7 +98,7 @@ def write(
     say = steps or silent
     examined = _examined(result, layout, say)
     shown = [one.shown for one in examined.leaks if one.shown is not None]
-    warn_of_what_shows(result, shown)
+    warn_of_what_shows(result, shown, layout.renumbered)
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined, layout.dropped)
     figures = facts_of(result, examined)

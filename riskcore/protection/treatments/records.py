@@ -227,11 +227,15 @@ class _File:
         decimal: str,
     ) -> _File:
         """Return the columns that some rules treat."""
-        categorical = frozenset(
+        # A rule for numbers needs the numbers, which are categories to the others, too.
+        numeric = {
             name
             for names, each in rules.items()
             for name in names
-            if any(rule.categorical for rule in each)
+            if not all(rule.categorical for rule in each)
+        }
+        categorical = frozenset(
+            name for names in rules for name in names if name not in numeric
         )
         coded: dict[Hashable, CodedColumn] = {
             name: codes_of(name) for names in rules for name in names

@@ -13,7 +13,7 @@ import pytest
 
 from riskcore import Recoding, protect
 from riskcore.data.files import formats
-from riskcore.disclosure.verdict import no_role_text
+from riskcore.disclosure.verdict import Verdict, no_role_text, tiles
 from riskcore.page import public_protection_page
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 
@@ -78,7 +78,7 @@ def test_a_column_that_singles_out_records_is_a_leak(tmp_path, name):
     assert reason in leak.text
     assert advice in leak.advice
     assert result.verdict.startswith(
-        "NOT SAFE: 1 leak is open. Goals met with the keys "
+        "NOT SAFE: the goals are met, but 1 leak is open. With the keys "
     )
     # Nothing is written.
     with pytest.raises(UnsafeError, match="Nothing is written") as error:
@@ -99,7 +99,7 @@ def test_a_column_that_singles_out_records_is_a_leak(tmp_path, name):
     accepted = protected(data, accept={name: "nobody has it"})
     assert accepted.safe
     assert accepted.state == "safe except for 1 accepted leak"
-    assert accepted.verdict.startswith("Safe except for 1 accepted leak. Goals met")
+    assert accepted.verdict.startswith("Safe except for 1 accepted leak. With ")
     (one,) = accepted.examination.leaks
     assert (one.column, one.accepted) == (name, "nobody has it")
     record = accepted.write(tmp_path / "safe.csv")
@@ -295,6 +295,13 @@ def test_the_sentence_on_columns_without_a_role():
     assert "c12" not in many
 
 
+def test_the_tile_says_when_every_column_has_a_role():
+    for names, shown in (((), ("0", "every column has one")),
+                         (("job",), ("1", "not examined"))):  # fmt: skip
+        tile = tiles(Verdict((), not_examined=names).to_dict())[-1]
+        assert tile == ("Columns without a role", *shown)
+
+
 @pytest.mark.filterwarnings("ignore::riskcore.protection.on_engine.ColumnsNotChecked")
 @pytest.mark.parametrize(
     "make",
@@ -385,8 +392,10 @@ def test_the_public_record_and_page_name_no_leak(tmp_path):
     public = [json.loads((tmp_path / name).read_text()) for name in names[:2]]
     assert [one["safe"] for one in public] == [True, False]
     assert [one["goals_met"] for one in public] == [True, True]
-    assert public[0]["verdict"].startswith("Safe except for accepted leaks. Goals met")
-    assert public[1]["verdict"].startswith("NOT SAFE: leaks are open. Goals met")
+    assert public[0]["verdict"].startswith("Safe except for accepted leaks. With ")
+    assert public[1]["verdict"].startswith(
+        "NOT SAFE: the goals are met, but leaks are open. With "
+    )
 
 
 @pytest.mark.parametrize(
@@ -538,3 +547,20 @@ def test_two_columns_that_give_recoded_and_randomized_values_back():
     assert pairs(treat={"years": "pram:0.5"}) == ["birth + year"]
     data["birth"] = rng.permutation(data["birth"])
     assert pairs(recodings=ages) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("blanked", "leaking"), [(3, 0), (4, 1)])
+def test_at_most_three_values_may_show(blanked, leaking):
+    region = np.arange(1000) % 5
+    data = {"region": region, "sex": np.where(np.arange(1000) < blanked, 3, 1)}
+    data["copy"] = np.random.default_rng(1).permutation(5)[region]
+    result = protect(
+        data, ["region", "sex"], k=2, cost={"region": 1, "sex": 90},
+        roles={"copy": "harmless"},
+    )  # fmt: skip
+    assert result.suppressed["region"] == blanked
+    told = [one.count for one in result.shown if one.column == "copy"]
+    assert told == [blanked]
+    kinds = [(one.column, one.kind) for one in result.examination.open]
+    assert kinds.count(("copy", "reveals")) == leaking

@@ -11,7 +11,7 @@ from riskcore.data.files import formats
 
 N = 300
 # Options whose words replace those that were given before; others are added to them.
-REPLACED = ("--keys", "--household-keys")
+REPLACED = ("--keys", "--household-keys", "--cost", "--renumber")
 
 
 def people(rng):
@@ -58,6 +58,12 @@ def families(data, rng):
     return data | {"town": [f"t{one}" for one in towns]}
 
 
+def shared(data, rng):
+    """Add columns that members share; two of them tell who belongs together."""
+    of_household = {"pay": rng.permutation(N)[data["hh"]], "wide": data["hh"] % 2}
+    return data | {"street": data["hh"] // 2, "plain": np.zeros(N, int)} | of_household
+
+
 # A file, and the options of a protection in which something leaks.
 CASES = {
     "unique": (unique, "--keys sex age --k 3"),
@@ -68,6 +74,8 @@ CASES = {
     "altered": (numbers, "--keys sex age --k 3 --treat pay=noise:1% rent=noise:1%"),
     "households": (families, "--keys age sex job --k 3 --household hh"),
     "members": (families, "--keys region sex --k 9 --household hh"),
+    "new ids": (unique, "--keys sex age --k 3 --household hh"),
+    "shared": (shared, "--keys age sex job --k 3 --household hh --drop hh --shuffle"),
     "no ids": (families, "--keys age sex job --k 3 --household hh --drop hh"),
 }
 
@@ -119,4 +127,39 @@ def test_each_remedy_works(tmp_path, run, case):
             status, out, error = run("protect", file, *merged(options, remedy))
             assert status in (0, 1), (remedy, error)
             left = json.loads(out)["leaks"]
+            assert all(one["kind"] != "ids" for one in left), remedy
             assert size(left, leak) < size(leaks, leak), (remedy, leak["text"], left)
+
+
+def advice_on(leaks, kind, column):
+    (leak,) = (x for x in leaks if (x["kind"], x["column"]) == (kind, column))
+    return leak["advice"]
+
+
+def test_only_what_shows_who_belongs_together_is_dropped(tmp_path, figures):
+    make, options = CASES["shared"]
+    rng = np.random.default_rng(45)
+    file = formats.write(tmp_path / "survey.csv", make(people(rng), rng))
+    roles = "--role '*=harmless:a test' --population weights --quiet"
+    leaks = figures(f"protect {file} {options} {roles}", status=1)["leaks"]
+    advice = advice_on(leaks, "composition", "hh")
+    assert advice.startswith("leave them out: --drop pay street;")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_key_that_shows_another_is_not_dropped(tmp_path, figures):
+    rng = np.random.default_rng(45)
+    data = people(rng)
+    del data["hh"]
+    data["town"] = 4 * data["region"] + rng.integers(0, 4, N)
+    file = formats.write(tmp_path / "survey.csv", data)
+    line = f"protect {file} --keys region sex age --keys town --k 9 --quiet"
+    line += " --role '*=harmless:a test' --sampling-fraction 1% --cost"
+    leaks = figures(f"{line} region=1 town=90 sex=30 age=30", status=1)["leaks"]
+    advice = advice_on(leaks, "reveals", "town")
+    given = "--cost region=never town=90 sex=30 age=30; or accept"
+    assert given in advice
+    assert "--drop" not in advice
+    found = figures(f"{line} region=never town=90 sex=30 age=30", status=0)
+    assert found["goals_met"]
+    assert all(one["accepted"] for one in found["leaks"])

@@ -9,6 +9,7 @@ import pytest
 import riskcore
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
+from riskcore.data.files import formats
 
 
 def survey(n=60, seed=5):
@@ -124,3 +125,19 @@ def test_text_is_treated_as_text(tmp_path):
     )
     for data in (result.data, result.sets[0].recoded.data):
         assert {*data["AGE"].to_pylist()} == {"10", "15,3", "25,3", "30"}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "dta", "sav", "parquet"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_rules_for_numbers_and_for_categories_follow_each_other(
+    tmp_path, suffix, order
+):
+    pay = np.random.default_rng(3).integers(0, 100_000, 400)
+    data = {"SEX": np.arange(400) % 2, "PAY": pay}
+    path = formats.write(tmp_path / f"survey.{suffix}", data)
+    treat = {"PAY": ["bands:20000,60000", "pram:0.7"][::order]}
+    result = riskcore.protect(path, ["SEX"], k=2, treat=treat)
+    after = result.treated.after["PAY"]
+    assert {*after} == {20_000, 40_000, 60_000}
+    kept = np.mean(after == np.select([pay < 20_000, pay < 60_000], [2e4, 4e4], 6e4))
+    assert 0.3 < kept < 0.95
