@@ -23,23 +23,6 @@ NEAR = 0.05  # the share of all numbers of a column that lie between two near on
 _ENOUGH = 0.99  # released records for each person: they can stand for strangers
 
 
-class Side(NamedTuple):
-    """The columns of one side of a comparison."""
-
-    codes: Codes  # of keys, then ranks of numbers, -1 for missing, shape (J, n)
-    values: Floats  # the numbers, nan for missing, shape (d, n)
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-        return int(self.codes.shape[1])
-
-    def at(self, rows: Integers) -> Side:
-        """Return some of the records."""
-        codes = np.take(self.codes, rows, axis=1)
-        return Side(codes, np.take(self.values, rows, axis=1))
-
-
 class Compared(NamedTuple):
     """Queries, as a rule released records, and the people who are compared with them.
 
@@ -47,9 +30,11 @@ class Compared(NamedTuple):
     equal if and only if the numbers are.
     """
 
-    people: Side  # of the original, then of the holdout, each in a random order
+    # Columns of keys, then ranks of numbers, -1 for missing, shape (J, n): of the
+    # original, then of the holdout, each in a random order.
+    people: Codes
     place: Integers  # where each person of the original is now
-    released: Side
+    released: Codes
     near: Codes  # the largest gap of near ranks of each column, 0 for keys, shape (J,)
     original: int  # how many of the people are of the original
     end: Integers  # where runs of people begin, and the end: see `_runs`
@@ -61,27 +46,25 @@ class Compared(NamedTuple):
         """Return the columns of files in the order original, released, holdout."""
         codes = [_codes(one) for one in keys]
         near = [0] * len(keys)
-        values = []
         for files in numbers:
             ranks, gap = _ranks(files)
             codes.append(ranks)
             near.append(gap)
-            values.append(_sides(files))
         n, m, *h = map(len, keys[0].codes if keys else numbers[0])
         people, released = (
-            Side(table(codes, side, size, np.int32), table(values, side, size, float))
-            for side, size in enumerate((n + sum(h), m))
+            table(codes, side, size) for side, size in enumerate((n + sum(h), m))
         )
         order = np.concatenate([_mixed(n), n + _mixed(sum(h))])
         place = np.empty(n, np.int64)
         place[order[:n]] = np.arange(n)
         gaps = np.array(near, np.int32)
-        return cls(people.at(order), place, released, gaps, n, _runs(n, sum(h)))
+        people = np.take(people, order, axis=1)
+        return cls(people, place, released, gaps, n, _runs(n, sum(h)))
 
-    def with_people(self, people: Side) -> Compared:
+    def with_people(self, people: Codes) -> Compared:
         """Return the same released records with other people, in one run."""
-        end = np.array([0, people.n])
-        return self._replace(people=people, original=people.n, end=end)
+        n, people = people.shape[1], np.ascontiguousarray(people)
+        return self._replace(people=people, original=n, end=np.array([0, n]))
 
 
 def _runs(original: int, holdout: int) -> Integers:
@@ -100,11 +83,9 @@ def _sides(files: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.concatenate([original, *holdout]), released
 
 
-def table(
-    columns: Sequence[tuple[NDArray[Any], ...]], side: int, n: int, dtype: type
-) -> NDArray[Any]:
+def table(columns: Sequence[tuple[Codes, ...]], side: int, n: int) -> Codes:
     """Return one side of columns, one below the other, also without columns."""
-    found: NDArray[Any] = np.empty((len(columns), n), dtype)
+    found = np.empty((len(columns), n), np.int32)
     for j, column in enumerate(columns):
         found[j] = column[side]
     return found
@@ -139,8 +120,8 @@ def strangers_agree(records: Compared) -> Floats:
     values.
     """
     found = np.zeros((len(records.near), 3))
-    original = records.people.codes[:, : records.original]
-    files = zip(original, records.released.codes, records.near.tolist(), strict=True)
+    original = records.people[:, : records.original]
+    files = zip(original, records.released, records.near.tolist(), strict=True)
     for j, (people, released, gap) in enumerate(files):
         people, released = people[people >= 0], released[released >= 0]
         pairs = len(people) * len(released)
@@ -191,48 +172,42 @@ class Strangers(NamedTuple):
         only the release lacks are filled in. If there are fewer of them than people,
         people are sought among the other people, with the blanks of the records.
         """
-        n, m = records.original, records.released.n
+        n, m = records.original, records.released.shape[1]
         if m < _ENOUGH * n:
             return cls._of_people(records, attacked)
         chosen = selected(m, n)
         place = np.full(m, -1)
         place[chosen] = np.arange(len(chosen))
-        people = _filled(records.released, records.people).at(chosen)
+        people = _filled(records.released, records.people)[:, chosen]
         return cls(records.with_people(people), attacked, place[attacked])
 
     @classmethod
     def _of_people(cls, records: Compared, attacked: Integers) -> Strangers:
         """Return people of the original, sought among the others there."""
-        people = records.people.at(np.arange(records.original))
+        people = records.people[:, : records.original]
         rows = selected(records.original, len(attacked))
-        blank = records.released.at(attacked[np.arange(len(rows)) % len(attacked)])
-        query = people.at(rows)
-        query.codes[blank.codes == MISSING] = MISSING
-        query.values[np.isnan(blank.values)] = np.nan
+        like = attacked[np.arange(len(rows)) % len(attacked)]
+        query = np.where(records.released[:, like] == MISSING, MISSING, people[:, rows])
         others = records._replace(released=query).with_people(people)
         return cls(others, np.arange(len(rows)), rows)
 
 
-def _filled(released: Side, people: Side) -> Side:
+def _filled(released: Codes, people: Codes) -> Codes:
     """Return released records that lack values no more often than people do.
 
     A missing value is replaced by that of a pseudo-random record.
     """
-    codes, values = released.codes.copy(), released.values.copy()
-    K = len(codes) - len(values)
-    for j, column in enumerate(released.codes):
+    codes, (columns, n) = released.copy(), released.shape
+    for j, column in enumerate(released):
         lack, have = np.flatnonzero(column == MISSING), np.flatnonzero(column >= 0)
-        usual = np.count_nonzero(people.codes[j] == MISSING) * released.n // people.n
+        usual = np.count_nonzero(people[j] == MISSING) * n // people.shape[1]
         if len(lack) <= usual or not len(have):
             continue
-        chance = scattered((lack * len(codes) + j).astype(np.uint64))
+        chance = scattered((lack * columns + j).astype(np.uint64))
         order = np.argsort(chance, kind="stable")[usual:]
         lack, chance = lack[order], chance[order]
-        donor = have[scattered(chance) % np.uint64(len(have))]
-        codes[j, lack] = column[donor]
-        if j >= K:
-            values[j - K, lack] = released.values[j - K, donor]
-    return Side(codes, values)
+        codes[j, lack] = column[have[scattered(chance) % np.uint64(len(have))]]
+    return codes
 
 
 def standard_scale(values: Floats) -> float:

@@ -1,8 +1,8 @@
 """Linkage of released records to the people that they look like most.
 
 The intruder has the values of keys and numbers of people whose names are known, and
-links each released record to the person that fits best: at the smallest distance, or
-with the largest weight of Fellegi and Sunter (1969). Of t people that fit equally well
+links each released record to the person that fits best, by the largest weight of
+Fellegi and Sunter (1969). Of t people that fit equally well
 one is taken at random. Whether released records stand for people is known by their ids,
 or not known: then right links are estimated by what strangers look like.
 """
@@ -16,18 +16,18 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
-from riskcore.disclosure.best_links import Best, Distances, Weights
+from riskcore.disclosure.best_links import Best, best_links
 from riskcore.disclosure.compared_records import (
     Compared,
     Floats,
     Integers,
     Strangers,
     selected,
-    standard_scale,
     strangers_agree,
 )
 from riskcore.disclosure.fellegi_sunter import fit, weights_of
@@ -36,9 +36,7 @@ from riskcore.disclosure.patterns import patterns_of
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.disclosure.strangers import right_beyond
 
-DISTANCE, WEIGHT = "distance", "Fellegi-Sunter weight"
-PAIRS = 10**9  # that are compared for each way to link
-_HALF = 0.5  # the distance in a column in which a value is missing
+PAIRS = 10**9  # that are compared
 
 
 class ColumnAgreement(NamedTuple):
@@ -54,12 +52,10 @@ class ColumnAgreement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linkage:
-    """How many released records are linked to the right person, in one way.
+    """How many released records are linked to the right person.
 
     Attributes
     ----------
-    way : {"distance", "Fellegi-Sunter weight"}
-        Which person fits best.
     released : int
         Number of released records.
     attacked : int
@@ -81,17 +77,16 @@ class Linkage:
         How many independent links tell as much of the share of the original: a person
         may have many.
     by_model : float
-        Right links as the fitted model says, without comparison with strangers; nan for
-        distances. Too many if records of strangers look alike in several columns.
+        Right links as the fitted model says, without comparison with strangers. Too
+        many if records of strangers look alike in several columns.
     share : float
-        Share of the released records that have an original, by the model; or nan.
+        Share of the released records that have an original, by the model.
     columns : tuple of ColumnAgreement
-        The probabilities behind the weights; empty for distances.
+        The probabilities behind the weights.
     converged : bool
-        Whether the fit of these settled; True for distances, which need none.
+        Whether the fit of these settled.
     """
 
-    way: str
     released: int
     attacked: int
     people: tuple[int, int]
@@ -153,7 +148,6 @@ class Linkage:
         both = self.original_share_interval()
         held = self.people[1] > 0
         return {
-            "way": self.way,
             "released": self.released,
             "attacked": self.attacked,
             "people": list(self.people),
@@ -182,7 +176,7 @@ class Linkage:
             (what, f"{number(self.right)} ({number(low)} to {number(high)})"),
             ("right by chance", number(self.chance)),
         ]
-        if not math.isnan(self.by_model) and not self.known:
+        if not self.known:
             facts.append(("right by the model alone", number(self.by_model)))
         if self.people[1]:
             one, other = self.original_share_interval()
@@ -204,9 +198,9 @@ class Linkage:
             )
         return [
             Part(
-                f"Linkage by {self.way}",
+                "Linkage by Fellegi-Sunter weight",
                 facts,
-                rows if self.columns else (),
+                rows,
                 "<>",
                 said,
             )
@@ -220,17 +214,15 @@ def link(
     own: Integers | None = None,
     *,
     pairs: int = PAIRS,
-) -> tuple[Linkage, Linkage]:
-    """Return the linkage by distance and by weights of files of people and a release.
+) -> Linkage:
+    """Return the linkage by weights of files of people and a release.
 
     The files of each column are the original, the release and, if there is one, a
     holdout, among which the person is sought, too. ``names``: those of keys and
     numbers. ``own``: the row of the original of each released record, -1 for none, or
-    None if that is not known. At most about ``pairs`` are compared for each way.
+    None if that is not known. At most about ``pairs`` are compared.
 
-    *Distance*: 1 for each key that differs, the gap of each number over its standard
-    deviation in the original (0 if it does not vary), 1/2 if the person's value is
-    missing. *Weight*: the sum of log2 m/u over the columns, see `fellegi_sunter`.
+    *Weight*: the sum of log2 m/u over the columns, see `fellegi_sunter`.
     Numbers are near if 5 % of all numbers of the column or fewer lie between them:
     neither outliers nor the unit matter. A value that the record lacks tells nothing.
 
@@ -241,24 +233,21 @@ def link(
     """
     _refuse_empty(keys, numbers)
     records = Compared.of(keys, numbers)
-    compares = own is None and records.people.n == records.original
-    most = max(pairs // records.people.n // (2 if compares else 1), 1)
-    attacked = selected(records.released.n, most)
+    people = records.people.shape[1]
+    compares = own is None and people == records.original
+    most = max(pairs // people // (2 if compares else 1), 1)
+    attacked = selected(records.released.shape[1], most)
     strangers = strangers_agree(records)
     fitted = fit(patterns_of(records, attacked, strangers), strangers)
     weights = weights_of(strangers, fitted.linked)
-    scale = np.array([standard_scale(files[0]) for files in numbers])
-    ways = Distances(len(keys), scale, _HALF), Weights(weights)
-    by_distance, by_weight = (_linked(one, records, attacked, own) for one in ways)
     agreements = zip(names, strangers.tolist(), fitted.linked.tolist(), strict=True)
-    by_weight = replace(
-        by_weight,
+    return replace(
+        _linked(weights, records, attacked, own),
         by_model=fitted.best * len(attacked),
         share=fitted.share,
         columns=tuple(ColumnAgreement(*one) for one in agreements),
         converged=fitted.converged,
     )
-    return by_distance, by_weight
 
 
 def _refuse_empty(
@@ -274,16 +263,17 @@ def _refuse_empty(
 
 
 def _linked(
-    way: Distances | Weights,
+    weights: NDArray[np.int32],
     records: Compared,
     attacked: Integers,
     own: Integers | None,
 ) -> Linkage:
-    """Return the links of attacked records, in one way."""
-    n, people = len(attacked), (records.original, records.people.n - records.original)
+    """Return the links of attacked records."""
+    n, original = len(attacked), records.original
+    people = (original, records.people.shape[1] - original)
     nobody = np.full(n, -1)
     mine = nobody if own is None else _placed(own[attacked], records.place)
-    best = way.best(records, attacked, mine, nobody)
+    best = best_links(weights, records, attacked, mine, nobody)
     tied = best.ties.sum(axis=1)
     links = _fsums(best.ties / tied[:, None])
     runs = len(links) // 2 if people[1] else 1
@@ -295,10 +285,9 @@ def _linked(
     elif people[1]:
         right = min(max(_right_in_pool(to_original, n, people), 0.0), float(n))
     else:
-        right, error = _beyond_strangers(way, records, attacked, best)
+        right, error = _beyond_strangers(weights, records, attacked, best)
     return Linkage(
-        way=WEIGHT if isinstance(way, Weights) else DISTANCE,
-        released=records.released.n,
+        released=records.released.shape[1],
         attacked=n,
         people=people,
         known=own is not None,
@@ -342,14 +331,16 @@ def _right_in_pool(to_original: float, links: int, people: tuple[int, int]) -> f
 
 
 def _beyond_strangers(
-    way: Distances | Weights, records: Compared, attacked: Integers, best: Best
+    weights: NDArray[np.int32], records: Compared, attacked: Integers, best: Best
 ) -> tuple[float, float]:
     """Return the right links by comparison with strangers, and their deviation."""
-    if records.original < 2 or records.released.n < 2:
+    if records.original < 2 or records.released.shape[1] < 2:
         return math.nan, math.nan
     n, strangers = len(attacked), Strangers.of(records, attacked)
     nobody = np.full(len(strangers.rows), -1)
-    theirs = way.best(strangers.records, strangers.rows, nobody, strangers.alone)
+    theirs = best_links(
+        weights, strangers.records, strangers.rows, nobody, strangers.alone
+    )
     share, error = right_beyond(best.score, theirs.score, theirs.ties[:, 0])
     return n * min(max(share, 0.0), 1.0), n * error
 

@@ -1,8 +1,8 @@
 """Compare attacked records with all candidates, block by block of the candidates.
 
-A candidate's score says how likely, or how near, it is; the candidates with the largest
-score are the links of a record. They are counted in runs of candidates. A block of
-candidates stays in the cache while the records of a part meet it.
+A candidate's score says how likely it is; the candidates with the largest score are the
+links of a record. They are counted in runs of candidates. A block of candidates stays
+in the cache while the records of a part meet it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ MISSING = -1
 LEVELS = 3  # of an agreement: equal, near, different
 # The score of a person who is left out: smaller than any sum of weights.
 LEAST = -(1 << 30)
-_INFINITY = float("inf")
 
 
 @kernel
@@ -94,79 +93,6 @@ def link_by_weight(
                 here = left_out[q] - begin
                 if 0 <= here < size:
                     score[here] = LEAST
-                here = own[q] - begin
-                if 0 <= here < size:
-                    of_own[q] = score[here]
-                count_largest(score, size, q, run, runs, largest, ties)
-
-
-@kernel
-def subtract_differences(
-    score: Any, size: int, at: int, reference: Any, x: int, missing: float
-) -> None:
-    """Subtract the distance in a key from the scores of a block."""
-    for i in range(size):
-        y = reference[at + i]
-        one = 0.0 if y == x else 1.0
-        score[i] -= one if y >= 0 else missing
-
-
-@kernel
-def subtract_gaps(
-    score: Any, size: int, at: int, value: Any, x: float, scale: float, missing: float
-) -> None:
-    """Subtract the distance in a number from the scores of a block."""
-    for i in range(size):
-        y = value[at + i]
-        gap = abs(y - x) * scale
-        score[i] -= gap if y == y else missing
-
-
-@native(
-    "int64, int64, int64, int64, int64, int64*, int32*, float64*, int64*, int64*, "
-    "int32*, float64*, float64*, float64, float64*, float64*, int64*, float64*"
-)
-def link_by_distance(
-    start: int,
-    stop: int,
-    keys: int,
-    numbers: int,
-    runs: int,
-    end: Any,
-    query: Any,
-    asked: Any,
-    own: Any,
-    left_out: Any,
-    reference: Any,
-    value: Any,
-    scale: Any,
-    missing: float,
-    score: Any,
-    largest: Any,
-    ties: Any,
-    of_own: Any,
-) -> None:
-    """Find the smallest distance of each query, negative, its ties, and its own."""
-    everybody = end[runs]
-    for run in range(runs):
-        for begin in range(end[run], end[run + 1], BLOCK):
-            size = min(BLOCK, end[run + 1] - begin)
-            for q in range(start, stop):
-                for i in range(size):
-                    score[i] = 0.0
-                for j in range(keys):
-                    code = query[q * keys + j]
-                    if code >= 0:
-                        at = j * everybody + begin
-                        subtract_differences(score, size, at, reference, code, missing)
-                for j in range(numbers):
-                    x = asked[q * numbers + j]
-                    if x == x:
-                        at = j * everybody + begin
-                        subtract_gaps(score, size, at, value, x, scale[j], missing)
-                here = left_out[q] - begin
-                if 0 <= here < size:
-                    score[here] = -_INFINITY
                 here = own[q] - begin
                 if 0 <= here < size:
                     of_own[q] = score[here]

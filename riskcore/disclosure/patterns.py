@@ -31,7 +31,7 @@ def patterns_of(records: Compared, attacked: Integers, strangers: Floats) -> Pat
     """
     number = min(max(PAIRS // records.original, 1), RECORDS)
     chosen = attacked[selected(len(attacked), number)]
-    query = np.ascontiguousarray(records.released.codes[:, chosen].T)
+    query = np.ascontiguousarray(records.released[:, chosen].T)
     factor = scattered(np.arange(len(records.near), dtype=np.uint64)) | np.uint64(1)
     found: list[Counted] = []
     rows, together = 0, min(max(ROWS // records.original, 2), _TOGETHER)
@@ -59,7 +59,8 @@ def _counted(
     bits = (2 * min(most, records.original)).bit_length()
     weight = weights_of(strangers, linked_at_first(strangers))
     least = 0 if most > MANY else LEAST
-    people, near, original = records.people.codes, records.near, records.original
+    people, near, original = records.people, records.near, records.original
+    n_people = people.shape[1]
 
     def ask(start: int, stop: int) -> list[Counted]:
         code, score = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int32)
@@ -70,7 +71,7 @@ def _counted(
         found = []
         for q in range(start, stop):
             count_patterns(
-                q, columns, original, records.people.n, query, people, near, factor,
+                q, columns, original, n_people, query, people, near, factor,
                 weight, least, code, score, bits, known, pairs, example, slots, number,
             )  # fmt: skip
             used = np.sort(slots[: number[0]])
@@ -84,7 +85,7 @@ def _counted(
 
 def _most_patterns(records: Compared, strangers: Floats) -> int:
     """Return how many patterns are possible, by the levels of each column."""
-    lacking = [bool((one == MISSING).any()) for one in records.people.codes]
+    lacking = [bool((one == MISSING).any()) for one in records.people]
     levels = np.count_nonzero(strangers, axis=1).tolist()
     pairs = zip(levels, lacking, strict=True)
     return math.prod(max(seen, 1) + lacks for seen, lacks in pairs)
@@ -94,7 +95,7 @@ def _levels(
     records: Compared, query: NDArray[np.int32], people: Integers
 ) -> NDArray[np.int8]:
     """Return the levels of pairs of a query and a person: 0, 1, 2, or -1 if missing."""
-    other = records.people.codes[:, people].T
+    other = records.people[:, people].T
     away = np.abs(query.astype(np.int64) - other)
     level = np.where(away == 0, 0, np.where(away <= records.near, 1, 2))
     level[(query == MISSING) | (other == MISSING)] = -1

@@ -55,8 +55,8 @@ class Audit(OnASheet):
         The claims that a released record is a person, one for each that is unique.
     attributes : tuple of AttributeGuesses
         For each target, the guesses about the people of the original and about others.
-    linkage : tuple of Linkage
-        With numbers, the links by distance and by the weights of Fellegi and Sunter.
+    linkage : Linkage or None
+        With numbers, the links by the weights of Fellegi and Sunter.
     number_links : tuple of NumberLink
         With numbers, what the released records that fit a person's keys and numbers
         best tell of the person.
@@ -88,7 +88,7 @@ class Audit(OnASheet):
     records: tuple[int, ...]
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
-    linkage: tuple[Linkage, ...] = ()
+    linkage: Linkage | None = None
     number_links: tuple[NumberLink, ...] = ()
     membership: Membership | None = None
     copies: Copies | None = None
@@ -151,8 +151,9 @@ class Audit(OnASheet):
         for guesses in self.attributes:
             name = f"guesses of {printable(str(guesses.target))}"
             compared.append((name, guesses.excess_interval, 0.0))
-        for linked in self.linkage:
-            compared += [("linkage", linked.interval, linked.chance)] * linked.converged
+        linked = self.linkage
+        if linked is not None and linked.converged:
+            compared.append(("linkage", linked.interval, linked.chance))
         if self.membership is not None:
             compared.append(("membership", self.membership.interval, _SEEN))
         if self.copies is not None and not math.isnan(self.copies.excess):
@@ -383,7 +384,7 @@ class Audit(OnASheet):
             "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
-            "linkage": [one.to_dict() for one in self.linkage],
+            "linkage": None if self.linkage is None else self.linkage.to_dict(),
             "number_links": [one.to_dict() for one in self.number_links],
             "membership": None
             if self.membership is None
@@ -416,7 +417,7 @@ class Audit(OnASheet):
         if self.number_links:
             yield part_of_links(self.number_links)
         others = (self.membership, self.copies, self.together, self.measures)
-        for found in (*self.linkage, *others):
+        for found in (self.linkage, *others):
             if found is not None:
                 yield from found._parts()
 
