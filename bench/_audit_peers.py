@@ -1,7 +1,7 @@
 """Measures of released files by other packages, run from their own source or Python.
 
-RISKCORE_PEERS names a Python that has SDMetrics and Anonymeter, RISKCORE_SYNTHPOP a
-copy of synthpop's repository (a folder with ``R/``, or a git directory), and
+RISKCORE_PEERS names a Python that has Anonymeter and SDV, RISKCORE_SYNTHPOP a copy of
+synthpop's repository (a folder with ``R/``, or a git directory), and
 RISKCORE_RISKUTILITY a folder with ``R/`` of riskutility. R needs stringr, data.table
 and VIM. They are peers: the project has no part of them.
 """
@@ -22,19 +22,18 @@ PYTHON, SYNTHPOP, RISKUTILITY = (
 
 SECONDS = 600  # for each package
 
-_IN_PYTHON = """\
-import json, logging, os, time, warnings
+_ANONYMETER = """\
+import json, logging, time, warnings
 import numpy as np, pandas as pd
 logging.disable(logging.CRITICAL)
 warnings.simplefilter("ignore")
 from importlib.metadata import version
 setting = json.load(open("setting.json"))
-keys, target, numbers = (setting[name] for name in ("keys", "target", "numbers"))
-names = {name: str for name in [*keys, target]}
-original, released, holdout = (
+keys = setting["keys"]
+names = dict.fromkeys(keys, str)
+original, released = (
     pd.read_csv(f"{name}.csv", dtype=names, keep_default_na=False)
-    if os.path.exists(f"{name}.csv") else None
-    for name in ("original", "released", "holdout")
+    for name in ("original", "released")
 )
 def tell(name, value):
     print("RESULT", json.dumps({name: value}), flush=True)
@@ -42,43 +41,20 @@ def timed(name, work):
     start = time.perf_counter()
     value = work()
     tell(name, [value, time.perf_counter() - start])
-"""
-_SDMETRICS = """
-tell("version", version("sdmetrics"))
-from sdmetrics.single_table.privacy import cap
-from sdmetrics.single_table import DCROverfittingProtection
-both = {"key_fields": keys, "sensitive_fields": [target]}
-few = [*keys, target]
-for name in ("CategoricalCAP", "CategoricalZeroCAP", "CategoricalGeneralizedCAP"):
-    work = getattr(cap, name)
-    timed(name, lambda: work.compute(original[few], released[few], **both))
-columns = {name: {"sdtype": "categorical"} for name in keys}
-columns |= {name: {"sdtype": "numerical"} for name in numbers}
-if holdout is not None:
-    files = [one[[*keys, *numbers]] for one in (original, released, holdout)]
-    timed(
-        "DCROverfittingProtection",
-        lambda: DCROverfittingProtection.compute(*files, {"columns": columns}, None),
-    )
-"""
-_ANONYMETER = """
 tell("version", version("anonymeter"))
 from anonymeter.evaluators import LinkabilityEvaluator, SinglingOutEvaluator
-def single_out(few):
+def single_out():
     one = SinglingOutEvaluator(
-        original[few], released[few], setting["attacks"], 3, seed=1
+        original[keys], released[keys], setting["attacks"], 3, seed=1
     )
-    found = one.evaluate("multivariate")
-    return found._n_success, found._n_baseline
+    return one.evaluate("multivariate")._n_success
 def link(seed):
     mixed = released[keys].sample(frac=1, random_state=seed).reset_index(drop=True)
     one = LinkabilityEvaluator(
         original[keys], mixed, setting["sides"], len(original), 1
     ).evaluate(n_jobs=1)
-    return one._attack_links.count_links(1)
-timed("singling out", lambda: single_out(keys))
-if numbers:
-    timed("with numbers", lambda: single_out([*keys, *numbers]))
+    return one._attack_links.count_links(1) / len(original)
+timed("singling out", single_out)
 timed("linkability", lambda: [link(seed) for seed in range(setting["orders"])])
 """
 _SYNTHESIZE = """\
@@ -129,30 +105,15 @@ found <- timed("disclosure", disclosure.data.frame(
   print.flag = FALSE, compare.synorig = FALSE))
 for (part in c("ident", "attrib", "allCAPs"))
   for (each in names(found[[part]])) tell(each, found[[part]][[each]])
-made <- structure(list(syn = released, m = 1, k = nrow(released),
-                       n = nrow(original)), class = "synds")
-found <- timed("replicated", replicated.uniques(made, original, setting$keys))
-tell("replicated", found$res_tab[, "Number"])
 """
 _WITH_RISKUTILITY = """
 suppressMessages({{library(data.table); library(VIM)}})
 .datatable.aware <- TRUE
-for (each in c("tcap", "dcap", "disco", "delta_presence", "nndr"))
+for (each in c("tcap", "nndr"))
   sys.source(file.path("{source}", "R", paste0(each, ".R")), globalenv())
 found <- timed("tcap", tcap.default(
   original, released, setting$keys, setting$target))
-tell("tcap", found$tcap_certain, found$tcap_matched, found$tcap_conditional,
-     found$tcap_mean)
-found <- timed("dcap", dcap.default(original, released, setting$keys, setting$target))
-tell("dcap", found$cap, found$baseline)
-found <- timed("disco", disco.default(
-  original, released, setting$keys, setting$target))
-tell("disco", found$pct_disco_potential, found$pct_disco_certain,
-     found$pct_original_disclosed)
-found <- timed("delta_presence", suppressWarnings(
-  delta_presence.default(original, released, setting$keys)))
-tell("delta_presence", min(found$membership_prob), max(found$membership_prob),
-     mean(found$membership_prob))
+tell("tcap", found$tcap_certain, found$tcap_matched, found$tcap_conditional)
 if (length(present) < 3) quit()
 few <- c(setting$keys, setting$numbers)
 found <- timed("nndr", nndr(original[few], released[few], holdout[few]))
@@ -229,13 +190,21 @@ def synthesized(columns):
     return {name: [row[name] for row in rows] for name in columns}
 
 
-def in_python(package, files, setting):
-    """Return what SDMetrics or Anonymeter find, by name with seconds."""
-    program = {"SDMetrics": _SDMETRICS, "Anonymeter": _ANONYMETER}[package]
+def told_by(package, files, setting):
+    """Return what a package finds, by name."""
+    return (
+        _anonymeter(files, setting)
+        if package == "Anonymeter"
+        else _in_r(package, files, setting)
+    )
+
+
+def _anonymeter(files, setting):
+    """Return what Anonymeter finds, by name with seconds."""
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, files)
         (Path(folder) / "setting.json").write_text(json.dumps(setting))
-        (Path(folder) / "program.py").write_text(_IN_PYTHON + program)
+        (Path(folder) / "program.py").write_text(_ANONYMETER)
         lines, in_time = _run([os.environ[PYTHON], "program.py"], folder)
     told = {} if in_time else {"late": True}
     for line in lines:
@@ -244,7 +213,7 @@ def in_python(package, files, setting):
     return told
 
 
-def in_r(package, files, setting):
+def _in_r(package, files, setting):
     """Return what synthpop or riskutility find, by name as lists of numbers."""
     variable, program = {
         "synthpop": (SYNTHPOP, _WITH_SYNTHPOP),

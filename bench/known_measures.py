@@ -22,7 +22,7 @@ from bench import _audit_peers as peers
 from bench._cell_kinds import FILES, FOLDER
 from bench._common import HERE, origin, replace, table, timed
 from riskcore.disclosure import measures
-from riskcore.disclosure.shared_columns import SharedColumn
+from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.simulate import microdata
 
 PAGE = HERE.parent / "notes" / "audit_measures.md"
@@ -33,22 +33,14 @@ ORDERS, ATTACKS = 20, 500
 ADULT = "adult.csv"
 # What is timed: functions that `measures.py` calls.
 FUNCTIONS = (
-    "count_cells", "count_targets", "replicated_uniques", "disclosive",
-    "correct_attribution", "targeted_attribution", "beta_likeness", "delta_presence",
-    "k_map", "nearest_of_all", "_nearest", "singling_out", "linkability",
+    "count_cells", "replicated_uniques", "disclosive", "nearest_of_all",
+    "singling_out", "linkability",
 )  # fmt: skip
 NAMES = [
-    ("cells of both files", "count_cells"),
-    ("targets in them", "count_targets"),
-    ("uniques, repU", "replicated_uniques"),
-    ("DiSCO and its like", "disclosive"),
-    ("CAP, DCAP", "correct_attribution"),
-    ("TCAP", "targeted_attribution"),
-    ("beta-likeness", "beta_likeness"),
-    ("delta-presence", "delta_presence"),
-    ("k-map", "k_map"),
-    ("GCAP", "gcap"),
-    ("distances", "_nearest"),
+    ("cells of all files", "count_cells"),
+    ("repU", "replicated_uniques"),
+    ("DiSCO, TCAP", "disclosive"),
+    ("DCR, NNDR", "nearest_of_all"),
     ("singling out", "singling_out"),
     ("linkability", "linkability"),
 ]
@@ -110,17 +102,12 @@ def coded(columns):
     return SharedColumn((*np.split(code.astype(np.uint32), ends),), len(values))
 
 
-def measured(*files, people=None, keys=KEYS, target=TARGET, numbers=NUMBERS):
-    """Return the measures of an original, a release and perhaps a holdout.
-
-    With ``people``, a file of the population, as many times.
-    """
-    with_people = [*files] if people is None else [*files, people]
+def measured(*files, keys=KEYS, target=TARGET, numbers=NUMBERS):
+    """Return the measures of an original, a release and perhaps a holdout."""
     return measures.known_measures(
-        [coded([file[name] for file in with_people]) for name in keys],
+        [coded([file[name] for file in files]) for name in keys],
         {target: coded([file[target] for file in files])},
         [[file[name] for file in files] for name in numbers],
-        None if people is None else np.ones(len(people[target]), np.int64),
     )
 
 
@@ -148,8 +135,7 @@ def clocked(*files, **how):
         start = time.process_time()
         found, whole = timed(lambda: measured(*files, **how))
         busy = time.process_time() - start
-    gcap = seconds["nearest_of_all"] - seconds["_nearest"]
-    return found, seconds | {"gcap": gcap, "whole": whole, "busy": busy}
+    return found, seconds | {"whole": whole, "busy": busy}
 
 
 def number(value, digits=6):
@@ -193,97 +179,49 @@ def setting(orders=ORDERS, keys=KEYS, target=TARGET, numbers=NUMBERS):
 def by_peers(files, told):
     """Return what the packages find, by package; nothing of one that is not here."""
     found = {}
-    for package, variable, run in (
-        ("synthpop", peers.SYNTHPOP, peers.in_r),
-        ("riskutility", peers.RISKUTILITY, peers.in_r),
-        ("SDMetrics", peers.PYTHON, peers.in_python),
-        ("Anonymeter", peers.PYTHON, peers.in_python),
+    for package, variable in (
+        ("synthpop", peers.SYNTHPOP),
+        ("riskutility", peers.RISKUTILITY),
+        ("Anonymeter", peers.PYTHON),
     ):
         missing = peers.lacking(variable)
         if missing:
             print(f"{package}: {missing}", file=sys.stderr)
-        found[package] = {} if missing else run(package, files, told)
+        found[package] = {} if missing else peers.told_by(package, files, told)
         print(package, found[package], file=sys.stderr)
     return found
 
 
-# For each package: our measure and figure, what it is multiplied by, our function; the
-# name of theirs, which of its numbers, and whose seconds; "" if it has its own.
-_DISCLOSURE = [
-    *(
-        ("replicated uniques", name, 1.0, "replicated_uniques", name)
-        for name in ("UiO", "UiS", "UiOiS", "repU")
-    ),
-    *(
-        ("DiSCO", name, 1.0, "disclosive", name)
-        for name in (
-            *("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO"),
-            *("max_denom", "mean_denom"),
-        )
-    ),
-    *(
-        ("CAP", name, 100.0, "correct_attribution", name)
-        for name in ("baseCAPd", "CAPd", "CAPs", "DCAP")
-    ),
-    ("TCAP", "TCAP matched", 100.0, "targeted_attribution", "TCAP"),
-]
-_DCR = "DCR and NNDR"
-_DISTANCES = [(_DCR, "DCR"), ("DCR share", "closer"), (_DCR, "NNDR")]
+# For each package: our measure, our function; the name of theirs, which of its numbers,
+# and whose seconds.
+_DISTANCES = [("DCR", 0), ("NNDR", 2)]
 BESIDE = [
-    *(("synthpop", *one, 0, "disclosure") for one in _DISCLOSURE),
+    ("synthpop", "repU", "replicated_uniques", "repU", 0, "disclosure"),
+    ("synthpop", "DiSCO", "disclosive", "DiSCO", 0, "disclosure"),
+    ("synthpop", "TCAP", "disclosive", "TCAP", 0, "disclosure"),
+    ("riskutility", "TCAP", "disclosive", "tcap", 1, "tcap"),
     *(
-        ("synthpop", "replicated uniques", name, 1.0, "replicated_uniques",
-         "replicated", at, "replicated")
-        for at, name in (
-            (2, "synthetic uniques in original"), (3, "replicated uniques")
-        )
-    ),
-    *(
-        ("riskutility", "TCAP", name, 100.0, "targeted_attribution", "tcap", at, "tcap")
-        for at, name in enumerate(("TCAP certain", "TCAP matched", "TCAP"))
-    ),
-    ("riskutility", "CAP", "CAP", 1.0, "correct_attribution", "dcap", 0, "dcap"),
-    *(
-        ("riskutility", "delta-presence", name, 1.0, "delta_presence",
-         "delta_presence", at, "delta_presence")
-        for at, name in enumerate(("delta_min", "delta_max", "mean"))
-    ),
-    *(
-        (package, *one, 1.0, "_nearest", name, at, name)
+        (package, measure, "nearest_of_all", name, at, name)
         for package, name in (
             ("riskutility", "nndr"), ("riskutility, categories named", "gower")
         )
-        for at, one in enumerate(_DISTANCES)
+        for measure, at in _DISTANCES
     ),
-    *(
-        ("SDMetrics", "CategoricalCAP", name, 1.0, function, name, 0, "")
-        for name, function in (
-            ("CategoricalCAP", "correct_attribution"),
-            ("CategoricalZeroCAP", "correct_attribution"),
-            ("CategoricalGeneralizedCAP", "gcap"),
-        )
-    ),
-    ("SDMetrics", "DCROverfittingProtection", "DCROverfittingProtection", 1.0,
-     "_nearest", "DCROverfittingProtection", 0, ""),
 ]  # fmt: skip
 
 
 def compared(ours, seconds, theirs):
     """Return the rows of our figures that packages have as well."""
     lines = []
-    for package, measure, name, unit, function, their, at, whose in BESIDE:
+    for package, measure, function, their, at, whose in BESIDE:
         told = theirs[package.partition(",")[0]]
         found = told.get(their)
         if measure not in ours or (told and found is None and "late" not in told):
             continue
         taken = told.get(f"{whose}.seconds", [None])[0]
-        if found and not whose:
-            taken = found[1]
-        label = name + " (in %)" * (unit > 1.0)
         value = number(found[at]) if found else _late(told)
-        mine = number(unit * ours[measure][name])
         times = in_seconds(seconds[function]), in_seconds(taken)
-        lines.append([package, label, mine, value, *times])
+        lines.append([package, measure, number(ours[measure]), value, *times])
     return lines
 
 
@@ -292,32 +230,24 @@ def _late(told):
     return f"did not end in {peers.SECONDS} s" if "late" in told else ""
 
 
-def attacked(ours, seconds, of_keys, told, orders=ORDERS):
+def attacked(ours, seconds, told, orders=ORDERS):
     """Return the rows of Anonymeter's attacks, with the errors of its draws."""
-    lines = []
-    cases = [
-        ("singling out", "3 keys", *of_keys, "attack_rate", 0),
-        ("singling out", "3 keys at random", *of_keys, "baseline_rate", 1),
-        ("with numbers", "3 columns", ours, seconds, "attack_rate", 0),
-    ]
-    for name, label, figures, clock, figure, at in cases[: 3 if ours else 2]:
-        found, taken = told.get(name, (None, None))
-        value = _late(told)
-        if found:
-            low, high = binomtest(found[at], ATTACKS).proportion_ci(0.95, "wilson")
-            value = f"{found[at] / ATTACKS:.3g} ({low:.3g} to {high:.3g})"
-        label = f"singling out, {label}: right (of all; of {ATTACKS})"
-        mine = number(figures["singling out"][figure])
-        times = in_seconds(clock["singling_out"]), in_seconds(taken)
-        lines.append(["Anonymeter", label, mine, value, *times])
-    links, taken = told.get("linkability", (None, None))
+    found, taken = told.get("singling out", (None, None))
     value = _late(told)
-    if links:
-        error = np.std(links) / np.sqrt(len(links) - 1)
-        value, taken = f"{np.mean(links):.3g} ± {error:.2g}", taken / orders
-    label = f"linkability, links (expected; mean of {orders} orders)"
-    mine = number(of_keys[0]["linkability"]["links"])
-    times = in_seconds(of_keys[1]["linkability"]), in_seconds(taken)
+    if found is not None:
+        low, high = binomtest(found, ATTACKS).proportion_ci(0.95, "wilson")
+        value = f"{found / ATTACKS:.3g} ({low:.3g} to {high:.3g})"
+    label = f"singling out (of all queries; of {ATTACKS})"
+    times = in_seconds(seconds["singling_out"]), in_seconds(taken)
+    lines = [["Anonymeter", label, number(ours["singling out"]), value, *times]]
+    rates, taken = told.get("linkability", (None, None))
+    value = _late(told)
+    if rates:
+        error = np.std(rates) / np.sqrt(len(rates) - 1)
+        value, taken = f"{np.mean(rates):.3g} ± {error:.2g}", taken / orders
+    label = f"linkability (expected; mean of {orders} orders)"
+    times = in_seconds(seconds["linkability"]), in_seconds(taken)
+    mine = number(ours["linkability"])
     return [*lines, ["Anonymeter", label, mine, value, *times]]
 
 
@@ -353,11 +283,9 @@ def small():
     _, first = timed(lambda: measured(*files.values()))
     found, seconds = clocked(*files.values())
     ours = figures_of(found)
-    keys, of_keys = clocked(*files.values(), numbers=[])
     theirs = by_peers(in_words(files), setting())
     lines = compared(ours, seconds, theirs)
-    pair = figures_of(keys), of_keys
-    lines += attacked(ours, seconds, pair, theirs["Anonymeter"])
+    lines += attacked(ours, seconds, theirs["Anonymeter"])
     again = ends(first, seconds["whole"])
     return origin_of(theirs) + table(HEADS, lines, 2) + again
 
@@ -383,8 +311,7 @@ def adult():
     ours, orders = figures_of(found), 3
     theirs = by_peers(files, setting(orders, **how))
     lines = compared(ours, seconds, theirs)
-    pair = ours, seconds
-    lines += attacked(None, None, pair, theirs["Anonymeter"], orders)
+    lines += attacked(ours, seconds, theirs["Anonymeter"], orders)
     again = ends(first, seconds["whole"])
     return origin_of(theirs) + table(HEADS, lines, 2) + again
 
@@ -397,13 +324,13 @@ def right_claims(file, everybody):
     )
     alone = records == 1
     right = np.count_nonzero(alone & (people == 1))
-    claimed = measured(file, file).figures["replicated uniques"]["repU"]
+    claimed = measured(file, file).figures["repU"]
     return f"repU {claimed:.1f} %, right {100 * right / np.count_nonzero(alone):.1f} %"
 
 
 def coded_together(files):
     """Return for each file the number of the keys of each record."""
-    return measures.number_together([coded([x[name] for x in files]) for name in KEYS])
+    return number_together([coded([x[name] for x in files]) for name in KEYS])
 
 
 def examples():
@@ -411,111 +338,63 @@ def examples():
     rng = np.random.default_rng(7)
     everybody = population(40_000, 3)
     n = 4000
-    original, holdout = rows(everybody, slice(n)), rows(everybody, slice(n, 2 * n))
+    original = rows(everybody, slice(n))
     plain, copies = margins(original, rng), with_copies(original, 0.05, rng)
     release = perturbed(original, 0.2, rng)
     return [
         [
-            "replicated uniques", "copy of a sample of 10 %",
+            "repU", "copy of a sample of 10 %",
             right_claims(original, everybody), "copy of the population",
             right_claims(everybody, everybody),
         ],
-        *_about_targets(everybody, original, holdout, release, plain),
-        *_about_distances(original, holdout, plain, copies),
+        *_about_targets(everybody, original, release),
+        *_about_distances(original, plain, copies),
         *_about_attacks(everybody, original, release),
-        *_about_presence(everybody, original, plain, copies),
     ]  # fmt: skip
 
 
-def line(measure, figure, digits, *cases):
-    """Return a row of two cases, each with a label and its measures."""
-    row = [measure + ", median" * (figure in ("DCR", "NNDR"))]
-    for label, found in cases:
-        value = figures_of(found)[NOTED.get(measure, measure)][figure]
-        row += [label, f"{value:.{digits}}"]
-    return row
-
-
-NOTED = {"DCR": _DCR, "NNDR": _DCR}
-
-
-def _about_targets(everybody, original, holdout, release, plain):
+def _about_targets(everybody, original, release):
     skewed = {**everybody, TARGET: (everybody[TARGET] > 4).astype(np.uint8)}
     n = len(original[TARGET])
     first, second = rows(skewed, slice(n)), rows(skewed, slice(n, 2 * n))
     nothing = margins(first, np.random.default_rng(8))
     who = "persons of the original", "persons of a holdout"
     found = [
-        f"{figures_of(measured(one, nothing))['DiSCO']['DiSCO']:.1f} %"
+        f"{figures_of(measured(one, nothing))['DiSCO']:.1f} %"
         for one in (first, second)
     ]
     lines = [["DiSCO", f"margins, {who[0]}", found[0], who[1], found[1]]]
-    pair = (f"perturbed, {who[0]}", measured(original, release)), (
-        who[1], measured(holdout, release),
-    )  # fmt: skip
-    lines += [line(name, name, "3f", *pair) for name in ("CAP", "GCAP")]
     shown = []
     for file in (release, rows(release, slice(200))):
         found = figures_of(measured(original, file))
-        share, part = 100 * found["TCAP"]["TCAP"], found["DiSCO"]["DiSCO"]
-        shown.append(f"{share:.1f} %, DiSCO {part:.1f} %")
-    lines.append(
-        ["TCAP", f"{n:,} perturbed records", shown[0], "200 of them", shown[1]]
-    )
-    pair = ("the original itself", original), ("margins", plain)
-    beta = [(label, measured(original, one)) for label, one in pair]
-    return [*lines, line("beta-likeness", "beta", "1f", *beta)]
-
-
-def _about_distances(original, holdout, plain, copies):
-    cases = [
-        (label, measured(original, one, holdout))
-        for label, one in (("margins", plain), ("margins and 5 % copies", copies))
-    ]
-    few = {"keys": ["REGION", "SEX", "MARSTAT"], "numbers": []}
-    name = "DCROverfittingProtection"
-    scores = [
-        (label, measured(original, one, holdout, **few))
-        for label, one in (
-            ("the original itself, 3 keys", original), ("margins", plain)
-        )
-    ]  # fmt: skip
+        shown.append(f"{found['TCAP']:.1f} %, DiSCO {found['DiSCO']:.1f} %")
     return [
-        *(line(figure, figure, "4f", *cases) for figure in ("DCR", "NNDR")),
-        line("DCR share", "DCR share", "3f", *cases),
-        line(name, name, "3f", *scores),
+        *lines,
+        ["TCAP", f"{n:,} perturbed records", shown[0], "200 of them", shown[1]],
+    ]
+
+
+def _about_distances(original, plain, copies):
+    one, other = (measured(original, file).figures for file in (plain, copies))
+    labels = "margins", "margins and 5 % copies"
+    return [
+        [name, labels[0], f"{one[name]:.4f}", labels[1], f"{other[name]:.4f}"]
+        for name in ("DCR", "NNDR")
     ]
 
 
 def _about_attacks(everybody, original, release):
     one, other = (
-        f"{100 * found.figures['singling out']['attack_rate']:.1f} %"
-        for found in (measured(x, release, numbers=[]) for x in (original, everybody))
+        f"{100 * measured(x, release).figures['singling out']:.1f} %"
+        for x in (original, everybody)
     )
     four = {"keys": ["REGION", "SEX", "MARSTAT", "HHSIZE"], "numbers": []}
     links = measured(original, original, **four).figures["linkability"]
     return [
         ["singling out", "one person of the original", one,
          "one person of the population", other],
-        ["linkability", "the original itself, 2 and 2 keys",
-         f"{100 * links['attack_rate']:.3f} %", "by chance",
-         f"{100 * links['by chance']:.3f} %"],
-    ]  # fmt: skip
-
-
-def _about_presence(everybody, original, plain, copies):
-    one, other = (
-        f"{measured(original, x).figures['delta-presence']['delta_max']:.0f}"
-        for x in (plain, original)
-    )
-    k = [
-        f"k = {measured(original, x, people=everybody).figures['k-map']['k']:.0f}"
-        for x in (plain, copies)
-    ]
-    return [
-        ["delta-presence", "margins", f"delta_max {one}", "the original itself",
-         f"delta_max {other}"],
-        ["k-map", "margins", k[0], "margins and 5 % copies", k[1]],
+        ["linkability", "the original itself, 2 and 2 keys", f"{100 * links:.3f} %",
+         "by chance", f"{100 / len(original[TARGET]):.3f} %"],
     ]  # fmt: skip
 
 

@@ -94,9 +94,9 @@ riskutility = pytest.mark.skipif(
     reason="needs R with data.table and VIM, and in RISKCORE_RISKUTILITY a folder with "
     "the sources of riskutility",
 )
-privacy_metrics = pytest.mark.skipif(
+anonymeter = pytest.mark.skipif(
     not os.environ.get("RISKCORE_PEERS"),
-    reason="needs in RISKCORE_PEERS a Python with SDMetrics and Anonymeter",
+    reason="needs in RISKCORE_PEERS a Python with Anonymeter",
 )
 sdv = pytest.mark.skipif(
     importlib.util.find_spec("sdv") is None or version("sdv").split(".")[0] != "2",

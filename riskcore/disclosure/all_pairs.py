@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
-from riskcore.data.unsigned import Codes
 from riskcore.disclosure.common_cells import Columns, Ints
 from riskcore.disclosure.mixed_records import Floats
 
@@ -45,7 +44,6 @@ class Nearest(NamedTuple):
     first: Floats  # shape (n,)
     second: Floats  # infinite where there is no second record
     records: Ints  # how many references are at the first distance
-    right: Ints  # how many of these have the target of the query
 
 
 def nearest_of_all(
@@ -54,32 +52,29 @@ def nearest_of_all(
     levels: Sequence[int],
     numbers: tuple[Floats, Floats] | None = None,
     scale: Floats | None = None,
-    target: tuple[Codes, Codes] | None = None,
 ) -> Nearest:
     """Return the closest references by categories that differ and gaps of numbers.
 
     ``numbers`` are those of queries and references, ``scale`` is what a gap of each is
-    multiplied by, up to 1. Without a target all references are right.
+    multiplied by, up to 1.
     """
     n, m = (len(one) for one in numbers or (query[0], reference[0]))
     d = len(levels)
     first, second = np.full((2, n), np.inf)
-    records, right = np.zeros((2, n), np.int64)
+    records = np.zeros(n, np.int64)
     x, y = numbers or (np.zeros((n, 0)), np.zeros((m, 0)))
     asked, answers = np.ascontiguousarray(x), np.ascontiguousarray(y)
     wide = np.zeros(x.shape[1]) if scale is None else scale
-    wanted, has = target or (np.zeros(n, np.uint32), np.zeros(m, np.uint32))
-    wanted, has = wanted.astype(np.uint32), has.astype(np.uint32)
     own, known = _in_few_bits(query, reference, levels)
 
     def look(start: int, stop: int) -> None:
         find_nearest(
-            start, stop, n, m, d, x.shape[1], own, known, asked, answers, wide, wanted,
-            has, np.empty(_BLOCK, np.uint16), first, second, records, right,
+            start, stop, n, m, d, x.shape[1], own, known, asked, answers, wide,
+            np.empty(_BLOCK, np.uint16), first, second, records,
         )  # fmt: skip
 
     in_parts(usual_threads(), look, parts_of(n, _PARTS))
-    return Nearest(first, second, records, right)
+    return Nearest(first, second, records)
 
 
 class Linked(NamedTuple):
@@ -101,35 +96,6 @@ def link(
     # A reference is closest by all keys together if it is by both halves.
     both = np.where(whole.first == first.first + second.first, whole.records, 0)
     return Linked(first.records, second.records, both)
-
-
-def count_as_extreme(
-    query: Columns,
-    reference: Columns,
-    levels: Sequence[int],
-    numbers: tuple[Floats, Floats],
-    middle: Floats,
-    most: int,
-) -> Ints:
-    """Return how many references have the categories of a query and its extremes.
-
-    A number above the middle asks for numbers at least as large, another one for
-    numbers at most as large. Counting ends at ``most``.
-    """
-    asked, answers = (np.ascontiguousarray(one.T) for one in numbers)
-    upwards = np.ascontiguousarray((numbers[0] > middle).T).astype(np.uint8)
-    (d, n), m = asked.shape, answers.shape[1]
-    found = np.zeros(n, np.int64)
-    own, known = _in_few_bits(query, reference, levels)
-
-    def look(start: int, stop: int) -> None:
-        count_extreme(
-            start, stop, n, m, len(levels), d, most, own, known, asked, answers,
-            upwards, np.empty(_BLOCK, np.uint16), found,
-        )  # fmt: skip
-
-    in_parts(usual_threads(), look, parts_of(n, _PARTS))
-    return np.minimum(found, most)
 
 
 def _in_few_bits(
@@ -173,7 +139,7 @@ def smallest(apart: Any, n: int) -> Any:
 
 @native(
     "int64, int64, int64, int64, int64, int64, uint16*, uint16*, float64*, float64*, "
-    "float64*, uint32*, uint32*, uint16*, float64*, float64*, int64*, int64*"
+    "float64*, uint16*, float64*, float64*, int64*"
 )
 def find_nearest(
     start: int,
@@ -187,13 +153,10 @@ def find_nearest(
     query: Any,
     reference: Any,
     scale: Any,
-    wanted: Any,
-    has: Any,
     apart: Any,
     first: Any,
     second: Any,
     records: Any,
-    right: Any,
 ) -> None:
     """Find the two smallest distances of queries, block by block of references."""
     for low in range(0, m, _BLOCK):
@@ -201,7 +164,7 @@ def find_nearest(
         for q in range(start, stop):
             count_apart(keys, q, n, own, low, high, m, known, apart)
             least, next_least = first[q], second[q]
-            number, hits, value = records[q], right[q], wanted[q]
+            number = records[q]
             limit = min(int(min(next_least, 1e9)), keys)
             if smallest(apart, high - low) > limit:
                 continue
@@ -217,54 +180,10 @@ def find_nearest(
                     next_least = least
                     least = x
                     number = 1
-                    hits = int(has[low + i] == value)
                 elif x == least:
                     next_least = x
                     number += 1
-                    hits += has[low + i] == value
                 elif x < next_least:
                     next_least = x
                 limit = min(int(min(next_least, 1e9)), keys)
-            first[q], second[q] = least, next_least
-            records[q], right[q] = number, hits
-
-
-@native(
-    "int64, int64, int64, int64, int64, int64, int64, uint16*, uint16*, float64*, "
-    "float64*, uint8*, uint16*, int64*"
-)
-def count_extreme(
-    start: int,
-    stop: int,
-    n: int,
-    m: int,
-    keys: int,
-    d: int,
-    most: int,
-    own: Any,
-    known: Any,
-    query: Any,
-    reference: Any,
-    upwards: Any,
-    apart: Any,
-    found: Any,
-) -> None:
-    """Count the references in the cell of each query that are as extreme."""
-    for q in range(start, stop):
-        number = 0
-        for low in range(0, m, _BLOCK):
-            high = min(low + _BLOCK, m)
-            count_apart(keys, q, n, own, low, high, m, known, apart)
-            for j in range(d):
-                x, row = query[j * n + q], j * m + low
-                if upwards[j * n + q]:
-                    for i in range(high - low):
-                        apart[i] += reference[row + i] < x
-                else:
-                    for i in range(high - low):
-                        apart[i] += reference[row + i] > x
-            for i in range(high - low):
-                number += apart[i] == 0
-            if number >= most:
-                break
-        found[q] = number
+            first[q], second[q], records[q] = least, next_least, number

@@ -30,15 +30,13 @@ from riskcore.disclosure.files import (
     read_like,
 )
 from riskcore.disclosure.linkage import link
-from riskcore.disclosure.measures import Measures, known_measures
+from riskcore.disclosure.measures import known_measures
 from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.disclosure.two_releases import two_releases
-from riskcore.models.cell_model import CellModel
-from riskcore.models.known_population import KnownPopulation
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 
@@ -201,7 +199,9 @@ def audit(
         more["data"] = files.data[RELEASED]
         if asked["measures"]:
             say("computing the measures of others")
-            more["measures"] = _measures(files, targets, numbers, found.model)
+            more["measures"] = known_measures(
+                files.shared_keys(), targets, [*numbers.values()]
+            )
     if earlier is not None:
         say("joining with the earlier release")
         source = Source.of(earlier, read_like(reading))
@@ -303,19 +303,6 @@ def _signed(column: SharedColumn, *, blank: bool) -> tuple[Integers, Integers]:
         last = column.levels - 1
         first, second = (np.where(x == last, -1, x) for x in (first, second))
     return first, second
-
-
-def _measures(
-    files: AuditFiles,
-    targets: Mapping[Hashable, SharedColumn],
-    numbers: Mapping[Hashable, tuple[Floats, ...]],
-    model: CellModel | None,
-) -> Measures:
-    """Return the measures of others, with the people of a population if it is known."""
-    known = model.sample if isinstance(model, KnownPopulation) else None
-    people = None if known is None else known.records
-    keys = files.shared_keys(known)
-    return known_measures(keys, targets, [*numbers.values()], people)
 
 
 def _check(

@@ -38,37 +38,3 @@ def count_cells(files: Sequence[Columns], levels: Sequence[int]) -> CommonCells:
     ends = np.cumsum([len(one[0]) for one in files])[:-1]
     cell = tuple(np.split(found.inverse, ends))
     return CommonCells(tuple(np.bincount(one, minlength=K) for one in cell), cell)
-
-
-class Targets(NamedTuple):
-    """The values of a target within the cells of an original and a released file."""
-
-    keys: CommonCells  # of the original and the released file
-    cell: Ints  # the cell of each pair of keys and value, shape (P,)
-    value: Ints  # its value, shape (P,)
-    original: Ints  # records of the original with these keys and this value
-    released: Ints
-
-    @property
-    def in_original(self) -> Ints:
-        """Records of the original in the cell of each pair."""
-        return self.keys.records[0][self.cell]
-
-    @property
-    def in_released(self) -> Ints:
-        """Released records in the cell of each pair."""
-        return self.keys.records[1][self.cell]
-
-
-def count_targets(
-    keys: CommonCells, original: Codes, released: Codes, values: int
-) -> Targets:
-    """Return the records of each pair of a cell and a value of the target."""
-    cells = [one.view(np.uint32) for one in keys.cell]
-    columns = [np.concatenate(cells), np.concatenate([original, released])]
-    found = count(columns, [len(keys.records[0]), values])
-    n = len(found.frequency)
-    pairs = np.split(found.inverse, [len(original)])
-    first, second = (np.bincount(one, minlength=n) for one in pairs)
-    cell, value = (found.codes[key].astype(np.int64) for key in (0, 1))
-    return Targets(keys, cell, value, first, second)

@@ -21,7 +21,6 @@ from riskcore.disclosure.shared_columns import (
     refuse_other_kinds,
     values_of,
 )
-from riskcore.models.cell_table import CellTable
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -82,19 +81,9 @@ class AuditFiles:
         """Whether an engine holds any of the files."""
         return any(one.counted is not None for one in self.coded.values())
 
-    def shared_keys(self, population: CellTable | None = None) -> list[SharedColumn]:
-        """Return the keys of all files and, if given, of a population, coded alike."""
+    def shared_keys(self) -> list[SharedColumn]:
+        """Return the keys of all files, coded alike."""
         files = [one.keys(self.keys) for one in self.coded.values()]
-        if population is not None and population.categories is not None:
-            columns = zip(
-                self.keys, population.codes, population.categories, strict=True
-            )
-            files.append(
-                [
-                    CodedColumn(name, codes.astype(np.uint32), labels, 0)
-                    for name, codes, labels in columns
-                ]
-            )
         return [SharedColumn.of(columns) for columns in zip(*files, strict=True)]
 
     def target(self, name: Hashable) -> tuple[SharedColumn, str | None]:

@@ -15,132 +15,51 @@ from typing import NamedTuple
 import numpy as np
 
 from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.data.unsigned import combine
-from riskcore.disclosure.all_pairs import (
-    PAIRS,
-    count_as_extreme,
-    link,
-    selected,
-)
+from riskcore.disclosure.all_pairs import link, selected
 from riskcore.disclosure.common_cells import Columns, Ints, count_cells
-from riskcore.disclosure.mixed_records import Floats, MixedRecords
 
-_MOST_COUNTERS = 1 << 22  # of a table of the values of all keys of a query
-_MOST_SETS = 256  # of columns
+_MOST_SETS = 256  # of keys
 
 
 class SinglingOut(NamedTuple):
     """How many queries single out a person.
 
-    ``right`` and ``control`` are counted in samples of the size that the smaller of
-    original and control has, and expected over these; ``control`` is nan without one.
-    ``baseline`` is nan if there are numbers, or if the keys have too many values. Where
-    not all released records are asked about, all numbers but the last are estimates.
+    ``right`` and ``control`` are expected in samples of the size that the smaller of
+    original and holdout has; ``control`` is nan without a holdout.
     """
 
-    queries: float  # sets of columns and released record that single out in the release
+    queries: float  # sets of keys and released record that single out in the release
     successes: float  # of them single out in the original
     right: float
     control: float
-    baseline: float  # probability that a query at random singles out in the original
-    asked: int  # released records from which queries with numbers are taken
 
 
 def singling_out(
-    released: MixedRecords,
-    original: MixedRecords,
-    levels: Sequence[int],
-    size: int = 3,
-    control: MixedRecords | None = None,
+    files: Sequence[Columns], levels: Sequence[int], size: int = 3
 ) -> SinglingOut:
     """Return how many queries that are true of one released record are of one person.
 
-    Giomi et al. (2023), after Cohen and Nissim (2020): a query states the values of
-    ``size`` columns; of a number it says "at least" above the median of the release,
-    "at most" below. Anonymeter draws from the queries that single out in the release,
-    with equal probabilities; here are all of them, over all sets of columns, or over
-    256 of them. Its baseline draws columns, values and "is" or "is not". Anonymeter
-    drops repeated records from all files beforehand; do so to get its numbers. Domain:
-    categories and numbers without missing ones. Blind spot: single in the file is not
-    single in the population.
+    The files are the release, the original and perhaps a holdout, each without repeated
+    records, as Anonymeter takes them. Giomi et al. (2023), after Cohen and Nissim
+    (2020): a query states the values of ``size`` keys. Anonymeter draws from those that
+    single out in the release; here are all, over all sets of keys, or over 256 of them.
     """
-    d = len(levels)
-    columns = d + released.numbers.shape[1]
-    others = [original] if control is None else [original, control]
-    sizes = [len(one.numbers) for one in others]
-    least = min(sizes)
-    most = 2 if max(sizes) == least else max(sizes)
-    sets = [*combinations(range(columns), min(size, columns))]
-    sets = [sets[i] for i in selected(len(sets), 1, pairs=_MOST_SETS)]
-    n = len(released.numbers)
-    mixed = sum(max(chosen) >= d for chosen in sets)
-    rows = selected(n, max(mixed, 1) * max(n, *sizes), pairs=8 * PAIRS)
-    middle = np.median(released.numbers, axis=0) if mixed else np.zeros(0)
-    files, total, guesses = [released, *others], np.zeros(4), []
-    for chosen in sets:
-        keys = [key for key in chosen if key < d]
-        numbers = [key - d for key in chosen if key >= d]
-        weight, guess = 1.0, math.nan
-        if numbers:
-            weight = n / len(rows)
-            found = _by_numbers(files, levels, keys, numbers, (middle, most), rows)
-        else:
-            found, guess = _by_keys(files, levels, keys)
-        singles = np.count_nonzero(found[0] == 1)
-        right = [
-            alone_in_sample(records, size, least)
-            for records, size in zip(found, sizes, strict=True)
+    sizes = [len(one[0]) for one in files[1:]]
+    sets = [*combinations(range(len(levels)), min(size, len(levels)))]
+    queries, successes, right = 0, 0, np.zeros(len(sizes))
+    for at in selected(len(sets), 1, pairs=_MOST_SETS):
+        columns = [[one[key] for key in sets[at]] for one in files]
+        few = [levels[key] for key in sets[at]]
+        claims, *people = count_cells(columns, few).records
+        found = [records[claims == 1] for records in people]
+        queries += len(found[0])
+        successes += int(np.count_nonzero(found[0] == 1))
+        right += [
+            alone_in_sample(records, n, min(sizes))
+            for records, n in zip(found, sizes, strict=True)
         ]
-        held = right[1] if control is not None else math.nan
-        total += weight * np.array([len(found[0]), singles, right[0], held])
-        guesses.append(guess)
-    baseline = math.fsum(guesses) / len(guesses)
-    queries, successes, expected, held = total.tolist()
-    asked = len(rows) if mixed else n
-    return SinglingOut(queries, successes, expected, held, baseline, asked)
-
-
-def _by_keys(
-    files: Sequence[MixedRecords], levels: Sequence[int], keys: Sequence[int]
-) -> tuple[list[Ints], float]:
-    """Return the records of the other files for each query of keys, and the baseline.
-
-    The queries are those that are true of one record of the first file, the release.
-    """
-    few = [levels[key] for key in keys]
-    columns = [[one.codes[key] for key in keys] for one in files]
-    claims, *found = _count(columns, few)
-    guess = _guess(claims, found[0], few)
-    return [records[claims == 1] for records in found], guess
-
-
-def _by_numbers(
-    files: Sequence[MixedRecords],
-    levels: Sequence[int],
-    keys: Sequence[int],
-    numbers: Sequence[int],
-    how: tuple[Floats, int],
-    rows: Ints,
-) -> list[Ints]:
-    """Return the records of the other files for each query of keys and numbers.
-
-    The queries state the values of some released records, the rows. ``how`` has the
-    medians of all numbers, and how far to count.
-    """
-    few = [levels[key] for key in keys]
-    released, *others = (
-        MixedRecords([one.codes[key] for key in keys], one.numbers[:, numbers])
-        for one in files
-    )
-    middle, most = how[0][numbers], how[1]
-
-    def count(asked: MixedRecords, one: MixedRecords, most: int) -> Ints:
-        pair = asked.numbers, one.numbers
-        return count_as_extreme(asked.codes, one.codes, few, pair, middle, most)
-
-    asked = released.at(rows)
-    asked = asked.at(count(asked, released, 2) == 1)
-    return [count(asked, one, most) for one in others]
+    expected, control = [*right.tolist(), math.nan][:2]
+    return SinglingOut(queries, successes, expected, control)
 
 
 def alone_in_sample(records: Ints, size: int, sample: int) -> float:
@@ -159,36 +78,6 @@ def alone_in_sample(records: Ints, size: int, sample: int) -> float:
     return sum_of_products(chance[values], cells, np.inf)
 
 
-def _count(files: Sequence[Columns], levels: Sequence[int]) -> Sequence[Ints]:
-    """Return the records of each file in each cell, a table of all if it is small."""
-    if math.prod(levels) > _MOST_COUNTERS:
-        return count_cells(files, levels).records
-    tables = []
-    for columns in files:
-        code = np.empty(len(columns[0]), np.uint64)
-        combine([*map(np.ascontiguousarray, columns)], levels, 0, len(code), code)
-        tables.append(np.bincount(code.view(np.int64), minlength=math.prod(levels)))
-    return tables
-
-
-def _guess(released: Ints, original: Ints, levels: Sequence[int]) -> float:
-    """Return the probability that a random query singles out in the original.
-
-    Both are tables of records in cells. A query states of each key that it is, or is
-    not, one of the values that the release has, each with the same probability.
-    """
-    if math.prod(levels) > _MOST_COUNTERS:
-        return math.nan
-    d = len(levels)
-    counts = [original.reshape(levels)]
-    for axis in range(d):
-        counts += [one.sum(axis, keepdims=True) - one for one in counts]
-    table = released.reshape(levels)
-    others = [tuple(key for key in range(d) if key != axis) for axis in range(d)]
-    asked = np.ix_(*(np.flatnonzero(table.sum(axes)) for axes in others))
-    return math.fsum(float(np.mean(one[asked] == 1)) for one in counts) / len(counts)
-
-
 class Links(NamedTuple):
     """How many persons are linked by the two halves of their keys."""
 
@@ -197,29 +86,16 @@ class Links(NamedTuple):
     asked: int  # persons who are attacked
 
 
-def linkability(
-    original: Columns,
-    released: Columns,
-    levels: Sequence[int],
-    first: Sequence[int],
-    second: Sequence[int],
-) -> Links:
+def linkability(original: Columns, released: Columns, levels: Sequence[int]) -> Links:
     """Return the expected number of persons whose two halves the release links.
 
-    Giomi et al. (2023), one neighbor: the ``first`` keys of a person have a closest
-    released record, the ``second`` have one, and it is the same. Of several as close
-    one is taken at random on each side, where Anonymeter's depends on how it sorts: a
-    person with the closest sets A and B counts |A and B|/(|A| |B|). By chance it is 1/m
-    for m released records. Domain: keys of categories, one neighbor. Blind spot: with
-    few categories all neighbors tie, and copies of persons are hardly linked.
+    Giomi et al. (2023), one neighbor: the first half of a person's keys has a closest
+    released record, the second has one, and it is the same. Of several as close one is
+    taken at random on each side, where Anonymeter's depends on how it sorts: a person
+    with the closest sets A and B counts |A and B|/(|A| |B|).
     """
-    if not first or not second or set(first) & set(second):
-        raise ValueError("the two sets of keys must be disjoint, neither empty")
-    both = [*first, *second]
-    few = [levels[key] for key in both]
-    n, known = len(original[0]), [released[key] for key in both]
-    rows = selected(n, len(known[0]), len(both))
-    asked = [original[key][rows] for key in both]
-    found = link(asked, known, few, len(first))
+    n, d = len(original[0]), len(levels)
+    rows = selected(n, len(released[0]), d)
+    found = link([one[rows] for one in original], released, levels, d // 2)
     share = math.fsum((found.both / found.first / found.second).tolist()) / len(rows)
     return Links(share * n, share, len(rows))

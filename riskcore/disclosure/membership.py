@@ -24,7 +24,7 @@ from riskcore.common import arguments
 from riskcore.common.sheet import Part
 from riskcore.disclosure.all_pairs import MOST, nearest_of_all
 from riskcore.disclosure.compared_records import selected
-from riskcore.disclosure.mixed_records import Floats, MixedRecords
+from riskcore.disclosure.mixed_records import Floats, MixedRecords, gower_scale
 from riskcore.disclosure.shared_columns import SharedColumn
 
 PAIRS = 2 * 10**9  # of a person and a released record that are compared
@@ -125,7 +125,7 @@ def membership(
             raise ValueError(f"the {what} has no records: there is no distance")
     (original, released, holdout), levels = _files(keys, numbers)
     most = min(max(pairs // (2 * m), 1), MOST)
-    scale = np.array([_scale(files) for files in numbers])
+    scale = np.array([gower_scale(files) for files in numbers])
     distances = []
     for people, size in ((original, n), (holdout, h)):
         asked = people.at(selected(size, most))
@@ -145,22 +145,11 @@ def _files(
         if any(one.any() for one in lacking):
             codes.append(lacking)
             levels.append(2)
-    sizes = [len(one) for one in (keys[0].codes if keys else numbers[0])]
-    found = []
-    for file, n in enumerate(sizes):
-        values = np.empty((n, len(numbers)))
-        for j, column in enumerate(numbers):
-            values[:, j] = column[file]
-        found.append(MixedRecords([column[file] for column in codes], values))
+    found = [
+        MixedRecords.of([one[at] for one in codes], [one[at] for one in numbers])
+        for at in range(len([*codes, *numbers][0]))
+    ]
     return found, levels
-
-
-def _scale(files: Sequence[Floats]) -> float:
-    """Return 1 over the range of a number in all files, 0 if it does not vary."""
-    there = [one[~np.isnan(one)] for one in files]
-    high = max(float(one.max(initial=-math.inf)) for one in there)
-    low = min(float(one.min(initial=math.inf)) for one in there)
-    return 1.0 / (high - low) if high > low else 0.0
 
 
 def _nearer(distances: Floats, others: Floats) -> Floats:

@@ -36,8 +36,8 @@ POPULATION = Setting(
 MEASURES = Setting(
     default=False,
     kind=FLAG,
-    help="also compute the measures that others report, such as replicated uniques, "
-    "DiSCO, TCAP, the distance to the closest record and singling out",
+    help="also compute the measures that others report: replicated uniques, DiSCO, "
+    "TCAP, distances to the closest record, singling out and linkability",
 )
 
 
