@@ -818,11 +818,11 @@ def test_advice():
         protect(data, KEYS, **{**PROTECTION, "household_keys": []})
     said = {str(w.message).partition(" show in ")[2] for w in caught}
     for begin, advice in (
-        ("'ADDRESS'", "; give it new ids: --renumber ADDRESS; or "),
+        ("'ADDRESS'", "; give it new ids: --renumber HOUSEHOLD ADDRESS; or "),
         ("'WEIGHT'", "; make the weights coarser: --treat WEIGHT=share-weights:5; or "),
         ("", "after them; blank it for all members: --household-keys REGION --shuffle"),
     ):
-        assert any(one.startswith(begin) and advice in one for one in said)
+        assert any(one.startswith(begin) and advice in one for one in said), said
 
 
 def test_advice_can_be_followed(tmp_path):
@@ -871,7 +871,7 @@ def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):
         "NUMBER=REASON"
     )
     for extra, ids in (
-        ({}, f"give it new ids: --renumber NUMBER; or {last}"),
+        ({}, f"give it new ids: --renumber HOUSEHOLD NUMBER; or {last}"),
         (options, last),
     ):
         result = protect(tmp_path / "survey.csv", KEYS, **{**PROTECTION, **extra})
