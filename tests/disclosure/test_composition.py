@@ -1,6 +1,5 @@
 """Households that are alone with the keys of their members."""
 
-from collections import Counter
 from itertools import permutations
 
 import numpy as np
@@ -9,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore.common.progress import silent
-from riskcore.disclosure.composition import records_by_composition, records_rebuilt
-from riskcore.protection.release.writing import preview
+from riskcore.disclosure.composition import records_by_composition
 
 
 def protected(data, k=2, **settings):
@@ -135,118 +132,3 @@ def test_members_are_shuffled_apart_without_their_ids(tmp_path):
     together = {k: (one[:, 0] != one[:, 1]).mean() for k, one in pairs.items()}
     assert together[0] == 1.0
     assert 0.4 < together[1] < 0.6
-
-
-# Without the ids
-
-
-def shared(n=300, **more):
-    """Return households of two whose members share a rent, and stand apart."""
-    rng = np.random.default_rng(5)
-    order = rng.permutation(2 * n)
-    hh = np.repeat(np.arange(n), 2)
-    rent = rng.permutation(n)[hh] * 7
-    frame = {
-        "sex": rng.choice(["f", "m"], 2 * n),
-        "age": rng.integers(1, 30, 2 * n),
-        "hh": hh,
-        "rent": rent,
-        **{name: one[hh] for name, one in more.items()},
-    }
-    return {name: one[order] for name, one in frame.items()}
-
-
-def by_definition(data, result, names):
-    """Return how many records are in households of two or more that are groups, alone.
-
-    Groups have equal values in some columns; no other household has the same members.
-    """
-    groups, households = {}, {}
-    keys = [np.array(result.data[name], object) for name in ("sex", "age")]
-    for row, unit in enumerate(data["hh"]):
-        groups.setdefault(tuple(data[name][row] for name in names), []).append(row)
-        households.setdefault(unit, []).append(row)
-    members = {
-        unit: tuple(sorted(str([key[row] for key in keys]) for row in rows))
-        for unit, rows in households.items()
-    }
-    kinds = Counter(members.values())
-    return sum(
-        len(rows)
-        for unit, rows in households.items()
-        if kinds[members[unit]] == 1
-        and rows in groups.values()
-        and len(rows) > 1
-        and not any(key[row] is None for key in keys for row in rows)
-    )
-
-
-def rebuilt(result, left_out=("hh",), shuffled=True):
-    columns = {
-        name: np.unique(np.ma.filled(each, -1), return_inverse=True)[1]
-        for name, each in result.data.items()
-        if name not in left_out
-    }
-    return records_rebuilt(*released(result), columns, shuffled=shuffled)
-
-
-def test_households_are_rebuilt_from_what_members_share():
-    data = shared()
-    result = protected(data)
-    found = rebuilt(result)
-    assert found.columns == ("rent",)
-    assert found.records == by_definition(data, result, ["rent"]) > 100
-    assert rebuilt(result, left_out=["hh", "rent"]).records == 0
-    leaks = preview(result, silent, drop=["hh"], shuffle=True).leaks
-    (leak,) = [one for one in leaks if one.kind == "composition"]
-    assert leak.column == "hh"
-    assert "left out, but rent shows who belongs together" in leak.text
-
-
-def test_two_columns_together():
-    rng = np.random.default_rng(6)
-    area = {"area": rng.integers(0, 25, 300), "rooms": rng.integers(0, 25, 300)}
-    data = {k: v for k, v in shared(**area).items() if k != "rent"}
-    result = protected(data)
-    found = rebuilt(result)
-    assert found.columns == ("area", "rooms")
-    assert found.records == by_definition(data, result, ["area", "rooms"]) > 20
-
-
-def test_a_column_in_which_some_members_differ():
-    data = shared()
-    wrong = data["hh"] < 10  # these households are lost, the others are not
-    data["rent"] = np.where(wrong, np.arange(600) * 7 + 1, data["rent"])
-    result = protected(data)
-    found = rebuilt(result)
-    assert found.columns == ("rent",)
-    assert found.records == by_definition(data, result, ["rent"]) > 100
-    data["rent"] = np.where(data["hh"] < 20, np.arange(600) * 7 + 1, data["rent"])
-    assert rebuilt(protected(data)).records == 0  # in more than 5 %
-
-
-def test_members_that_stand_together():
-    data = shared()
-    order = np.argsort(data["hh"], kind="stable")
-    data = {k: v[order] for k, v in data.items() if k != "rent"}
-    result = protected(data)
-    found = rebuilt(result, shuffled=False)
-    assert found.columns == ()
-    assert found.records == by_definition(data, result, ["hh"]) > 100
-    assert rebuilt(result).records == 0
-    (leak,) = preview(result, silent, drop=["hh"]).leaks
-    assert leak.accepted == "a test"
-    assert "left out, but members stand together" in leak.text
-
-
-def test_households_that_are_left_out_as_identifiers(tmp_path):
-    """A column that seems to be of households is taken for one."""
-    data = {k: v.tolist() for k, v in shared().items()}
-    settings = {"k": 2, "roles": {"hh": "identifier", "rent": "sensitive"}}
-    result = riskcore.protect(data, ["sex", "age"], **settings)
-    assert [one.kind for one in result.examination.open] == ["composition"]
-    with pytest.raises(ValueError, match="rent shows who belongs together"):
-        result.write(tmp_path / "a.parquet", shuffle=True)
-    del data["rent"]
-    settings["roles"] = {"hh": "identifier"}
-    assert riskcore.protect(data, ["sex", "age"], **settings).safe

@@ -29,15 +29,13 @@ from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
 from riskcore.disclosure.chance import too_many
-from riskcore.disclosure.composition import (
-    KeySets,
-    records_by_composition,
-    records_rebuilt,
-)
+from riskcore.disclosure.composition import KeySets, records_by_composition
 from riskcore.disclosure.elimination import Elimination
+from riskcore.disclosure.in_words import number
 from riskcore.disclosure.leaks import Kind, Leak, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.rebuilt_households import records_rebuilt
 from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.people import (
@@ -66,6 +64,7 @@ from riskcore.protection.settings_table import ANY
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12
+_ALONE = "records are in a household that is alone with the keys of all its members"
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,10 +372,7 @@ def _by_composition(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         _keys_of_sets(result, gone), result.household_of.astype(np.int64)
     )
     if too_many(found, n):
-        text = (
-            f"{printable(str(household))!r}: {found:,} of {n:,} records are in a "
-            "household that is alone with the keys of all its members"
-        )
+        text = f"{printable(str(household))!r}: {found:,} of {n:,} {_ALONE}"
         without = {*gone, str(household)}
         mend = _members_apart(result, household, result.household_of, without)
         advice = either(mend, accepted([household]))
@@ -394,21 +390,24 @@ def _rebuilt(
         }
         sets = _keys_of_sets(result, left_out)
         found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
-        if not too_many(found.records, result.n):
+        if not found.leaks(result.n):
             continue
         shared = [printable(str(one)) for one in found.columns]
         if len(shared) > _NAMED:
             shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
         by = "members stand together"
+        many = f"{found.records:,} of {result.n:,}"
+        told = f"{many} {_ALONE}"
         if shared:
             verb = "shows" if len(shared) == 1 else "show"
             by = f"{listed(shared)} {verb} who belongs together"
+            told = (
+                f"whoever knows the keys of all members of a household finds {many} "
+                "people although their own keys fit several records "
+                f"({number(found.chance)} by chance)"
+            )
         mend = _members_apart(result, None, codes, left_out, shuffled=shuffled)
-        text = (
-            f"{printable(str(name))!r}: left out, but {by}: {found.records:,} of "
-            f"{result.n:,} records are in a household that is alone with the keys of "
-            "all its members"
-        )
+        text = f"{printable(str(name))!r}: left out, but {by}: {told}"
         advice = either(mend, accepted([name]))
         yield Leak(name, "composition", text, advice, of=(name,))
 
@@ -432,7 +431,7 @@ def _members_apart(
         sets = _keys_of_sets(result, {*left_out, *map(str, names)})
         left = {each: one.codes for each, one in columns.items() if each not in names}
         found = records_rebuilt(sets, codes, left, shuffled=True)
-        return found.columns if too_many(found.records, result.n) else ()
+        return found.columns if found.leaks(result.n) else ()
 
     while shared := shown_without(gone):
         gone.append(min(shared, key=lambda x: (x in keys, -columns[x].levels)))

@@ -59,7 +59,7 @@ def families(data, rng):
 
 
 def shared(data, rng):
-    """Add columns that members share; two of them tell who belongs together."""
+    """Add columns that members share; two, and the region, tell who is together."""
     of_household = {"pay": rng.permutation(N)[data["hh"]], "wide": data["hh"] % 2}
     return data | {"street": data["hh"] // 2, "plain": np.zeros(N, int)} | of_household
 
@@ -143,7 +143,7 @@ def test_only_what_shows_who_belongs_together_is_dropped(tmp_path, figures):
     roles = "--role '*=harmless:a test' --population weights --quiet"
     leaks = figures(f"protect {file} {options} {roles}", status=1)["leaks"]
     advice = advice_on(leaks, "composition", "hh")
-    assert advice.startswith("leave them out: --drop pay street;")
+    assert advice.startswith("leave them out: --drop pay street region;")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,285 @@
+"""Households that are rebuilt from what their members share, without their ids.
+
+Columns that members mostly share, such as the income of the household, put released
+rows into groups. Whoever knows the keys of all members looks for the groups that have
+rows for each of them. If one group is left, and in it one row that fits a person, this
+is taken for the person's. It may be wrong where the columns have errors, so people who
+are found are compared with chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.disclosure.chance import by_chance, too_many
+from riskcore.disclosure.composition import KeyCodes, KeySets, records_by_composition
+from riskcore.disclosure.fitting_rows import Runs
+from riskcore.disclosure.kept_keys import cells, with_missing_drawn
+
+Integers = NDArray[np.int64]
+Codes = NDArray[np.integer[Any]]
+# Members mostly share a column if they differ in at most this share of households. Of
+# the others the first ones are tried, by the share in which members differ.
+_MOSTLY, _PARTLY, _TRIED = 0.1, 0.5, 20
+# Numbers are cut into bins if members mostly are within this share of its ranks.
+_NEAR = 0.125
+_CANDIDATES = 10_000  # groups whose rows are looked at for a household
+_PARTS = 64
+
+
+class Rebuilt(NamedTuple):
+    """People who are found by all members of their household, without its id.
+
+    People whose own keys fit a single row are found anyway, and not counted.
+    """
+
+    records: int
+    chance: float = 0.0  # expected if one of the rows that fit the own keys is taken
+    columns: tuple[Hashable, ...] = ()  # that members share; none for the order
+    comparisons: int = 1
+
+    @property
+    def beyond_chance(self) -> float:
+        """People found beyond those of chance."""
+        return self.records - self.chance
+
+    def leaks(self, n: int) -> bool:
+        """Return whether more of n are found than a file may give away."""
+        return too_many(self.beyond_chance, n) and not by_chance(
+            self.records, self.chance, self.comparisons
+        )
+
+
+def records_rebuilt(
+    sets: KeySets,
+    household: Integers,
+    columns: Mapping[Hashable, Codes],
+    *,
+    shuffled: bool,
+) -> Rebuilt:
+    """Return how many people are found although the ids of households are left out.
+
+    ``columns`` holds the codes of the released columns, ranks of their values. Groups
+    are made by those that all members share, then by those that they mostly share, then
+    by each other one that adds people. Where members mostly have numbers near each
+    other, these are cut into bins of twice the distance, in two ways; who is found by
+    one of them counts. A household is taken as not found if more than 10,000 groups
+    must be looked at row by row.
+
+    If members stand together and the file is not shuffled, all households of two or
+    more are taken as known, and their records counted.
+    """
+    household = np.unique(household, return_inverse=True)[1].reshape(-1)
+    n = len(household)
+    if household.max() + 1 == n:
+        return Rebuilt(0)
+    if not shuffled and np.count_nonzero(np.diff(household)) == household.max():
+        return Rebuilt(records_by_composition(sets, household, least=2))
+    members = [_Members.of(*each, household) for each in sets]
+    apart = _distances(columns, household)
+    differ = {name: float((each > 0).mean()) for name, each in apart.items()}
+    names = sorted(differ, key=differ.__getitem__)
+    used = [name for name in names if not differ[name]]
+    base = _together([columns[name] for name in used], n)
+    best, tried = _most_found(members, [base], used), 1
+
+    def ways() -> Iterator[tuple[list[Hashable], list[Integers]]]:
+        mostly = [name for name in names if differ[name] <= _MOSTLY]
+        yield mostly, [_together([columns[name] for name in mostly], n)]
+        for name in [name for name in names if differ[name]][:_TRIED]:
+            codes = columns[name].astype(np.int64)
+            if name not in used and differ[name] <= _PARTLY:
+                yield [*used, name], [_together([base, codes], n)]
+            near = int(np.quantile(apart[name], 1.0 - _MOSTLY, method="higher"))
+            if name not in used and 0 < near <= _NEAR * codes.max():
+                bins = [(codes + shift) // (2 * near) for shift in (0, near)]
+                yield [*used, name], [_together([base, one], n) for one in bins]
+
+    for these, groups in ways():
+        found, tried = _most_found(members, groups, these), tried + 1
+        if found.beyond_chance > best.beyond_chance:
+            best = found
+            if len(groups) == 1:
+                base, used = groups[0], these
+    return best._replace(comparisons=tried * len(sets))
+
+
+def _distances(
+    columns: Mapping[Hashable, Codes], household: Integers
+) -> dict[Hashable, Integers]:
+    """Return how far the codes of members are apart in each household of several."""
+    order = np.argsort(household, kind="stable")
+    begin = np.searchsorted(household[order], np.arange(household.max() + 1))
+    several = np.bincount(household) > 1
+    found = {}
+    for name, codes in columns.items():
+        if codes.min() < codes.max():
+            ordered = codes[order].astype(np.int64)
+            least, most = (
+                one.reduceat(ordered, begin) for one in (np.minimum, np.maximum)
+            )
+            found[name] = (most - least)[several]
+    return found
+
+
+def _together(columns: Sequence[NDArray[Any]], n: int) -> Integers:
+    """Return the number of each combination of codes, from 0."""
+    group = np.zeros(n, np.int64)
+    for codes in columns:
+        pair = group * (int(codes.max()) + 1) + codes
+        group = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    return group
+
+
+class _Members(NamedTuple):
+    """The members of households of several, those whom few rows fit first."""
+
+    runs: Runs  # of the rows that fit each cell of the keys
+    run: Integers  # a number of the run at each place of its rows
+    bits: Integers  # of the keys of each row
+    person: Integers
+    cell: Integers
+    fits: Integers  # rows that fit
+    own: NDArray[np.bool_]  # whether the own row does
+    need: Integers  # members of the household who have the same keys
+    begin: Integers  # where each household begins, and the end
+    mask: Integers  # the bits that a group needs for each household
+
+    @classmethod
+    def of(
+        cls, original: KeyCodes, released: KeyCodes, household: Integers
+    ) -> _Members:
+        """Return the members of households by one set of keys."""
+        people = with_missing_drawn(np.stack(original, axis=1).astype(np.int64))
+        rows = np.stack(released, axis=1).astype(np.int64)
+        cell = cells(people, range(people.shape[1]))
+        once = people[np.unique(cell, return_index=True)[1]]
+        runs = Runs.of([*once.T], [*rows.T], len(rows))
+        ends = np.zeros(len(rows) + 1, np.int64)
+        ends[runs.first] = ends[runs.end] = 1
+        fits = runs.fits[cell]
+        person = np.lexsort((fits, household))
+        person = person[np.bincount(household)[household[person]] > 1]
+        begin = np.flatnonzero(np.diff(household[person], prepend=-1, append=-1))
+        _, alike, need = np.unique(
+            household[person] * len(once) + cell[person],
+            return_inverse=True,
+            return_counts=True,
+        )
+        own = ((rows == people) | (rows < 0)).all(axis=1)
+        mask = np.bitwise_or.reduceat(_bits(people[person]), begin[:-1])
+        return cls(
+            runs, np.cumsum(ends[:-1]), _bits(rows), person, cell[person],
+            fits[person], own[person], need[alike.reshape(-1)], begin, mask,
+        )  # fmt: skip
+
+    def claims(self, group: Integers) -> Integers:
+        """Return the group in which one row is taken for each member, -1 for none."""
+        there = group[self.runs.rows]
+        there = there[np.argsort(self.run * (int(group.max()) + 1) + there)]
+        size, order = np.bincount(group), np.argsort(group, kind="stable")
+        bits = np.bitwise_or.reduceat(self.bits[order], np.cumsum(size) - size)
+        claim = np.full(len(self.person), -1, np.int64)
+
+        def look(start: int, stop: int) -> None:
+            look_for_groups(
+                start, stop, self.runs.first.shape[1], self.runs.first, self.runs.end,
+                there, size, bits, self.begin, self.cell, self.need, self.mask, claim,
+            )  # fmt: skip
+
+        in_parts(usual_threads(), look, parts_of(len(self.mask), _PARTS))
+        return claim
+
+
+def _most_found(
+    sets: Sequence[_Members], groups: Sequence[Integers], columns: Sequence[Hashable]
+) -> Rebuilt:
+    """Return who is found by one of the groupings, by the keys that find most."""
+    best = Rebuilt(0)
+    for each in sets:
+        right, chance = np.zeros(len(each.person), bool), 0.0
+        for group in groups:
+            claim = each.claims(group)
+            claimed = (claim >= 0) & (each.fits > 1)
+            right |= claimed & each.own & (claim == group[each.person])
+            chance += float((1.0 / each.fits[claimed]).sum())
+        found = Rebuilt(int(np.count_nonzero(right)), chance, tuple(columns))
+        best = max(best, found, key=lambda one: one.beyond_chance)
+    return best
+
+
+def _bits(keys: Integers) -> Integers:
+    """Return a bit for each key of each row, all bits of the key where it is blank."""
+    each = max(62 // keys.shape[1], 1)
+    found = np.zeros(len(keys), np.int64)
+    for codes in keys.T[: 62 // each]:
+        bits = np.where(codes < 0, (1 << each) - 1, np.int64(1) << codes % each)
+        found = found << each | bits
+    return found
+
+
+@kernel
+def rows_of_group(
+    cell: int, group: int, most: int, patterns: int, first: Any, end: Any, groups: Any
+) -> int:
+    """Count the rows of a group that fit a cell, up to ``most``."""
+    total = 0
+    for run in range(cell * patterns, (cell + 1) * patterns):
+        low = first[run]
+        high = end[run]
+        while low < high:
+            middle = (low + high) // 2
+            if groups[middle] < group:
+                low = middle + 1
+            else:
+                high = middle
+        while total < most and low < end[run] and groups[low] == group:
+            total += 1
+            low += 1
+    return total
+
+
+@native(
+    "int64, int64, int64, int64*, int64*, int64*, int64*, int64*, int64*, int64*, "
+    "int64*, int64*, int64*"
+)
+def look_for_groups(
+    start: int, stop: int, patterns: int, first: Any, end: Any, groups: Any, size: Any,
+    bits: Any, begin: Any, cell: Any, need: Any, mask: Any, claim: Any,
+) -> None:  # fmt: skip
+    """Look for the one group that has rows for all members of each household."""
+    for unit in range(start, stop):
+        a = begin[unit]
+        b = begin[unit + 1]
+        feasible = 0
+        looked = 0
+        found = -1
+        for run in range(cell[a] * patterns, (cell[a] + 1) * patterns):
+            last = -1
+            for i in range(first[run], end[run]):
+                group = groups[i]
+                if feasible > 1 or looked > _CANDIDATES:
+                    break
+                new = group != last and group != found
+                last = group
+                # Most groups lack a key of some member.
+                if new and size[group] >= b - a and mask[unit] & ~bits[group] == 0:
+                    looked += 1
+                    j = a
+                    while j < b and need[j] == rows_of_group(
+                        cell[j], group, need[j], patterns, first, end, groups
+                    ):
+                        j += 1
+                    if j == b:
+                        feasible += 1
+                        found = group
+        if feasible == 1 and looked <= _CANDIDATES:
+            for j in range(a, b):
+                if rows_of_group(cell[j], found, 2, patterns, first, end, groups) == 1:
+                    claim[j] = found
