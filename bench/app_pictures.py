@@ -121,10 +121,11 @@ def _cut(walk, name, breaks):
 
 
 def _treat(walk):
-    """Make five classes of weights."""
+    """Make each weight the mean of its region."""
     walk.visit(f"treat?column={AT['WEIGHT']}")
     walk.page.click("#kind-share-weights summary")
-    walk.type("#share-weights-classes", "5")
+    walk.type("#share-weights-classes", "1")
+    walk.page.check(f"#share-weights-within-{AT['REGION']}")
     walk.click("#add-share-weights")
     walk.take("treat", height=1200)
 

@@ -27,11 +27,12 @@ or 130 if interrupted.
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
 _ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
 # The income is what users study and what intruders may know, so it becomes a key.
-# Households are found by all their members together, so their numbers are left out.
+# Households are found by all their members together, so their numbers are left out,
+# and weights tell no more than the region, which is never blanked.
 _PROTECTION = (
     "--recode", "REGION=truncate:2", "AGE=from:15,30,45,65",
     "INCOME=from:1,15000,30000",
-    "--treat", "WEIGHT=share-weights:5",
+    "--treat", "WEIGHT=share-weights:1:within=REGION", "--cost", "REGION=never",
     "--drop", "HOUSEHOLD", "PERSON", "HHSIZE", "EDUCATION", "CITIZENSHIP",
     "--threshold", "0.5%", "--household-threshold", "1%", "--shuffle",
 )  # fmt: skip

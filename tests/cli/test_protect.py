@@ -531,9 +531,9 @@ def test_a_comparison_finds_the_same_quantile(run, figures):
 
 
 def test_a_demo_that_is_too_small_says_so(run):
-    status, out, _ = run("demo --records 300 --seed 2 --file small.csv --quiet")
+    status, out, _ = run("demo --records 150 --seed 2 --file small.csv --quiet")
     assert status == 1
-    assert "A survey of 300 records is small: " in out
+    assert "A survey of 150 records is small: " in out
     assert out.rstrip().endswith("Try riskcore demo --records 3000, or coarser keys.")
     assert not Path("small-safe.csv").exists()
     status, out, _ = run("demo --records 3000 --file large.csv --quiet")
