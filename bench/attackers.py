@@ -630,10 +630,16 @@ def places(file, plan):
 
 # --- beside the verdict -----------------------------------------------------------
 
-# Kinds of leaks by which a verdict may speak of an attack.
-KINDS = {"households": ("composition",), "order": ("order",)}
 # People whom the verdict may miss: three, and a tenth of those found.
 FEW, PART = 3, 0.1
+# Why an attack may find more, although the verdict is as it should be.
+REASONS = (
+    "By definition the verdict does not count two kinds of finds: homogeneous cells of",
+    "a column with the role `numeric`, which an intruder is taken to know (see",
+    "`notes/threat_model.md`), and the largest or smallest numbers where more than",
+    f"{EXTREMES} people share the end (`HOURS` has five values). The attack takes",
+    f"{EXTREMES} of them; the verdict speaks of all who are found by that number.",
+)
 
 
 class Said(NamedTuple):
@@ -658,16 +664,9 @@ def said(result, found):
         one = examined.shared.get(found.known.removeprefix("keys: "))
         count = 0 if one is None else one.people
         return Said(f"{count:,}" if one else "nothing", count)
-    if found.attack in KINDS:
-        kinds = KINDS[found.attack]
-        leaks = [one for one in result.judgment.leaks if one.kind in kinds]
-        counts = [re.search(r"[\d,]+", one.text) for one in leaks]
-        counts = [float(one[0].replace(",", "")) for one in counts if one]
-        text = "; ".join(f"{one.kind}: {one.column}" for one in leaks)
-        return Said(
-            f"{text} {max(counts):,.0f}" if counts else text or "nothing",
-            max(counts, default=0.0),
-        )
+    if found.attack in ("order", "households"):
+        secret = Said("secret, not tested", 0.0)
+        return secret if found.attack == "order" else said_of_households(result)
     among = found.attack.split()[-1]
     among = among if among in ("largest", "smallest") else "all"
     links = [one for one in examined.number_links if one.among == among]
@@ -676,6 +675,15 @@ def said(result, found):
     worst = max(links, key=lambda one: one.beyond_chance)
     text = f"{' + '.join(worst.known)}: {worst.told or 'the record'} {worst.right:,.1f}"
     return Said(f"{text} ({worst.chance:,.1f})", worst.beyond_chance)
+
+
+def said_of_households(result):
+    """Return what the verdict says of those who know the keys of all members."""
+    leaks = [one for one in result.judgment.leaks if one.kind == "composition"]
+    counts = [re.search(r"([\d,]+) of [\d,]+", one.text)[1] for one in leaks]
+    people = max((float(one.replace(",", "")) for one in counts), default=0.0)
+    text = "; ".join(f"{one.kind}: {one.column}" for one in leaks)
+    return Said(f"{text} {people:,.0f}" if leaks else "nothing", people)
 
 
 def finds_more(result, found):
@@ -724,6 +732,7 @@ def main(names):
         "In brackets behind a file stands the state by the verdict, behind what it "
         "says of numbers what chance reaches. MORE: the attack finds people beyond "
         f"chance of whom the verdict does not speak ({more} of {len(rows)} rows).", "",
+        *REASONS, "",
         table(head, rows, 4),
     ]  # fmt: skip
     PAGE.parent.mkdir(exist_ok=True)
