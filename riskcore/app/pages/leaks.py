@@ -109,7 +109,7 @@ def _fits(
     name: Hashable | None,
 ) -> bool:
     """Return whether a mend fits a column of a leak; None is the order."""
-    key = None if leak.shown is None else leak.shown.key
+    key, rule = (None, "") if leak.shown is None else (leak.shown.key, leak.shown.rule)
     is_key = name in settings.variables
     if mend == "shuffle":
         left_out = name is None or name in _dropped(bench, settings)
@@ -119,13 +119,15 @@ def _fits(
         return not asked[mend]
     if mend == "household_key":
         return (
-            name in (None, settings.household)
+            rule in ("equal", "between")
+            and name in (None, settings.household)
             and settings.household is not None
             and key in settings.variables
             and key not in (*settings.household_keys, *settings.strata)
         )
     if mend == "recode_key":
-        return key in settings.variables and not is_key
+        finer = rule in ("finer", "order")  # of codes before recoding
+        return key in settings.variables and not is_key and not finer
     if name is None or name in _dropped(bench, settings):
         return False
     held = (settings.weight, settings.household)
