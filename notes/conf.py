@@ -153,8 +153,8 @@ def page_from_elsewhere(app, page, source):
             path = app.srcdir.parent / name
             app.env.note_dependency(path)
             text = path.read_text()
-            # Links to scripts and data would lead nowhere; pages have other places.
-            text = re.sub(r"\[([^]]*)\]\((?!\S*\.md\))[^)]*\)", r"\1", text)
+            # Links to scripts, data and results lead nowhere; pages have other places.
+            text = re.sub(r"\[([^]]*)\]\((?!(?!results/)\S*\.md\))[^)]*\)", r"\1", text)
             text = text.replace("(accuracy.md)", "(accuracy_by_region.md)")
             source[0] = text.replace("(../notes/", "(../")
 
