@@ -51,7 +51,6 @@ REFUSED = {
     "assess: weight twice": ([*ASSESS, "--weight", "W", "--weight=AGE"], "given twice"),
     "assess: output twice": ([*ASSESS, "--output", "a.csv", "--output", "b.csv"],
                              "--output: given twice; give all values at once"),
-    "assess: na twice": ([*ASSESS, "--na", "9", "--na", "8"], "--na: given twice"),
     "assess: method": ([*ASSESS, "--method", "fast"], "'fast'"),
     "assess: missing": ([*ASSESS, "--missing", "drop"], "'drop'"),
     "assess: flag with a value": ([*ASSESS, "--json=yes"], "--json"),
