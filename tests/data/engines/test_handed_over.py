@@ -261,8 +261,10 @@ def no_polars(monkeypatch):
 @pytest.mark.usefixtures("no_polars")
 def test_a_dataset_goes_to_duckdb_without_polars():
     table = survey()
-    want = riskcore.assess(table, KEYS, "w", missing="category")
-    got = riskcore.assess(of_dataset(table), KEYS, "w", missing="category")
+    # The model beside them would know the single weights of the table alone.
+    how = {"weight": "w", "missing": "category", "population": "weights"}
+    want = riskcore.assess(table, KEYS, **how)
+    got = riskcore.assess(of_dataset(table), KEYS, **how)
     assert got.figures == want.figures
     assert type(got.records).__name__ == "DuckDBPyRelation"
     how = {"weight": "w", "threshold": 0.02}
