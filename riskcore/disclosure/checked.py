@@ -14,7 +14,7 @@ from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, listed, printable
 from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.two_releases import TwoReleases
-from riskcore.disclosure.verdict import Verdict, no_role_text
+from riskcore.disclosure.verdict import Verdict, in_public, no_role_text
 
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"
@@ -22,6 +22,10 @@ _SAME = {
     True: "The file is the one that the record names.",
     False: "The file is NOT the one that the record names: it was changed or replaced.",
 }
+_DOUBT = (
+    "Risks are by the weights alone, and the model to believe says that these say too "
+    "little."
+)
 # States that the first word of the verdict says.
 _PLAIN = ("safe", "not examined", "not safe")
 _WORDS = {True: "passed", False: "FAILED", None: "not judged"}
@@ -54,6 +58,9 @@ class Checked(OnASheet):
         What the file and an earlier release tell together, by set of keys.
     unknown : tuple of str
         Evidence that is judged record by record beside the original, and was not.
+    weights_doubted : bool
+        Whether the model to believe says that the weights, by which risks were judged
+        on request, may say too little.
 
     Examples
     --------
@@ -81,6 +88,7 @@ class Checked(OnASheet):
     not_examined: tuple[Hashable, ...] = ()
     together: tuple[TwoReleases, ...] = ()
     unknown: tuple[str, ...] = ()
+    weights_doubted: bool = False
 
     @property
     def broken(self) -> tuple[Goal, ...]:
@@ -149,6 +157,22 @@ class Checked(OnASheet):
             names |= dict.fromkeys(self.unknown)
             lacking = f" Not judged: {listed(names)}."
         return f"{word}: {found}{checked}.{lacking}{same}{unsafe}"
+
+    @property
+    def verdict_in_public(self) -> str:
+        """Whether the file passes, in words for everybody."""
+        broken, of = len(self.broken), counted(len(self.rules), "rule")
+        if broken:
+            said = f"NOT kept: {broken} of {of}."
+        elif self.same_file is False:
+            said = _SAME[False]
+        elif self.state == "safe":
+            said = "All rules are kept."
+        elif self.not_judged:
+            said = f"Not judged: {len(self.not_judged)} of {of}."
+        else:
+            said = in_public(self.state)
+        return f"{said} {_DOUBT}" if self.weights_doubted else said
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON.

@@ -7,8 +7,12 @@ the people who fit the own released record share the value.
 
 Of numbers a narrow band tells nearly as much as a value: (k, e)-anonymity asks for a
 range of e (Zhang, Koudas, Srivastava and Yu 2007). Here a band is narrow if it is no
-wider than 1/20 of the interquartile range of the column: a share of the spread, as a
-share of the value would depend on where the scale begins.
+wider than 1/20 of the interquartile range of the column, and far out in a tail no wider
+than 1/20 of the distance from the median: shares of the spread, as a share of the value
+would depend on where the scale begins.
+
+A missing value tells nothing, and hides nothing either: what the other records of a
+cell share is told of those who have a value.
 
 Small cells share values by chance. What chance gives is the probability that as many
 values, drawn from those of the file, are equal or in such a band; of a value that 99 %
@@ -34,7 +38,7 @@ from riskcore.disclosure.kept_keys import (
 
 Floats = NDArray[np.float64]
 MANY_VALUES = 20  # a number with more distinct values is told by a band
-BAND = 1 / 20  # of the interquartile range
+BAND = 1 / 20  # of the interquartile range, or of the distance from the median
 _VALUES = 4096  # of which the law of a column is made, at most
 # The chance of more draws than these is that of the next less in a geometric row.
 _FEW, _STEP = 32, 1.1
@@ -61,7 +65,8 @@ class SharedValues:
         The share of people of whom the others of their cell tell the right value: how
         often it is right for people outside the file. nan if none is told.
     width : float
-        The width of a band that counts as one value; 0 for equal values.
+        The width of a band that counts as one value, on the scale of `in_bands`; 0 for
+        equal values.
     """
 
     told: Mask
@@ -93,13 +98,19 @@ class SharedValues:
         }
 
 
-def band_of(values: Floats) -> float:
-    """Return the width of a band of a column that tells as much as a value."""
-    values = values[~np.isnan(values)]
-    if len(np.unique(values)) <= MANY_VALUES:
-        return 0.0
-    low, high = np.quantile(values, [0.25, 0.75])
-    return float(high - low) * BAND
+def in_bands(values: Floats) -> tuple[Floats, float]:
+    """Return a column on the scale of its bands, and the width of a band there.
+
+    That is asinh((x - median)/IQR), even in the middle and logarithmic in the tails.
+    Values that are few, or half of them equal, count as they are.
+    """
+    known = values[~np.isnan(values)]
+    if len(np.unique(known)) <= MANY_VALUES:
+        return values, 0.0
+    low, median, high = np.quantile(known, [0.25, 0.5, 0.75])
+    if high == low:
+        return values, 0.0
+    return np.arcsinh((values - median) / (high - low)), BAND
 
 
 def shared_values(
@@ -114,14 +125,15 @@ def shared_values(
     blanked : bool, shape (n, K)
         Where the released record has no value.
     values : float64, shape (n,)
-        The released values, or their codes; nan for missing, which tells nothing.
+        The released values, or their codes; nan for missing.
     width : float
-        Values that differ by no more than this are told as one, see `band_of`.
+        Values that differ by no more than this are told as one, see `in_bands`.
     """
     people = with_missing_drawn(codes.astype(np.int64))
     blanked = blanked | (codes < 0)
     cell = cells(people, range(codes.shape[1]))
-    size = np.bincount(cell)
+    known = ~np.isnan(values)
+    size = np.bincount(cell, known).astype(np.int64)
     member = np.zeros(len(size), np.int64)
     member[cell] = np.arange(len(cell))
     codes_of_cells = people[member]
@@ -136,24 +148,25 @@ def shared_values(
         low, high = _ranges(own, values[rows], values[rows], number)
         np.minimum(row_low, low[group], out=row_low)
         np.maximum(row_high, high[group], out=row_high)
-        rows_of += np.bincount(own, minlength=number)[group]
+        rows_of += np.bincount(own, known[rows], number).astype(np.int64)[group]
         low, high = _ranges(group, *of_cells, number)
         person_low[rows], person_high[rows] = low[own], high[own]
         people_of[rows] = np.bincount(group, size)[own]
     told: Mask = (row_high - row_low <= width)[cell]
     told |= person_high - person_low <= width
+    told &= known
     law = _Law.of(values, width)
     rows_of = rows_of[cell]
     # Both groups have the person's own cell: together they have so many records.
     both = rows_of + people_of - size[cell]
     chance = law.chance(rows_of) + law.chance(people_of) - law.chance(both)
-    chance = np.clip(chance, 0.0, 1.0)
+    chance = np.clip(chance, 0.0, 1.0) * known
     return SharedValues(
         told,
         float(law.near(values[told]).sum()),
         float(chance.sum()),
-        _log_chance(int(told.sum()), cell, chance),
-        _right_of_others(cell, values, width),
+        _log_chance(int(told.sum()), cell[known], chance[known]),
+        _right_of_others(cell[known], values[known], width),
         width,
     )
 
@@ -161,10 +174,10 @@ def shared_values(
 def _ranges(
     group: Integers, least: Floats, most: Floats, number: int
 ) -> tuple[Floats, Floats]:
-    """Return the least and largest value of each group; infinite if one is missing."""
+    """Return the least and largest value of each group, without missing ones."""
     low, high = np.full(number, np.inf), np.full(number, -np.inf)
-    np.minimum.at(low, group, np.where(np.isnan(least), -np.inf, least))
-    np.maximum.at(high, group, np.where(np.isnan(most), np.inf, most))
+    np.fmin.at(low, group, least)
+    np.fmax.at(high, group, most)
     return low, high
 
 
@@ -173,17 +186,15 @@ class _Law:
     """The values of a column that are drawn at random."""
 
     values: Floats  # sorted, without missing ones
-    share: float  # of the records that have a value
     width: float
 
     @classmethod
     def of(cls, values: Floats, width: float) -> _Law:
         """Return the law of a column, thinned if it has many values."""
         known = np.sort(values[~np.isnan(values)])
-        share = len(known) / max(len(values), 1)
         if len(known) > _VALUES and len(np.unique(known)) > _VALUES:
             known = known[np.linspace(0, len(known) - 1, _VALUES).astype(np.int64)]
-        return cls(known, share, width)
+        return cls(known, width)
 
     def near(self, values: Floats) -> Floats:
         """Return the share of values no farther than the width from some values."""
@@ -205,7 +216,7 @@ class _Law:
             for where in ((least,), (least, "right"), (least + self.width, "right"))
         )
         found = [
-            float(((end - below) ** m - (end - up_to) ** m).sum()) * self.share**m
+            float(((end - below) ** m - (end - up_to) ** m).sum())
             for m in numbers.tolist()
         ]
         return np.array(found)[place.reshape(-1)]
@@ -217,11 +228,12 @@ def _log_chance(people: int, cell: Integers, chance: Floats) -> float:
     A cell tells of all its people or of none.
     """
     size = np.bincount(cell)
-    mean = np.minimum(np.bincount(cell, chance) / size, 1.0)
+    size, of_all = size[size > 0], np.bincount(cell, chance)[size > 0]
+    mean = np.minimum(of_all / size, 1.0)
     kinds, number = np.unique(np.stack([size, mean]), axis=1, return_counts=True)
     with np.errstate(divide="ignore"):
         no, yes = np.log1p(-kinds[1]), np.log(kinds[1])
-    tilts = np.geomspace(_LEAST_TILT / size.max(), _MOST_TILT, _TILTS)
+    tilts = np.geomspace(_LEAST_TILT / size.max(initial=1), _MOST_TILT, _TILTS)
     bounds = [number @ np.logaddexp(no, yes + t * kinds[0]) - t * people for t in tilts]
     return float(min(0.0, *bounds))
 
@@ -234,6 +246,7 @@ def _right_of_others(cell: Integers, values: Floats, width: float) -> float:
     """
     order = np.lexsort((values, cell))
     size = np.bincount(cell)
+    size = size[size > 0]
     last = np.cumsum(size) - 1
     first = last - size + 1
     value = values[order]
@@ -241,7 +254,7 @@ def _right_of_others(cell: Integers, values: Floats, width: float) -> float:
     right = several & (value[last] - value[first] <= width)
     first, last = (one[several & ~right] for one in (first, last))
     wrong = int(np.count_nonzero(value[last] - value[first + 1] <= width))
-    differs = (value[last - 1] - value[first] <= width) & ~np.isnan(value[last])
+    differs = value[last - 1] - value[first] <= width
     wrong += int(np.count_nonzero(differs))
     told = int(size[right].sum()) + wrong
     return int(size[right].sum()) / told if told else math.nan

@@ -172,6 +172,17 @@ class Verdict:
         }
 
 
+def in_public(state: str) -> str:
+    """Return the sentence for everybody on the state of a file.
+
+    >>> in_public("safe except for 2 accepted leaks"), in_public("not examined")
+    ('Safe except for accepted leaks.', 'NOT EXAMINED: not all was examined.')
+    """
+    kinds = {"safe except": "accepted", "goals met": "leaks"}
+    kind = next((kinds[one] for one in kinds if state.startswith(one)), state)
+    return _IN_PUBLIC[kind]
+
+
 def tiles(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the tiles of a report: name, figure and note, from `Verdict.to_dict`."""
     met = sum(one["passed"] is True for one in found["goals"])

@@ -292,8 +292,15 @@ def examine_released(
         leaks = (*(one.under(settings.accepted) for one in found), *examined.leaks)
         # Values that a secret altered do not show which records are of one household.
         assert against is not None
-        unknown = (_HOUSEHOLDS,) if against.unknown else ()
-        return leaks, examined.not_examined, unknown
+        unknown = [_HOUSEHOLDS] if against.unknown else []
+        unknown += pair.changed
+        names = {str(name) for name in against.original.names}
+        unknown += [
+            f"{printable(str(x))!r} (not in the original)"
+            for x in there
+            if str(x) not in names
+        ]
+        return leaks, examined.not_examined, tuple(unknown)
     known = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
     others = tuple(name for name in there if name not in known)
     if source.engine is None:

@@ -310,6 +310,7 @@ def checked(
         lacking,
         together,
         unknown,
+        judged.weights_doubted,
     )
 
 
@@ -592,6 +593,7 @@ class _Judged:
         self.records = 0
         self.counted: dict[Names, Cells] = {}
         self.notes: dict[str, None] = {}
+        self.weights_doubted = False
         needed = [
             self._there(name)
             for names in (*request.sets, request.sensitive)
@@ -712,7 +714,9 @@ class _Judged:
             found = self._assessed(names)
             yield from goals_of_risk(found, names, risks)
         limits = risks if self.household is None else {**risks, **of_households}
-        self.notes |= dict.fromkeys(said_by_model(found, names, limits))
+        said = dict.fromkeys(said_by_model(found, names, limits))
+        self.notes |= said
+        self.weights_doubted |= bool(said)
         if of_households and self.household is None:
             yield from self._by_record(names, of_households, self._ids_left_out())
         else:
@@ -878,8 +882,8 @@ class _Judged:
             self.notes[f"Give the original to judge {listed(unknown)}."] = None
         elif unknown:
             self.notes[
-                "The records do not pair with those of the original, so that "
-                f"{listed(unknown)} are not judged."
+                "The rules alone do not make this file of the original, so it is not "
+                f"judged: {listed(unknown)}."
             ] = None
 
     def _note(self, keys: Names, cells: Cells) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.released import assess_released
 from riskcore.common.progress import Lines
+from riskcore.common.words import printable
 from riskcore.data.blank import blank
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import count
@@ -55,6 +56,8 @@ class Paired:
         The original record of each released one; None if the order is the same.
     dropped, renumbered : tuple of str
         Columns that were left out, and that have new ids.
+    changed : list of str
+        Columns that were changed though no setting says so, in words.
     """
 
     result: ProtectedRecords
@@ -62,6 +65,7 @@ class Paired:
     order: Integers | None
     dropped: tuple[str, ...]
     renumbered: tuple[str, ...]
+    changed: list[str]
 
     def shown(self, say: Lines, *, shuffled: bool) -> list[Shown]:
         """Return what the columns and the order of the file show of hidden values.
@@ -107,6 +111,7 @@ def paired(
     ]
     new_ids = [name for name in changed if str(name) in with_new_ids]
     treated = [name for name in changed if name not in new_ids]
+    numeric = settings.with_role("numeric")
     treated += [name for name in settings.treated if name in blankable]
     masks = {
         # A key that was left out is blank.
@@ -133,7 +138,7 @@ def paired(
         treated=_treated(original, prepared, settings, released, place, both, treated),
         numbers={
             name: numbers_of(original, original.data, name)
-            for name in (*settings.with_role("numeric"), settings.weight)
+            for name in (*numeric, settings.weight)
             if name is not None
         },
     )
@@ -144,6 +149,11 @@ def paired(
         None if (np.diff(order) > 0).all() else order,
         tuple(str(name) for name in original.names if name not in both),
         tuple(map(str, new_ids)),
+        [
+            f"{printable(str(name))!r} (changed by no rule)"
+            for name in treated
+            if name not in settings.treated and name not in numeric
+        ],
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from riskcore.common.sheet import Part, Sheet
-from riskcore.common.words import counted
 from riskcore.report.provenance import Provenance
 from riskcore.report.public import threshold_shown
 from riskcore.report.sheet_charts import PartChart
@@ -62,11 +61,7 @@ def public_rules_page(found: Any, *, title: str) -> str:
             asked = threshold_shown(asked)
         kept = {True: "kept", False: "BROKEN"}.get(rule.passed, "not judged")
         rows.append((rule.title, rule.of, f"{asked:,}", kept))
-    broken = len(found.broken)
-    of = counted(len(found.rules), "rule")
-    verdict = f"NOT kept: {broken} of {of}." if broken else "All rules are kept."
-    if found.not_judged and not broken:
-        verdict = f"Not judged: {len(found.not_judged)} of {of}."
+    verdict = found.verdict_in_public
     facts = [("records", f"{found.records:,}")]
     sheet = Sheet("Rules of the release", facts, [Part("Rules", rows=rows)], verdict)
     return render(

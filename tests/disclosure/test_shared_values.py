@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from riskcore.disclosure.shared_values import band_of, shared_values
+from riskcore.disclosure.shared_values import in_bands, shared_values
 
 LEVEL = math.log(1e-3)
 
@@ -21,11 +21,11 @@ def told_by_hand(codes, blanked, values, width):
     agree = ((codes[:, None] == codes) | blanked[:, None]).all(axis=2)  # row, person
 
     def narrow(some):
-        return not np.isnan(some).any() and np.ptp(some) <= width
+        return np.ptp(some[~np.isnan(some)]) <= width
 
     return [
-        narrow(values[agree[:, i]]) or narrow(values[agree[i]])
-        for i in range(len(values))
+        not np.isnan(value) and (narrow(values[fit]) or narrow(values[agree[i]]))
+        for i, (value, fit) in enumerate(zip(values, agree.T, strict=True))
     ]
 
 
@@ -82,14 +82,11 @@ def test_numbers_in_a_narrow_band():
     rng = np.random.default_rng(2)
     codes, blanked = cells_of(rng, 4000, 8)
     values = rng.normal(50_000, 10_000, 4000)
-    width = band_of(values)
-    low, high = np.quantile(values, [0.25, 0.75])
-    assert width == pytest.approx((high - low) / 20)
-    before = shared_values(codes, blanked, values, width)
+    before = shared_values(codes, blanked, *in_bands(values))
     assert before.log_chance > LEVEL
     some = codes[:, 0] < 5
     values[some] = 41_000 + 300 * rng.random(np.count_nonzero(some))
-    found = shared_values(codes, blanked, values, width)
+    found = shared_values(codes, blanked, *in_bands(values))
     assert np.all(found.told[some])
     assert found.log_chance < LEVEL
     assert not np.any(shared_values(codes, blanked, values).told & some)
@@ -107,8 +104,34 @@ def test_the_chance_of_a_band_is_that_of_draws():
     assert found.width == 0.4
 
 
-def test_a_column_of_few_values_has_no_band():
-    assert band_of(np.array([1.0, 2, 3, 4, math.nan] * 10)) == 0.0
+@pytest.mark.parametrize(
+    "values", [[1.0, 2, 3, 4, math.nan], [0.0] * 90 + [*range(25)]]
+)
+def test_a_column_of_few_values_has_no_band(values):
+    values = np.array(values * 10)
+    assert in_bands(values)[1] == 0.0
+    assert np.array_equal(in_bands(values)[0], values, equal_nan=True)
+
+
+def test_a_band_is_a_share_of_the_spread_and_in_a_tail_of_the_distance():
+    values = np.concatenate([np.linspace(0, 100, 1001), [1e6, 1.04e6, 1.06e6]])
+    scale, width = in_bands(values)
+    low, high = np.quantile(values, [0.25, 0.75])
+    middle = np.interp(50 + (high - low) * np.array([0, 0.049, 0.051]), values, scale)
+    assert middle[1] - middle[0] < width < middle[2] - middle[0]
+    assert scale[-2] - scale[-3] < width < scale[-1] - scale[-3]
+
+
+def test_wealth_that_a_cell_shares_is_told():
+    """Far out in a tail no band of the middle is as wide as what tells the value."""
+    rng = np.random.default_rng(5)
+    codes, blanked = cells_of(rng, 4000, 8)
+    values = np.exp(rng.normal(11, 1, 4000))
+    some = codes[:, 0] < 5
+    values[some] = 5e6 * (1 + 0.002 * rng.random(np.count_nonzero(some)))
+    found = shared_values(codes, blanked, *in_bands(values))
+    assert np.all(found.told[some])
+    assert found.log_chance < LEVEL
 
 
 def test_how_often_the_others_of_a_cell_are_right():
@@ -122,12 +145,30 @@ def test_how_often_the_others_of_a_cell_are_right():
     assert math.isnan(alone.right_of_others)
 
 
-def test_missing_values_leave_a_doubt():
+def test_missing_values_tell_nothing_and_hide_nothing():
     codes = np.zeros((4, 1), np.int64)
     blanked = np.zeros(codes.shape, bool)
     assert shared_values(codes, blanked, np.ones(4)).people == 4
     values = np.array([1.0, 1, 1, math.nan])
-    assert shared_values(codes, blanked, values).people == 0
+    assert shared_values(codes, blanked, values).told.tolist() == [True] * 3 + [False]
+    assert shared_values(codes, blanked, np.full(4, math.nan)).people == 0
+
+
+@pytest.mark.parametrize("missing", [0.05, 0.3, 0.6])
+def test_what_cells_share_is_told_whatever_is_missing(missing):
+    rng = np.random.default_rng(6)
+    codes, blanked = cells_of(rng, 4000, 10)
+    values = rng.integers(0, 9, 4000).astype(float)
+    some = codes[:, 0] < 60
+    values[some] = codes[some, 0] % 9
+    known = rng.random(4000) > missing
+    values[~known] = math.nan
+    found = shared_values(codes, blanked, values)
+    assert np.all(found.told[some & known])
+    assert not found.told[~known].any()
+    assert found.log_chance < LEVEL
+    values[some & known] = rng.integers(0, 9, np.count_nonzero(some & known))
+    assert shared_values(codes, blanked, values).log_chance > LEVEL
 
 
 def test_what_a_guess_by_shares_finds():

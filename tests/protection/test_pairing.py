@@ -113,7 +113,37 @@ def test_records_that_do_not_pair_are_not_judged(survey):
     found = beside(path, survey, another)
     assert "numbers that find people" in found.unknown
     assert not found.passed
-    assert any("do not pair" in note for note in found.notes)
+    assert any("The rules alone do not make" in note for note in found.notes)
+
+
+def replaced(name, values):
+    """Return a change that gives a column other values, or adds it."""
+    return lambda columns: {**columns, name: np.array(values).astype(str)}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (replaced("passport", range(N)), "'passport' (not in the original)"),
+        (replaced("health", range(N)), "'health' (changed by no rule)"),
+        (replaced("health", [1] * N), "'health' (changed by no rule)"),
+    ],
+)
+def test_columns_that_no_rule_explains_are_not_judged(survey, change, said):
+    given = {
+        "k": 3,
+        "roles": {"health": "sensitive", "*": "harmless: a test"},
+        "accept": {"*": "a test"},
+    }
+    path = survey.with_name("safe.csv")
+    riskcore.protect(survey, ["sex", "age"], **given).write(path)
+    assert said in beside(path, survey, change).unknown
+    rules = riskcore.Release.of(survey, ["sex", "age"], output=path, **given)
+    assert rules.check(path, original=survey).passed
+    found = rules.check(path.with_name("other.csv"), original=survey)
+    assert found.unknown == (said,)
+    assert found.state == "not examined"
+    assert found.verdict_in_public == "NOT EXAMINED: not all was examined."
 
 
 def test_new_ids_of_households_rename_each_household_once(survey):

@@ -13,7 +13,7 @@ from riskcore.common.words import counted, listed, printable
 from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
 from riskcore.disclosure.leaks import Leak
-from riskcore.disclosure.shared_values import SharedValues, band_of, shared_values
+from riskcore.disclosure.shared_values import SharedValues, in_bands, shared_values
 from riskcore.protection.leaks.remedies import (
     accepted,
     either,
@@ -23,9 +23,9 @@ from riskcore.protection.leaks.remedies import (
 from riskcore.protection.numbers import codes_of, numbers_of
 from riskcore.protection.prepare import numbers_of as real_numbers_of
 from riskcore.protection.protected_records import ProtectedRecords
-from riskcore.protection.settings import Settings
 
 _DIFFERENT = "ask that the people who fit a record differ, which hides some: --l 2"
+_ALL = 0.995  # of the people: the weights of a whole population may vary a little
 _INSIDERS = "blank companions of their records: --against-insiders"
 
 
@@ -48,8 +48,7 @@ def _most_shared(
     sets = [*_released_sets(result, gone)]
     if not sets:
         return []
-    values = _values(result, name)
-    width = band_of(values)
+    values, width = in_bands(_values(result, name))
     each = [shared_values(*keys, values, width) for keys in sets]
     return sorted(each, key=lambda one: one.beyond_chance)[-1:]
 
@@ -117,7 +116,7 @@ def leaks_of_elimination(
     if (
         found is None
         or not (found.people or found.records_told)
-        or not _is_population(result.settings)
+        or not _is_population(result)
     ):
         return
     # Without suppression people are named whose keys are missing.
@@ -135,11 +134,14 @@ def leaks_of_elimination(
     yield Leak(column, "elimination", text, advice, of=tuple(keys), of_all=True)
 
 
-def _is_population(settings: Settings) -> bool:
-    """Return whether the file has all people of the population."""
-    if settings.sampling_fraction is not None:
-        return settings.sampling_fraction == 1.0
-    return settings.weight is None and isinstance(settings.population, str)
+def _is_population(result: ProtectedRecords) -> bool:
+    """Return whether the file has all people of the population, by its weights too."""
+    share = result.settings.sampling_fraction
+    if share is None:
+        original = result.sets[0].original
+        cells = original.cells_by_weights or original.cells
+        share = cells.n / max(cells.totals.population, cells.n)
+    return share >= _ALL
 
 
 def _released_sets(

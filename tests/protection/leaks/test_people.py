@@ -74,17 +74,26 @@ def test_values_at_random_are_not_told():
 
 
 @pytest.mark.parametrize(
-    "more", [{"sampling_fraction": 1.0}, {"sampling_fraction": None}]
+    "more",
+    [
+        {"sampling_fraction": 1.0},
+        {"sampling_fraction": None},
+        {"sampling_fraction": None, "weight": "w"},
+    ],
 )
 def test_people_who_are_left_over_are_named_in_a_whole_population(more):
     data = survey()[0].drop(columns="ill")
-    result = protected(data, roles={}, **more)
+    if "weight" in more:
+        data["w"] = np.random.default_rng(0).uniform(1, 1.004, len(data))
+        more = {"accept": {"w": "for the test"}, **more}
+    more = {"roles": {}, **more}
+    result = protected(data, **more)
     (leak,) = result.examination.open
     people = result.examination.elimination.people
     assert leak.kind == "elimination"
     assert people > 0
     assert f" {people:,} p" in leak.text
-    safe = protected(data, roles={}, against_insiders=True, **more)
+    safe = protected(data, against_insiders=True, **more)
     assert safe.safe
     assert safe.examination.elimination.people == 0
     more_blanks = sum(safe.suppressed.values()) - sum(result.suppressed.values())
