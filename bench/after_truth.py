@@ -191,6 +191,26 @@ def independent(rng):
     return Population(people, tuple(people), in_bands(5, 15, 30))
 
 
+def empty(rng):
+    """Keys without any relation or favorite: a table that is nearly empty."""
+    n = 30_000
+    sizes = {"AGE": 30, "AREA": 24, "JOB": 15, "SEX": 2}
+    people = {name: rng.integers(0, values, n) for name, values in sizes.items()}
+    return Population(people, tuple(people), in_bands(10, 20))
+
+
+def profiles(rng):
+    """Many kinds of people, each with few values of each key, and a year of birth."""
+    n, kinds = 40_000, 40
+    kind = rng.choice(kinds, n, p=rng.dirichlet(np.full(kinds, 0.5)))
+    people = {"AGE": (rng.normal(20 + kind, 9, n)).clip(0, 80).astype(int)}
+    for name, values in (("AREA", 18), ("JOB", 14), ("KIND", 9), ("TONGUE", 6)):
+        shares = rng.dirichlet(np.full(values, 0.15), kinds)
+        place = rng.random(n)[:, None] > shares.cumsum(axis=1)[kind]
+        people[name] = place.sum(axis=1).clip(0, values - 1)
+    return Population(people, tuple(people), in_bands(10, 20, 30, 40, 50, 60))
+
+
 POPULATIONS = {
     "census": provinces,
     "census, six keys": many_keys,
@@ -204,6 +224,8 @@ POPULATIONS = {
     "ties between keys": ties,
     "structural zeros": zeros,
     "independent keys": independent,
+    "nearly empty table": empty,
+    "forty profiles": profiles,
 }
 
 

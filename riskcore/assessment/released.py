@@ -35,7 +35,7 @@ Mask = NDArray[np.bool_]
 Positions = NDArray[np.integer[Any]]
 # Standard deviation of ln(sum of risks / truth) for each factor of e between sample and
 # population: measured in populations that are known, see `bench/after_truth.py`.
-_OFF = 0.035
+_OFF = 0.045
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -156,13 +156,17 @@ class ReleasedAssessment(Assessment):
         See `Assessment.expected_reidentifications_interval`. Records of one pattern
         have the same F, and the errors of patterns that share people add up. Beside
         chance it holds that no model is true: of an unknown population the sum is off
-        by 3.5 % (a standard deviation) for each factor of e from the sample to it, as
-        in the populations of ``bench/after_truth.py``.
+        by 4.5 % (a standard deviation) for each factor of e from the sample to it, as
+        in the hardest populations of ``bench/after_truth.py``; and that half of those
+        who fit by the chance of their missing keys may not.
         """
         cells, off = self.cells, 0.0
         if not isinstance(self.model, KnownPopulation):
             people = max(float(cells.weight_sum.sum()), cells.n)
             off = _OFF * math.log(people / cells.n)
+        by_chance = 1.0 - np.minimum(cells.whole / cells.sample_frequency, 1.0)
+        risk = self.cell_risk * cells.records
+        off = math.hypot(off, float(risk @ by_chance) / float(risk.sum()) / 2.0)
         return sum_over_patterns(self.model, self.table, cells.records, level, off)
 
     def expected_population_uniques_interval(

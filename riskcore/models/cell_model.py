@@ -371,19 +371,29 @@ class CellModel(ABC):
 
         The gamma laws of their cells add up, and the sum is taken as gamma with the
         same mean and variance: the shape of a cell of pi times N^(1 - b), where N is
-        (sum pi)^2/sum pi^2, the number of cells if all were alike. This is exact for b
-        = 0 and 1, and for cells that are alike; between, the shape is a little too low.
+        the number of cells if all were alike. This is exact for b = 0 and 1, and for
+        cells that are alike; between, the shape is a little too low.
         """
-        cells, rest = np.ones(len(table)), 1.0 - self.overdispersion.exponent
+        rest = 1.0 - self.overdispersion.exponent
+        if rest == 0.0:
+            return np.ones(len(table))
+        return exp(rest * log(self._cells_alike(table)))
+
+    def _cells_alike(self, table: CellTable) -> Floats:
+        """Return how many cells combinations of some keys stand for, if all were alike.
+
+        It is (sum pi)^2/sum pi^2.
+        """
+        cells = np.ones(len(table))
         open_ = np.flatnonzero(
             np.logical_or.reduce([code == ANY for code in table.codes])
         )
-        if rest > 0.0 and len(open_):
+        if len(open_):
             some = table.some(open_)
             pi, squares = self._probability(some), self._squares(some)
             known = squares > 0.0
-            summed = np.maximum(pi[known] * pi[known] / squares[known], 1.0)
-            cells[open_[known]] = exp(rest * log(summed))
+            alike = np.maximum(pi[known] * pi[known] / squares[known], 1.0)
+            cells[open_[known]] = alike
         return cells
 
     def _squares(self, table: CellTable) -> Floats:

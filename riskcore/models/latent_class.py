@@ -378,7 +378,9 @@ class LatentClass(CellModel):
         if not self.errors:
             return expected
         error = error_of(table, self.errors)
-        shrunk: Floats = expected * pull(expected * others, error, self._spread)
+        # The spread is that of cells: combinations of some keys are sums of these.
+        mu = expected * others / self._cells_alike(table)
+        shrunk: Floats = expected * pull(mu, error, self._spread)
         return shrunk
 
     @cached_property

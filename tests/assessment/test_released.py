@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riskcore import assess, simulate
+from riskcore import assess, protect, simulate
 from riskcore.assessment.released import assess_released
 from tests.assessment.test_margins import KEYS, RULES, file
 from tests.fits import fits_of, risks_of
@@ -90,3 +90,22 @@ def test_the_risk_of_a_model_never_rises_when_a_key_is_blanked():
         assert np.all(after <= before * (1 + 1e-9))
         assert after.sum() < before.sum()
         before = after
+
+
+def test_sums_of_cells_are_not_pulled_to_one():
+    """Keys without a favorite: what is left of a pattern has as many people as it has."""
+    rng = np.random.default_rng(3)
+    sizes = {"a": 30, "b": 30, "c": 12, "d": 2}
+    people = {name: rng.integers(0, values, 30_000) for name, values in sizes.items()}
+    data = {name: column[:6000] for name, column in people.items()}
+    safe = protect(data, list(sizes), sampling_fraction=0.2, k=3)
+    kept = {name: ~safe.masks[name] for name in sizes}
+    truth = 0.0
+    for i in range(6000):
+        fits = np.ones(30_000, bool)
+        for name in sizes:
+            if kept[name][i]:
+                fits &= people[name] == data[name][i]
+        truth += 1.0 / np.count_nonzero(fits)
+    shown = safe.protected.expected_reidentifications
+    assert shown == pytest.approx(truth, rel=0.08)
