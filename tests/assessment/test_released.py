@@ -93,7 +93,7 @@ def test_the_risk_of_a_model_never_rises_when_a_key_is_blanked():
 
 
 def test_sums_of_cells_are_not_pulled_to_one():
-    """Keys without a favorite: what is left of a pattern has as many people as it has."""
+    """Keys without a favorite: twice the risk was shown where keys were blanked."""
     rng = np.random.default_rng(3)
     sizes = {"a": 30, "b": 30, "c": 12, "d": 2}
     people = {name: rng.integers(0, values, 30_000) for name, values in sizes.items()}
