@@ -146,6 +146,30 @@ def test_columns_that_no_rule_explains_are_not_judged(survey, change, said):
     assert found.verdict_in_public == "NOT EXAMINED: not all was examined."
 
 
+def test_households_without_ids_are_judged_beside_the_original(survey):
+    given = {
+        "household": "hh",
+        "weight": "w",
+        "household_threshold": 0.4,
+        "roles": {"*": "harmless: a test"},
+        "accept": {"*": "a test"},
+    }
+    path = survey.with_name("safe.csv")
+    layout = {"drop": ["hh", "w"], "shuffle": 1}
+    result = riskcore.protect(survey, ["sex", "age"], **given)
+    result.write(path, **layout)
+    output = {"file": path, **layout}
+    rules = riskcore.Release.of(survey, ["sex", "age"], output=output, **given)
+    found = rules.check(path, original=survey)
+    (goal,) = [one for one in found.rules if one.rule == "household_threshold"]
+    largest = result.sets[0].protected.households.risk.max()
+    assert goal.found == pytest.approx(largest, rel=1e-12)
+    assert found.passed
+    alone = rules.check(path)
+    assert not alone.passed
+    assert "household" in alone.verdict
+
+
 def test_new_ids_of_households_rename_each_household_once(survey):
     result = riskcore.protect(survey, ["sex", "age"], k=2, household="hh")
     path = survey.with_name("safe.csv")
