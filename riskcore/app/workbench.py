@@ -266,10 +266,12 @@ class Workbench:
         return self.undecided_of(self.release)
 
     def undecided_of(self, release: Release) -> list[str]:
-        """Return the columns to which rules give no role."""
+        """Return the columns that stay and to which rules give no role."""
         if ANY in release.tables.get("roles", {}):
             return []
-        return [name for name in self.names if self._role_in(release, name) is None]
+        gone = release.tables.get("output", {}).get("drop", ())
+        left = [name for name in self.names if name not in gone]
+        return [name for name in left if self._role_in(release, name) is None]
 
     def set_roles(self, roles: Mapping[str, str | None], words: str) -> None:
         """Give columns roles, or take them away with None."""

@@ -46,6 +46,23 @@ def test_every_column_has_a_role_before_a_verdict(bench):
     assert bench.verdict()[0] == "open"
 
 
+def test_columns_that_rules_leave_out_need_no_role(survey):
+    rules = riskcore.Release.of(
+        survey,
+        KEYS,
+        weight="WEIGHT",
+        k=2,
+        roles={"INCOME": "sensitive"},
+        output={"file": "safe.csv", "drop": [*OTHERS][:5]},
+    )
+    path = survey.with_name("release.toml")
+    path.write_text(rules.to_toml())
+    bench = open_workbench(path)
+    assert bench.undecided == []
+    assert "role" not in bench.verdict()[1]
+    bench.close()
+
+
 def test_roles_are_the_rules(chosen):
     assert chosen.keys == KEYS
     assert chosen.tables["columns"] == {
