@@ -95,6 +95,10 @@ def _goals_of(result: ProtectedRecords) -> Iterator[Goal]:
                 None,
                 passed[-1],
             )
+        elif (rate := result.settings.rate) is not None:  # met without a threshold
+            risk = found["reidentification_rate"]
+            passed.append(risk <= rate)
+            yield Goal("max_rate", one.keys, None, rate, risk, None, None, passed[-1])
         if isinstance(one.protected, ReleasedAssessment):
             for goal in one.protected.measured:
                 passed.append(not goal.failed.any())
