@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from riskcore.assessment.exact_matches import code_numbers
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records
+from riskcore.data.columns import Records, code_column
 from riskcore.disclosure.number_links import KnownNumbers
+from riskcore.disclosure.shared_columns import coded_numbers
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
@@ -45,7 +47,7 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
     settings = result.settings
     treated = () if result.treated is None else (*result.treated.after,)
     keys = {name: codes_of(result, name) for name in _keys_left(result, gone)}
-    numbers = [name for name in result.numbers_known if str(name) not in gone]
+    numbers = result.numbers_known
     taken = {*settings.variables, *numbers, settings.weight}
     told = dict.fromkeys((*settings.with_role("sensitive"), *treated))
     others = {}
@@ -56,16 +58,43 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
                 np.where(before < 0, np.nan, before),
                 np.where(after < 0, np.nan, after),
             )
+    nothing = np.full(result.n, np.nan)
     return KnownNumbers(
         keys,
         {
-            name: (numbers_of(result, name), numbers_of(result, name, after=True))
+            name: (
+                numbers_of(result, name),
+                nothing if str(name) in gone else numbers_of(result, name, after=True),
+            )
             for name in numbers
         },
         others,
         np.arange(result.n),
         {name: numbers_of(result, name, after=True) for name in _in_classes(result)},
+        dict(_others_as_numbers(result, gone)),
     )
+
+
+def _others_as_numbers(
+    result: ProtectedRecords, gone: Collection[str]
+) -> Iterator[tuple[Hashable, tuple[Floats, Floats]]]:
+    """Yield other columns of numbers, as released, if known ones were altered."""
+    settings, known = result.settings, {*result.numbers_known}
+    if not any(
+        x in settings.treated or str(x) in gone or x in result.masks for x in known
+    ):
+        return
+    known |= {*settings.variables, settings.weight, settings.household, settings.person}
+    treated = {} if result.treated is None else result.treated.after
+    records = Records.of(result.rows)
+    for name in records.columns:
+        if name not in known and str(name) not in gone:
+            after = treated.get(name)
+            with suppress(TypeError):  # values without an order
+                if after is None:
+                    after = coded_numbers(code_column(records, name))
+            if after is not None:
+                yield name, (after, after)
 
 
 def _in_classes(result: ProtectedRecords) -> Iterator[Hashable]:
