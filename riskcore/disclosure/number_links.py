@@ -74,6 +74,8 @@ class KnownNumbers(NamedTuple):
         value that the row of each person would have.
     others_as_numbers : mapping of column name to pair of float64 ndarray
         The other columns that are numbers, which he may compute.
+    absent : mapping of column name to float64 ndarray
+        Numbers that he may know, and that the file lacks.
     """
 
     keys: Mapping[Hashable, tuple[Integers, Integers]]
@@ -82,6 +84,7 @@ class KnownNumbers(NamedTuple):
     own: Integers | None
     as_released: Mapping[Hashable, Floats] = MappingProxyType({})
     others_as_numbers: Mapping[Hashable, Pair] = MappingProxyType({})
+    absent: Mapping[Hashable, Floats] = MappingProxyType({})
 
 
 class Computed(NamedTuple):
@@ -195,23 +198,23 @@ def number_links(given: KnownNumbers) -> tuple[NumberLink, ...]:
 
 def _other_forms(given: KnownNumbers) -> KnownNumbers:
     """Return as numbers the columns that are other forms of altered ones."""
-    known = np.column_stack([before for before, _ in given.numbers.values()])
-    own = np.arange(len(known)) if given.own is None else given.own
-    mixed = np.argsort(scattered(np.arange(len(known), dtype=np.uint64)), kind="stable")
-    known, names = known[mixed], [*given.numbers]
-    changed = [
-        k
-        for k, (before, after) in enumerate(given.numbers.values())
-        if given.own is None or not np.array_equal(before, after[own], equal_nan=True)
-    ]
-    numbers, expected, others = {}, {}, {**given.others}
+    own, known = given.own, {name: one for name, (one, _) in given.numbers.items()}
+    same = {
+        name
+        for name, (one, after) in given.numbers.items()
+        if own is not None and np.array_equal(one, after[own], equal_nan=True)
+    }
+    known |= given.absent
+    changed = [k for k, name in enumerate(known) if name not in same]
+    numbers: dict[Hashable, Pair] = {}
+    expected: dict[Hashable, Floats] = {}
+    others = {**given.others}
     for name, (before, after) in given.others_as_numbers.items() if changed else ():
-        shown = before if given.own is None else np.where(own < 0, np.nan, after[own])
-        if found := other_form(shown[mixed], known, changed):
-            form = Computed(name, tuple(names[k] for k in found[0]))
-            expected[form] = np.empty(len(mixed))
-            expected[form][mixed] = found[1]
-            numbers[form] = np.where(np.isnan(expected[form]), np.nan, before), after
+        shown = before if own is None else np.where(own < 0, np.nan, after[own])
+        if found := other_form(shown, [*known.values()], changed):
+            form = Computed(name, tuple([*known][k] for k in found[0]))
+            expected[form] = found[1]
+            numbers[form] = np.where(np.isnan(found[1]), np.nan, before), after
             others.pop(name, None)
     return given._replace(numbers=numbers, others=others, as_released=expected)
 
@@ -229,15 +232,9 @@ def _altered_keys(given: KnownNumbers) -> tuple[Hashable, ...]:
 
 def _by_numbers(given: KnownNumbers) -> list[NumberLink]:
     """Return the links by one number, two and all, with some keys."""
-    # Of numbers that the file lacks only other forms are there.
-    there = {
-        name: (before, after)
-        for name, (before, after) in given.numbers.items()
-        if not np.isnan(after).all()
-    }
-    if not there:
+    if not given.numbers:
         return []
-    given, names = given._replace(numbers=there), [*there]
+    names = [*given.numbers]
     found: list[NumberLink] = []
     alone = {}
     search = _Search.of(given)
@@ -336,11 +333,7 @@ class _Search:
         self, known: tuple[Hashable, ...], among: str, people: Integers, of: int
     ) -> Iterator[NumberLink]:
         """Yield what rows tell of some people: their own row, and each column."""
-        names = [
-            name
-            for name in self.told
-            if name not in known and not isinstance(name, Computed)
-        ]
+        names = [x for x in self.told if x not in known and type(x) is not Computed]
         if not names and self.given.own is None:
             names = [*known]
         nearest = self._nearest(known, names, people)

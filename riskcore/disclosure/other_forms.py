@@ -6,10 +6,12 @@ Whoever knows the numbers of a person can compute what such a column should be.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from riskcore.common.scatter import scattered
 
 Floats = NDArray[np.float64]
 
@@ -21,46 +23,46 @@ _FEWEST = 20
 
 
 def other_form(
-    y: Floats, x: Floats, changed: Collection[int]
+    y: Floats, columns: Sequence[Floats], changed: Collection[int]
 ) -> tuple[tuple[int, ...], Floats] | None:
-    """Return the columns of x that y follows from, and what y should be by them.
+    """Return the columns that y follows from, and what y should be by them.
 
-    None if it does not follow, or not from those that are ``changed``. The records are
-    in a random order.
+    None if it does not follow, or if it follows as well from those that were not
+    ``changed``.
     """
-    some = np.flatnonzero(~np.isnan(y))[:_SAMPLE]
-    every = tuple(range(x.shape[1]))
+    there = np.flatnonzero(~np.isnan(y)).astype(np.uint64)
+    some = there[np.argsort(scattered(there), kind="stable")[:_SAMPLE]].astype(int)
+    every = tuple(range(len(columns)))
     kept = tuple(j for j in every if j not in changed)
     ways = [
         (kept, _by_sum),
         *(((j,), _by_neighbors) for j in changed),
         (every, _by_sum),
     ]
-    left = [_left(y[some], way(x[some][:, of], y[some])) for of, way in ways]
-    best = int(np.argmin(np.round(left, 3)))
-    of, way = ways[best]
-    if left[best] > _LEFT or of == kept:
+    x, z = [one[some] for one in columns], y[some]
+    left = [_left(z, way([x[j] for j in of], z)) for of, way in ways]
+    of, way = ways[int(np.argmin(np.round(left, 3)))]
+    if min(left) > _LEFT or of == kept:
         return None
-    without = [tuple(k for k in of if k != j) for j in of]
-    alone = [_left(y[some], _by_sum(x[some][:, k], y[some])) for k in without]
-    needed = tuple(j for j, one in zip(of, alone, strict=True) if one > _LEFT)
-    return needed or of, way(x[:, of], y)
+    return of, way([columns[j] for j in of], y)
 
 
-def _by_neighbors(x: Floats, y: Floats) -> Floats:
+def _by_neighbors(columns: Sequence[Floats], y: Floats) -> Floats:
     """Return the mean of y of the two records on either side in the order of x."""
-    found = np.full(len(y), math.nan)
-    there = np.flatnonzero(~np.isnan(x[:, 0] + y))
-    order = there[np.argsort(x[there, 0], kind="stable")]
+    (x,), found = columns, np.full(len(y), math.nan)
+    there = np.flatnonzero(~np.isnan(x + y)).astype(np.uint64)
+    # The order of equal numbers tells nothing: that of the file might.
+    order = there[np.lexsort((scattered(there), x[there]))]
     z = y[order]
     found[order[2:-2]] = (z[:-4] + z[1:-3] + z[3:-1] + z[4:]) / 4.0
     return found
 
 
-def _by_sum(x: Floats, y: Floats) -> Floats:
-    """Return the weighted sum of columns of x that fits nine in ten of y best."""
-    table = np.column_stack([x, np.ones(len(x))])
-    there = np.flatnonzero(~np.isnan(table.sum(axis=1) + y))[:_SAMPLE]
+def _by_sum(columns: Sequence[Floats], y: Floats) -> Floats:
+    """Return the weighted sum of columns that fits nine in ten of y best."""
+    table = np.column_stack([*columns, np.ones(len(y))])
+    there = np.flatnonzero(~np.isnan(table.sum(axis=1) + y))
+    there = there[:: len(there) // _SAMPLE + 1]
     if len(there) < _FEWEST * table.shape[1]:
         return np.full(len(y), math.nan)
     error = np.zeros(len(there))
@@ -78,14 +80,12 @@ def _left(y: Floats, expected: Floats) -> float:
     The commonest value does not count: that all without an income pay no tax does not
     make the tax a function of income.
     """
-    there = ~np.isnan(y + expected)
-    values, codes, counts = np.unique(y[there], return_inverse=True, return_counts=True)
-    rest = there.copy()
-    rest[there] = codes != counts.argmax() if len(values) else False
+    values, counts = np.unique(y, return_counts=True)
+    rest = ~np.isnan(expected)
+    rest &= y != values[counts.argmax()] if len(y) else False
     if np.count_nonzero(rest) < _FEWEST:
         return math.inf
-    error, spread = (
-        np.quantile(np.abs(y[rest] - one), _MOSTLY)
-        for one in (expected[rest], np.median(y[rest]))
-    )
+    y, expected = y[rest], expected[rest]
+    spread = np.quantile(np.abs(y - np.median(y)), _MOSTLY)
+    error = np.quantile(np.abs(y - expected), _MOSTLY)
     return float(error / spread) if spread > 0.0 else math.inf

@@ -76,9 +76,14 @@ def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
     return found
 
 
-def coded_numbers(column: CodedColumn) -> NDArray[np.float64] | None:
+def coded_numbers(
+    column: CodedColumn, decimal: str = "."
+) -> NDArray[np.float64] | None:
     """Return a column as numbers, nan for missing; None if it has other values."""
-    found = _numbers(column.labels)
+    labels = column.labels
+    if decimal != ".":
+        labels = np.char.replace(labels.astype(str), decimal, ".")
+    found = _numbers(labels)
     return None if found is None else np.append(found, np.nan)[column.codes]
 
 

@@ -47,7 +47,7 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
     settings = result.settings
     treated = () if result.treated is None else (*result.treated.after,)
     keys = {name: codes_of(result, name) for name in _keys_left(result, gone)}
-    numbers = result.numbers_known
+    numbers = [name for name in result.numbers_known if str(name) not in gone]
     taken = {*settings.variables, *numbers, settings.weight}
     told = dict.fromkeys((*settings.with_role("sensitive"), *treated))
     others = {}
@@ -58,20 +58,17 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
                 np.where(before < 0, np.nan, before),
                 np.where(after < 0, np.nan, after),
             )
-    nothing = np.full(result.n, np.nan)
     return KnownNumbers(
         keys,
         {
-            name: (
-                numbers_of(result, name),
-                nothing if str(name) in gone else numbers_of(result, name, after=True),
-            )
+            name: (numbers_of(result, name), numbers_of(result, name, after=True))
             for name in numbers
         },
         others,
         np.arange(result.n),
         {name: numbers_of(result, name, after=True) for name in _in_classes(result)},
         dict(_others_as_numbers(result, gone)),
+        {x: numbers_of(result, x) for x in result.numbers_known if x not in numbers},
     )
 
 
@@ -80,21 +77,18 @@ def _others_as_numbers(
 ) -> Iterator[tuple[Hashable, tuple[Floats, Floats]]]:
     """Yield other columns of numbers, as released, if known ones were altered."""
     settings, known = result.settings, {*result.numbers_known}
-    if not any(
-        x in settings.treated or str(x) in gone or x in result.masks for x in known
-    ):
+    altered = {*settings.treated, *result.masks}
+    if not any(one in altered or str(one) in gone for one in known):
         return
     known |= {*settings.variables, settings.weight, settings.household, settings.person}
-    treated = {} if result.treated is None else result.treated.after
     records = Records.of(result.rows)
     for name in records.columns:
         if name not in known and str(name) not in gone:
-            after = treated.get(name)
             with suppress(TypeError):  # values without an order
-                if after is None:
-                    after = coded_numbers(code_column(records, name))
-            if after is not None:
-                yield name, (after, after)
+                coded = code_column(records, name)
+                one = coded_numbers(coded, result.source.reading.decimal)
+                if one is not None:
+                    yield name, (one, one)
 
 
 def _in_classes(result: ProtectedRecords) -> Iterator[Hashable]:

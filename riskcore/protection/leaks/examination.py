@@ -150,10 +150,9 @@ def examine(
     if result.numbers_known and result.on_engine is None:
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
-        forms = [one for one in links if isinstance(one.known[0], Computed)]
-        direct = [one for one in links if one not in forms]
-        found += _of_numbers(result, numbers, direct, gone)
-        found += _of_numbers(result, (), forms, gone)
+        for given, computed in ((numbers, False), ([], True)):
+            some = [x for x in links if isinstance(x.known[0], Computed) == computed]
+            found += _of_numbers(result, given, some, gone)
     say("looking for people whose values are told")
     shared = values_shared(result, gone)
     found += leaks_of_shared(result, shared, gone)
@@ -283,7 +282,7 @@ def _of_numbers(
             best[one.told is None, one.among == "all"] = one
     for one in sorted(best.values(), key=lambda one: -one.beyond_chance):
         told = [one.told] if one.told in numbers else []
-        known = (x.column if isinstance(x, Computed) else x for x in one.known)
+        known = (getattr(each, "column", each) for each in one.known)
         names |= dict.fromkeys((*known, *told))
         said.append(str(one))
     if said:
