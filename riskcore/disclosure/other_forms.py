@@ -30,18 +30,15 @@ def other_form(
     None if it does not follow, or if it follows as well from those that were not
     ``changed``.
     """
-    there = np.flatnonzero(~np.isnan(y)).astype(np.uint64)
-    some = there[np.argsort(scattered(there), kind="stable")[:_SAMPLE]].astype(int)
+    some = np.flatnonzero(~np.isnan(y))
+    some = some[:: len(some) // _SAMPLE + 1]
     every = tuple(range(len(columns)))
     kept = tuple(j for j in every if j not in changed)
-    ways = [
-        (kept, _by_sum),
-        *(((j,), _by_neighbors) for j in changed),
-        (every, _by_sum),
-    ]
+    alone = [((j,), way) for way in (_by_sum, _by_neighbors) for j in changed]
+    ways = [(kept, _by_sum), *alone, (every, _by_sum)]
     x, z = [one[some] for one in columns], y[some]
     left = [_left(z, way([x[j] for j in of], z)) for of, way in ways]
-    of, way = ways[int(np.argmin(np.round(left, 3)))]
+    of, way = ways[int(np.argmin(np.round(left, 2)))]
     if min(left) > _LEFT or of == kept:
         return None
     return of, way([columns[j] for j in of], y)
