@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 # What a normal column leaves of which known numbers explain 99 % (R^2 = 0.99).
 _LEFT = 0.12
 _MOSTLY = 0.9  # of the records count: errors in others do not hide the form
-_SAMPLE = 4_000
+_SAMPLE = 2_000
 _FEWEST = 20
 
 

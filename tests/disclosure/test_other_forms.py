@@ -139,6 +139,7 @@ def test_an_audit_sees_the_same(record_by):
 
 def test_check_beside_the_original_sees_the_same(tmp_path, run):
     data, _ = survey()
+    data["income"] = data["income"].astype(int)
     data["thousands"] = [f"{x:.1f}".replace(".", ",") for x in data["income"] / 1000]
     file, safe = tmp_path / "survey.csv", tmp_path / "safe.csv"
     rows = zip(*data.values(), strict=True)
@@ -156,4 +157,4 @@ def test_check_beside_the_original_sees_the_same(tmp_path, run):
     status, out, error = run(
         f"check {safe} --original {file} --record {record} --quiet"
     )
-    assert "thousands (computed from income)" in out + error
+    assert "safe except for 1 accepted leak" in out, error
