@@ -34,13 +34,16 @@ def other_form(
     some = some[:: len(some) // _SAMPLE + 1]
     every = tuple(range(len(columns)))
     kept = tuple(j for j in every if j not in changed)
-    alone = [((j,), way) for way in (_by_sum, _by_neighbors) for j in changed]
+    alone = [((j,), _by_neighbors) for j in changed]
     ways = [(kept, _by_sum), *alone, (every, _by_sum)]
     x, z = [one[some] for one in columns], y[some]
     left = [_left(z, way([x[j] for j in of], z)) for of, way in ways]
-    of, way = ways[int(np.argmin(np.round(left, 2)))]
+    best = int(np.argmin(np.round(left, 2)))
+    of, way = ways[best]
     if min(left) > _LEFT or of == kept:
         return None
+    if _left(z, _by_sum([x[j] for j in of], z)) < left[best]:
+        way = _by_sum  # which knows the ends, too
     return of, way([columns[j] for j in of], y)
 
 
@@ -63,7 +66,7 @@ def _by_sum(columns: Sequence[Floats], y: Floats) -> Floats:
     if len(there) < _FEWEST * table.shape[1]:
         return np.full(len(y), math.nan)
     error = np.zeros(len(there))
-    for _ in range(5):
+    for _ in range(3):
         fit = there[error <= np.quantile(error, _MOSTLY)]
         factors = np.linalg.lstsq(table[fit], y[fit], rcond=None)[0]
         error = np.abs(table[there] @ factors - y[there])
