@@ -13,7 +13,7 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.data.cells import cells_of, check_missing, refuse_missing
-from riskcore.data.columns import key_names
+from riskcore.data.columns import Records, code_column, key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS
@@ -35,7 +35,7 @@ from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.settings_table import AuditSettings
-from riskcore.disclosure.shared_columns import SharedColumn
+from riskcore.disclosure.shared_columns import SharedColumn, coded_numbers
 from riskcore.disclosure.two_releases import two_releases
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
@@ -285,6 +285,14 @@ def _known(
         row = np.full(files.n[0], -1)
         there = np.flatnonzero(own >= 0)
         row[own[there]] = there
+    others = {}
+    for name in targets:
+        first, second, *_ = (
+            coded_numbers(code_column(Records.of(one), name))
+            for one in files.data.values()
+        )
+        if first is not None and second is not None:
+            others[name] = first, second
     return KnownNumbers(
         dict(zip(files.keys, keys, strict=True)),
         {name: (one[0], one[1]) for name, one in numbers.items()},
@@ -293,6 +301,7 @@ def _known(
             for name, (a, b) in zip(targets, told, strict=True)
         },
         row,
+        others_as_numbers=others,
     )
 
 

@@ -13,6 +13,9 @@ If it is known which released row is a person's own, that row is right, too; and
 were altered, links are also sought without these. If it is not known, and there is no
 other column, the row must have the person's number.
 
+A column that is another form of numbers that were altered, such as a rounded copy or a
+sum, is compared with what it should be by these.
+
 Among m nearest rows one is taken: it is right with the probability 1/m.
 """
 
@@ -36,6 +39,7 @@ from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.compared_records import standard_scale
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
 from riskcore.disclosure.in_words import number
+from riskcore.disclosure.other_forms import other_form
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -68,6 +72,10 @@ class KnownNumbers(NamedTuple):
     as_released : mapping of column name to float64 ndarray
         Numbers that anybody can turn into what a row has, such as those in bands: the
         value that the row of each person would have.
+    others_as_numbers : mapping of column name to pair of float64 ndarray
+        The other columns that are numbers, which he may compute.
+    absent : mapping of column name to float64 ndarray
+        Numbers that he may know, and that the file lacks.
     """
 
     keys: Mapping[Hashable, tuple[Integers, Integers]]
@@ -75,6 +83,18 @@ class KnownNumbers(NamedTuple):
     others: Mapping[Hashable, Pair]
     own: Integers | None
     as_released: Mapping[Hashable, Floats] = MappingProxyType({})
+    others_as_numbers: Mapping[Hashable, Pair] = MappingProxyType({})
+    absent: Mapping[Hashable, Floats] = MappingProxyType({})
+
+
+class Computed(NamedTuple):
+    """A column that is another form of known numbers."""
+
+    column: Hashable
+    of: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        return f"{self.column} (computed from {', '.join(map(str, self.of))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,34 +186,54 @@ def number_links(given: KnownNumbers) -> tuple[NumberLink, ...]:
 
     Of more than four numbers, the four by which most is right make the pairs.
     """
-    if not given.numbers:
-        return ()
-    found = _by_numbers(given)
+    ways = [given, _other_forms(given)]
+    found = [link for way in ways for link in _by_numbers(way)]
     if altered := _altered_keys(given):
         keys = {name: one for name, one in given.keys.items() if name not in altered}
-        others = _by_numbers(given._replace(keys=keys))
-        found += [replace(one, without=altered) for one in others]
+        for way in ways:
+            others = _by_numbers(way._replace(keys=keys))
+            found += [replace(one, without=altered) for one in others]
     return tuple(replace(one, comparisons=len(found)) for one in found)
+
+
+def _other_forms(given: KnownNumbers) -> KnownNumbers:
+    """Return as numbers the columns that are other forms of altered ones."""
+    own, known = given.own, {name: one for name, (one, _) in given.numbers.items()}
+    same = {
+        name
+        for name, (one, after) in given.numbers.items()
+        if own is not None and np.array_equal(one, after[own], equal_nan=True)
+    }
+    known |= given.absent
+    changed = [k for k, name in enumerate(known) if name not in same]
+    numbers: dict[Hashable, Pair] = {}
+    expected: dict[Hashable, Floats] = {}
+    others = {**given.others}
+    for name, (before, after) in given.others_as_numbers.items() if changed else ():
+        shown = before if own is None else np.where(own < 0, np.nan, after[own])
+        if found := other_form(shown, [*known.values()], changed):
+            form = Computed(name, tuple([*known][k] for k in found[0]))
+            expected[form] = found[1]
+            numbers[form] = np.where(np.isnan(found[1]), np.nan, before), after
+            others.pop(name, None)
+    return given._replace(numbers=numbers, others=others, as_released=expected)
 
 
 def _altered_keys(given: KnownNumbers) -> tuple[Hashable, ...]:
     """Return the keys that the own row of somebody has with another value."""
-    if given.own is None:
-        return ()
-    who = given.own >= 0
-    pairs = {
-        name: (one[who], other[given.own[who]])
-        for name, (one, other) in given.keys.items()
-    }
+    own = given.own
     return tuple(
         name
-        for name, (one, other) in pairs.items()
-        if ((other >= 0) & (other != one)).any()
+        for name, (one, other) in given.keys.items()
+        if own is not None
+        and ((own >= 0) & (other[own] >= 0) & (other[own] != one)).any()
     )
 
 
 def _by_numbers(given: KnownNumbers) -> list[NumberLink]:
     """Return the links by one number, two and all, with some keys."""
+    if not given.numbers:
+        return []
     names = [*given.numbers]
     found: list[NumberLink] = []
     alone = {}
@@ -293,7 +333,7 @@ class _Search:
         self, known: tuple[Hashable, ...], among: str, people: Integers, of: int
     ) -> Iterator[NumberLink]:
         """Yield what rows tell of some people: their own row, and each column."""
-        names = [name for name in self.told if name not in known]
+        names = [x for x in self.told if x not in known and type(x) is not Computed]
         if not names and self.given.own is None:
             names = [*known]
         nearest = self._nearest(known, names, people)

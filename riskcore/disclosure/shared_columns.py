@@ -76,6 +76,17 @@ def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
     return found
 
 
+def coded_numbers(
+    column: CodedColumn, decimal: str = "."
+) -> NDArray[np.float64] | None:
+    """Return a column as numbers, nan for missing; None if it has other values."""
+    labels = column.labels
+    if decimal != ".":
+        labels = np.char.replace(labels.astype(str), decimal, ".")
+    found = _numbers(labels)
+    return None if found is None else np.append(found, np.nan)[column.codes]
+
+
 def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
     """Return values as finite numbers, None if they are not."""
     if labels.dtype.kind in "mM":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from riskcore.assessment.exact_matches import code_numbers
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records
+from riskcore.data.columns import Records, code_column
 from riskcore.disclosure.number_links import KnownNumbers
+from riskcore.disclosure.shared_columns import coded_numbers
 from riskcore.protection.leaks.showing import codes_before
 from riskcore.protection.protected_records import ProtectedRecords
 
@@ -65,7 +67,28 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
         others,
         np.arange(result.n),
         {name: numbers_of(result, name, after=True) for name in _in_classes(result)},
+        dict(_others_as_numbers(result, gone)),
+        {x: numbers_of(result, x) for x in result.numbers_known if x not in numbers},
     )
+
+
+def _others_as_numbers(
+    result: ProtectedRecords, gone: Collection[str]
+) -> Iterator[tuple[Hashable, tuple[Floats, Floats]]]:
+    """Yield other columns of numbers, as released, if known ones were altered."""
+    settings, known = result.settings, {*result.numbers_known}
+    altered = {*settings.treated, *result.masks}
+    if not any(one in altered or str(one) in gone for one in known):
+        return
+    known |= {*settings.variables, settings.weight, settings.household, settings.person}
+    records = Records.of(result.rows)
+    for name in records.columns:
+        if name not in known and str(name) not in gone:
+            with suppress(TypeError):  # values without an order
+                coded = code_column(records, name)
+                one = coded_numbers(coded, result.source.reading.decimal)
+                if one is not None:
+                    yield name, (one, one)
 
 
 def _in_classes(result: ProtectedRecords) -> Iterator[Hashable]:

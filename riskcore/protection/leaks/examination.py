@@ -34,7 +34,7 @@ from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.in_words import number
 from riskcore.disclosure.leaks import Kind, Leak, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
-from riskcore.disclosure.number_links import NumberLink, number_links
+from riskcore.disclosure.number_links import Computed, NumberLink, number_links
 from riskcore.disclosure.rebuilt_households import records_rebuilt
 from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
@@ -147,10 +147,12 @@ def examine(
             found += _by_composition(result, left_out)
         found += _rebuilt(result, left_out, shuffled=shuffled)
     numbers = [name for name in result.numbers_known if str(name) not in gone]
-    if numbers and result.on_engine is None:
+    if result.numbers_known and result.on_engine is None:
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
-        found += _of_numbers(result, numbers, links, gone)
+        for given, computed in ((numbers, False), ([], True)):
+            some = [x for x in links if isinstance(x.known[0], Computed) == computed]
+            found += _of_numbers(result, given, some, gone)
     say("looking for people whose values are told")
     shared = values_shared(result, gone)
     found += leaks_of_shared(result, shared, gone)
@@ -280,10 +282,11 @@ def _of_numbers(
             best[one.told is None, one.among == "all"] = one
     for one in sorted(best.values(), key=lambda one: -one.beyond_chance):
         told = [one.told] if one.told in numbers else []
-        names |= dict.fromkeys((*one.known, *told))
+        known = (getattr(each, "column", each) for each in one.known)
+        names |= dict.fromkeys((*known, *told))
         said.append(str(one))
     if said:
-        of = [name for name in numbers if name in names]
+        of = [name for name in result.source.names if name in names]
         # Rounded after another treatment a number is not what that has made of it.
         raw = () if {*result.settings.treated} & {*of} else of
         yield leak_of_numbers(of, said, profile(result.rows, raw))

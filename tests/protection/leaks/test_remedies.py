@@ -53,6 +53,11 @@ def numbers(data, rng):
     return data | {"pay": rng.lognormal(8, 1, N).round(1), "rent": rng.uniform(1, 9, N)}
 
 
+def other_forms(data, rng):
+    pay = rng.lognormal(8, 1, N).round(1)
+    return data | {"pay": pay, "round": (pay / 100).round(1)}
+
+
 def families(data, rng):
     towns = rng.permutation(N)[data["hh"]]
     return data | {"town": [f"t{one}" for one in towns]}
@@ -72,6 +77,10 @@ CASES = {
     "sums": (sums, "--keys size age sex --k 5 --cost size=1 age=90 sex=90"),
     "numbers": (numbers, "--keys sex age --k 3 --role pay=numeric rent=numeric"),
     "altered": (numbers, "--keys sex age --k 3 --treat pay=noise:1% rent=noise:1%"),
+    "forms": (
+        other_forms,
+        "--keys sex age --k 3 --treat pay=swap:90% --role pay=numeric round=harmless",
+    ),
     "households": (families, "--keys age sex job --k 3 --household hh"),
     "members": (families, "--keys region sex --k 9 --household hh"),
     "new ids": (unique, "--keys sex age --k 3 --household hh"),
