@@ -44,7 +44,6 @@ napoleon_use_rtype = False
 PUBLIC = (
     "riskcore",
     *(f"riskcore.{name}" for name in riskcore.__all__ if name in riskcore._MODULES),
-    "riskcore.reproduce",
 )
 # Pages from outside of notes/, by their names in texts.
 ELSEWHERE = {

@@ -177,7 +177,6 @@ _MODULES = {
     "intruder",
     "models",
     "page",
-    "reproduce",
     "simulate",
 }
 

@@ -18,7 +18,7 @@ FLOORS = [
     {"core"},
     {"data", "intruder", "simulate"},
     {"models"},
-    {"accuracy", "reproduce"},  # for researchers, as intruder and simulate are
+    {"accuracy"},  # for researchers, as intruder and simulate are
     {"assessment"},
     {"comparison", "disclosure"},
     {"protection"},

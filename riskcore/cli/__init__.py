@@ -24,7 +24,6 @@ from riskcore.cli import (
     diversity,
     error_table,
     protect,
-    reproduce,
     run,
     simulate,
     stop,
@@ -235,7 +234,6 @@ def _parser() -> argparse.ArgumentParser:
     audit.add(commands)
     try_out.add(commands)
     error_table.add(commands)
-    reproduce.add(commands)
     uniques.add(commands)
     diversity.add(commands)
     suda.add(commands)

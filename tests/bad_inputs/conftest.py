@@ -14,7 +14,7 @@ import pytest
 
 COMMANDS = (
     "assess", "protect", "uniques", "diversity", "suda", "simulate", "error-table",
-    "reproduce", "demo", "describe", "audit",
+    "demo", "describe", "audit",
 )  # fmt: skip
 BEGINNINGS = tuple(
     f"{name}: error: " for name in ("riskcore", *(f"riskcore {c}" for c in COMMANDS))

@@ -277,11 +277,6 @@ REFUSED = {
     "table: output": ([*GRID, "--output", "t.xls"], "t.xls"),
     "table: 1-": ([*TABLE, "--f", "1", "--p", "1-"], "'1-' is not a number"),
     "table: 1-1e999": ([*TABLE, "--f", "1", "--p", "1-1e999"], "'1-1e999'"),
-    # reproduce
-    "reproduce: no source": (["reproduce", "knuth"], "knuth"),
-    "reproduce: replicates": (["reproduce", "thesis", "--replicates", "x"], "'x'"),
-    "reproduce: figures": (["reproduce", "--figures", "gif"], "'gif'"),
-    "reproduce: output is a file": (["reproduce", "--output", "s.csv"], "s.csv"),
 }  # fmt: skip
 
 

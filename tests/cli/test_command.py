@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from riskcore import accuracy, assess, reproduce, simulate
+from riskcore import accuracy, assess, simulate
 from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from riskcore.assessment.uniques import estimate_uniques
 from riskcore.data.files import formats
@@ -281,7 +281,6 @@ OUTPUTS = {
     "error-table": f"{SERIES} --output {{}}.csv",
     "error-table, text": f"{SERIES} --output {{}}.md",
     "demo": "demo --file {}.csv",
-    "reproduce": "reproduce mokken --output {}.csv",
 }
 
 
@@ -309,10 +308,6 @@ def test_odd_outputs_are_refused(run, folder, monkeypatch, command, name, messag
     (folder / f"dangling{end}").symlink_to("nowhere")
     (folder / f"folder{end}").mkdir()
     os.mkfifo(folder / f"pipe{end}")
-    if command == "reproduce" and name == "folder":
-        (folder / "folder.csv" / "reproductions.md").mkdir()
-    if command == "reproduce" and name == "pipe":
-        message = "not a directory"
     before = sorted(os.listdir())
 
     def work(*_, **__):
@@ -321,7 +316,6 @@ def test_odd_outputs_are_refused(run, folder, monkeypatch, command, name, messag
     for module, function in [
         (formats, "read"),
         (simulate, "microdata"),
-        (reproduce, "compare"),
         (accuracy, "error_table"),
     ]:
         monkeypatch.setattr(module, function, work)

@@ -28,7 +28,7 @@ NO_FILES = {
     "COLUMN=RULE", "KEY=AMOUNT", "FORMULA", "KEY", "'COLUMN x COLUMN'",
 }  # fmt: skip
 # Commands that read no file.
-READ_NOTHING = {"demo", "error-table", "reproduce", "simulate"}
+READ_NOTHING = {"demo", "error-table", "simulate"}
 
 
 def commands():

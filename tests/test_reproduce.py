@@ -1,18 +1,18 @@
-"""Published tables and figures: the numbers, the verdicts, the command."""
+"""Published tables and figures: the numbers and the verdicts."""
 
-import csv
 import math
 import re
-from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from riskcore import reproduce
-from riskcore.reproduce import comparison, takemura, thesis
+from bench import reproduce
+from bench.reproduce import comparison, takemura, thesis
+from riskcore.common.drawing import save
 
-NOTES = Path(__file__).resolve().parents[2] / "notes"
+NOTES = Path(__file__).resolve().parents[1] / "notes"
 
 
 @pytest.fixture(scope="module")
@@ -296,98 +296,9 @@ def test_what_is_refused(source, replicates, message):
         reproduce.compare(source, replicates=replicates)
 
 
-# --- files and the command ---------------------------------------------------------
-
-
-@pytest.fixture
-def run(run, tmp_path, monkeypatch):
-    """Run ``riskcore reproduce`` in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return partial(run, "reproduce")
-
-
-def test_command_prints(run, found):
-    status, out, err = run("mokken", "takemura", "mokken")
-    mokken, takemura = (reproduce.plain(found[name]) for name in ("mokken", "takemura"))
-    assert (status, out, err) == (0, f"{mokken}\n\n{takemura}\n", "")
-
-
-def test_command_writes_a_folder(run, found):
-    status, out, _ = run("mokken", "--output", "new")
-    assert status == 0
-    assert out.endswith("  Tables and figures are in new\n")
-    names = {"reproductions.csv", "reproductions.md", "mokken-figure-1.png"}
-    assert {path.name for path in Path("new").iterdir()} == names
-    with open("new/reproductions.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["computed"] or "nan") for row in rows] == [
-        pytest.approx(row.computed, abs=0, nan_ok=True) for row in found["mokken"].rows
-    ]
-    page = Path("new/reproductions.md").read_text()
-    assert page.startswith("## Mokken")
-    assert page.endswith("![mokken-figure-1.png](mokken-figure-1.png)\n")
-
-
-def test_files_are_replaced_if_asked(run):
-    assert run("mokken", "--output", "new", "--figures", "svg")[0] == 0
-    before = {path.name: path.read_bytes() for path in Path("new").iterdir()}
-    status, _, err = run("mokken", "--output", "new", "--figures", "svg")
-    assert status == 2
-    assert "reproductions.csv: already exists" in err
-    assert run("mokken", "--output", "new", "--figures", "svg", "--overwrite")[0] == 0
-    assert {path.name: path.read_bytes() for path in Path("new").iterdir()} == before
-
-
-def test_a_figure_that_fails_leaves_nothing(tmp_path, found):
-    def broken():
-        raise RuntimeError("no figure")
-
-    source = found["mokken"]
-    bad = comparison.Comparison("mokken", source.title, source.rows, {"bad": broken})
-    with pytest.raises(RuntimeError, match="no figure"):
-        reproduce.write(tmp_path / "new", [source, bad])
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "reproductions.md").write_text("kept")
-    with pytest.raises(RuntimeError, match="no figure"):
-        reproduce.write(tmp_path / "old", [source, bad], overwrite=True)
-    assert [path.name for path in (tmp_path / "old").iterdir()] == ["reproductions.md"]
-    assert (tmp_path / "old" / "reproductions.md").read_text() == "kept"
-
-
-def test_all_figures_can_be_drawn(tmp_path, found):
-    written = reproduce.write(tmp_path / "all", found.values())
-    names = [path.name for path in written[2:]]
-    assert len(names) == 9
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in written[2:])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["census"], "unknown source 'census'; known are thesis, takemura, mokken"),
-        (["thesis", "--replicates", "1"], "replicates: need at least 2, got 1"),
-        (["mokken", "--output", "no/such"], "no: no such directory"),
-        (["mokken", "--output", "file"], "file: not a directory"),
-    ],
-)
-def test_refusals_of_the_command(run, arguments, said):
-    Path("file").write_text("")
-    status, out, err = run(*arguments)
-    assert (status, out) == (2, "")
-    assert said in err
-
-
-def test_nothing_to_write(tmp_path):
-    with pytest.raises(ValueError, match="no comparisons to write"):
-        reproduce.write(tmp_path / "new", [])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_figures_need_matplotlib(run, monkeypatch):
-    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
-    status, _, err = run("mokken", "--output", "new")
-    assert status == 2
-    assert "pip install matplotlib" in err
-    assert run("mokken", "--output", "new", "--figures", "none")[0] == 0
-    assert len(list(Path("new").iterdir())) == 2
+def test_all_figures_can_be_drawn(found):
+    for source in found.values():
+        for draw in source.figures.values():
+            file = BytesIO()
+            save(draw(), file, "png")
+            assert file.getvalue().startswith(b"\x89PNG")

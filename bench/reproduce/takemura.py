@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from riskcore.models import Ewens, Pitman, SizeIndices
-from riskcore.reproduce.comparison import Comparison, Row, exact, lacking, within
+from bench.reproduce.comparison import Comparison, Row, exact, lacking, within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

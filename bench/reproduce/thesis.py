@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.models import DirichletMultinomial, SizeIndices
-from riskcore.reproduce import thesis_figures
-from riskcore.reproduce.comparison import (
+from bench.reproduce import thesis_figures
+from bench.reproduce.comparison import (
     Comparison,
     Row,
     bounds,

@@ -1,6 +1,6 @@
 """Compute the published tables and figures again for notes/reproductions.md.
 
-    python -m bench.reproductions [--replicates R]
+    python -m bench.reproduce [--replicates R]
 
 Numbers with +- are mean and standard deviation of a run, over R (200) runs from seed 1.
 The errata name some of the numbers: look there too when these change.
@@ -8,9 +8,9 @@ The errata name some of the numbers: look there too when these change.
 
 import argparse
 
+from bench import reproduce
 from bench._common import HERE, command, replace
-from riskcore import reproduce
-from riskcore.reproduce.folder import save
+from riskcore.common.drawing import save
 
 NOTES = HERE.parent / "notes"
 CAPTIONS = {

@@ -1,15 +1,14 @@
 """Tables and figures of the sources, computed again and compared.
 
 ``compare`` computes all numbers of a source, ``plain`` and ``markdown`` write them as
-text, ``write`` puts them and the figures into a folder. The command ``riskcore
-reproduce`` does the same.
+text. ``python -m bench.reproduce`` prints them, and writes notes/reproductions.md.
 
 Numbers and parameters are as printed in the sources; "errata" refers to the numbered
 sections of notes/errata.md.
 
 Examples
 --------
->>> from riskcore import reproduce
+>>> from bench import reproduce
 >>> comparison = reproduce.compare("takemura")
 >>> comparison.counts["reproduced"]
 4
@@ -20,11 +19,10 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from riskcore.reproduce import mokken, takemura, thesis
-from riskcore.reproduce.comparison import Comparison, Row, markdown, plain
-from riskcore.reproduce.folder import check_writable, write
+from bench.reproduce import mokken, takemura, thesis
+from bench.reproduce.comparison import Comparison, Row, markdown, plain
 
 SOURCES = ("thesis", "takemura", "mokken")
 
@@ -32,12 +30,9 @@ __all__ = [
     "SOURCES",
     "Comparison",
     "Row",
-    "check_sources",
-    "check_writable",
     "compare",
     "markdown",
     "plain",
-    "write",
 ]
 
 
@@ -76,32 +71,11 @@ def compare(
     >>> compare("mokken").title
     'Mokken, Kooiman, Pannekoek, Willenborg (1992)'
     """
-    check_sources([source])
+    if source not in SOURCES:
+        known = ", ".join(SOURCES)
+        raise ValueError(f"unknown source {source!r}; known are {known}")
     if source == "mokken":
         return mokken.compare()
     if source == "takemura":
         return takemura.compare()
     return thesis.compare(replicates, seed, progress)
-
-
-def check_sources(sources: Iterable[str]) -> None:
-    """Refuse unknown sources.
-
-    Parameters
-    ----------
-    sources : iterable of str
-        Short names.
-
-    Raises
-    ------
-    ValueError
-        If a source is unknown; the message lists the known ones.
-
-    Examples
-    --------
-    >>> check_sources(["mokken"])
-    """
-    for source in sources:
-        if source not in SOURCES:
-            known = ", ".join(SOURCES)
-            raise ValueError(f"unknown source {source!r}; known are {known}")

@@ -13,7 +13,7 @@ from riskcore.intruder import (
     disclosure_risk,
     unique_fraction,
 )
-from riskcore.reproduce.comparison import Comparison, Row, exact, lacking
+from bench.reproduce.comparison import Comparison, Row, exact, lacking
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
