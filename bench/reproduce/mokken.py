@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.reproduce.comparison import Comparison, Row, exact, lacking
 from riskcore.intruder import (
     acquaintances_distribution,
     betas_for_unique_fraction,
     disclosure_risk,
     unique_fraction,
 )
-from bench.reproduce.comparison import Comparison, Row, exact, lacking
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from riskcore.models import Ewens, Pitman, SizeIndices
 from bench.reproduce.comparison import Comparison, Row, exact, lacking, within
+from riskcore.models import Ewens, Pitman, SizeIndices
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.models import DirichletMultinomial, SizeIndices
 from bench.reproduce import thesis_figures
 from bench.reproduce.comparison import (
     Comparison,
@@ -24,6 +23,7 @@ from bench.reproduce.comparison import (
     simulated,
     within,
 )
+from riskcore.models import DirichletMultinomial, SizeIndices
 from riskcore.simulate import populations, samples
 
 Floats = NDArray[np.float64]
