@@ -38,6 +38,22 @@ class Grouping:
         single = self.single or bool(np.bincount(group).max(initial=0) <= 1)
         return Grouping(group, self.groups, single, self.orders)
 
+    def bands(
+        self, order: Order, width: int, sizes: NDArray[np.int64] | None
+    ) -> Grouping | None:
+        """Return bands of so many records in an order; None if values have as many.
+
+        ``sizes`` are the numbers of records of each row; None stands for one each.
+        """
+        records = np.bincount(self.group, sizes, self.groups)[order.values]
+        upto = np.cumsum(records)
+        if not len(upto) or len(upto) * width <= upto[-1]:
+            return None
+        band = ((upto - records / 2) // width).astype(np.int32)
+        of = np.full(self.groups, band[-1] + 1, np.int32)
+        of[order.values] = band
+        return Grouping(of[self.group], int(band[-1]) + 2, False, ())
+
     @cached_property
     def sorted_by(self) -> NDArray[np.int32]:
         """Positions of the records, sorted by group."""

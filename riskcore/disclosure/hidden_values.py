@@ -74,8 +74,8 @@ many records each does not give the order back, even if the file was sorted by i
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -102,10 +102,12 @@ _MOSTLY = 0.9
 _ERRORS = 0.5
 # The numbers of records that must agree: 1, 2, 4, ..., 64.
 _STEPS = 7
+# The records of bands of neighbors whose commonest value is tried.
+_WIDTHS = (16, 128)
 # How often a column is compared with chance: for a key by the rules "equal" and, in two
 # orders, "between", each by steps and three kinds of guesses, and by two more rules;
 # for recoded values in two ways and two orders; for a shuffled order in two orders.
-_OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2, 4, 2
+_OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2 + 2 * len(_WIDTHS), 12, 2
 
 STEP = "looking for what the columns tell of suppressed values"
 
@@ -434,7 +436,18 @@ def _found_by(grouping: Grouping, key: _Key) -> dict[Rule, Mask]:
     between = np.zeros(len(key.blanked), bool)
     for order in grouping.orders:
         between |= _found(_between(units, grouping, key, order), key)
+    if 2 * np.count_nonzero(equal | between) < len(between):
+        between = max([between, *_in_bands(grouping, key)], key=np.count_nonzero)
     return {"equal": equal, "between": between, "code": _found_by_code(grouping, key)}
+
+
+def _in_bands(grouping: Grouping, key: _Key) -> Iterator[Mask]:
+    """Yield the suppressed values that bands of neighbors in an order give."""
+    for order in grouping.orders:
+        for width in _WIDTHS:
+            bands = grouping.bands(order, width, key.stands_for)
+            if bands is not None:
+                yield _found_by_commonest(_Units.of(bands, key), bands, key)
 
 
 def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
@@ -443,33 +456,18 @@ def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
     It is tried on all values, suppressed ones too: if no value is left that shows, an
     attacker still knows what such a code stands for.
     """
-    none = np.zeros(len(key.blanked), bool)
-    known = (key.codes >= 0) & (
-        grouping.group < grouping.groups - 1
-    )  # the last is missing
+    missing = grouping.groups - 1
+    codes = np.where(grouping.group < missing, key.codes, -1)
     # Ids of persons and households are codes of nothing.
-    if 2 * grouping.groups > len(known) or not known.any():
-        return none
-    levels = int(key.codes.max()) + 1
-    pairs = grouping.group[known].astype(np.int64) * levels + key.codes[known]
-    rows, counts = _counted(
-        pairs, None if key.stands_for is None else key.stands_for[known]
-    )
-    group, code = rows // levels, rows % levels
-    size = np.bincount(group, counts, grouping.groups)
-    agree = np.bincount(group, minlength=grouping.groups) == 1
+    if 2 * grouping.groups > len(codes) or not np.any(codes >= 0):
+        return np.zeros(len(key.blanked), bool)
+    known = SuppressedColumn(codes, np.zeros(len(codes), bool))
+    every = _Key.of(known, key.stands_for, key.level)
+    shown = replace(every, codes=key.codes, blanked=key.blanked, times=key.times)
+    units = _Units.of(grouping, shown)
     # Members of a household agree, whatever its number is.
-    large = size > NEAR
-    trials, wrong = size[large].sum(), size[large & ~agree].sum()
-    of_code = np.bincount(code, counts)
-    by_chance = float(np.max(of_code) / np.sum(of_code))
-    if not _holds(trials, wrong, 1 - by_chance, key.level):
-        return none
-    few = np.count_nonzero(size) <= 2 * np.count_nonzero(of_code)
-    shows = agree & (large | few)
-    shows[grouping.groups - 1] = False
-    found: Mask = shows[grouping.group[key.blanked]]
-    return found
+    few = len(units.size) <= 2 * np.count_nonzero(every.shares)
+    return _found_by_commonest(units, grouping, shown, NEAR, 0 if few else NEAR)
 
 
 def _found(tried: _Tried, key: _Key) -> Mask:
@@ -508,7 +506,7 @@ def _right(guess: Integers, key: _Key) -> Mask:
         return np.zeros_like(right)
     # The likelihood ratio of the rule and chance, given the right guesses.
     lucky = chance / tries
-    share = max(_MOSTLY, 1 - _ERRORS * (1 - lucky))
+    share = 1 - _ERRORS * (1 - lucky)
     by_rule = count * math.log(share / lucky)
     by_rule += (tries - count) * math.log((1 - share) / (1 - lucky))
     clearly = by_rule > 0 or count > chance + 3 * math.sqrt(chance)
@@ -533,8 +531,7 @@ def _holds(trials: float, wrong: float, by_chance: float, level: float) -> bool:
     as errors may come in pairs.
     """
     expected = trials * by_chance
-    # Not wrong > (1 - 0.9) trials: the double 1 - 0.9 is less than a tenth.
-    if trials - wrong < _MOSTLY * trials or wrong > _ERRORS * expected or not expected:
+    if wrong > _ERRORS * expected or not expected:
         return False
     gain = wrong * math.log(wrong / expected) if wrong else 0.0
     return (expected - wrong + gain) / 2 > -math.log(level)
@@ -567,16 +564,24 @@ def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
     )
 
 
-def _found_by_commonest(units: _Units, grouping: Grouping, key: _Key) -> Mask:
-    """Return the values that the commonest value of the others gives, if it holds."""
+def _found_by_commonest(
+    units: _Units, grouping: Grouping, key: _Key, tried: int = 1, told: int = 0
+) -> Mask:
+    """Return the values that the commonest value of the others gives, if it holds.
+
+    It is tried on units of more records than ``tried``, and tells of more than ``told``.
+    """
     divided = units.divided
-    trials = int(units.size[units.size > 1].sum())
-    agreed = int(units.size[(units.value >= 0) & (units.size > 1)].sum())
-    right = agreed + int(divided.first[divided.first > divided.second + 1].sum())
+    large = units.size > tried
+    trials = int(units.size[large].sum())
+    agreed = int(units.size[(units.value >= 0) & large].sum())
+    clear = large[divided.unit] & (divided.first > divided.second + 1)
+    right = agreed + int(divided.first[clear].sum())
     if not _holds(trials, trials - right, 1 - key.first, key.level):
         return np.zeros(len(key.blanked), bool)
     value = units.value.copy()
     value[divided.unit] = np.where(divided.first > divided.second, divided.value, -1)
+    value[units.size <= told] = -1
     unit = units.of_group[grouping.group[key.blanked]]
     return _right(np.where(unit >= 0, value[unit], -1), key)
 
@@ -683,60 +688,82 @@ def _finer(grouping: Grouping, classes: _Classes) -> int:
             at = at[np.argsort(place[at], kind="stable")]
         at = at[np.argsort(classes.of_rank[rank[at]], kind="stable")]
         if len(at):
-            found.append(_found_in_order(place[at], rank[at], counts[at], classes))
+            found += _found_in_order(place[at], rank[at], counts[at], classes)
     return max(found)
 
 
 def _found_in_order(
     place: Integers, rank: Integers, counts: Integers, classes: _Classes
-) -> int:
-    """Return how many codes follow from rows by class, then by place in an order."""
-    # Units are the records of one class and one value; they agree if they have one row.
+) -> Iterator[int]:
+    """Yield how many codes follow from rows by class, then by place in an order."""
     coarse = classes.of_rank[rank]
     new = (coarse[1:] != coarse[:-1]) | (place[1:] != place[:-1])
-    first = np.flatnonzero(np.concatenate([[True], new]))
-    kinds = np.diff(first, append=len(rank))
-    size = np.add.reduceat(counts, first)
-    agree = kinds == 1
-    at = first[agree]
-    by_order = _by_order(coarse[at], rank[at], size[agree], classes.level)
-    return max(by_order, _by_name(size, agree, classes))
+    unit = np.cumsum(np.concatenate([[False], new]))
+    few = len(np.unique(place)) <= 2 * len(classes.counts)
+    yield _found_by_units(unit, rank, counts, few, classes)
+    # Bands of as many units or more, in a class alike.
+    class_of = coarse[np.flatnonzero(np.concatenate([[True], new]))]
+    units = np.bincount(class_of)
+    bands = np.maximum(units // _WIDTHS[0], 1)
+    within = np.arange(len(class_of)) - (np.cumsum(units) - units)[class_of]
+    band = (np.cumsum(bands) - bands)[class_of] + (
+        within * bands[class_of] // units[class_of]
+    )
+    pairs, counts = _counted(band[unit] * len(classes.counts) + rank, counts)
+    band, rank = pairs // len(classes.counts), pairs % len(classes.counts)
+    yield _found_by_units(band, rank, counts, False, classes)
 
 
-def _by_name(size: Integers, agree: Mask, classes: _Classes) -> int:
-    """Return how many codes follow if each value has one code, each code few values."""
-    if len(size) > 2 * len(classes.counts):
+def _found_by_units(
+    unit: Integers, rank: Integers, counts: Integers, few: bool, classes: _Classes
+) -> int:
+    """Return how many codes are the commonest of their unit, if units tell the code."""
+    first = np.flatnonzero(np.concatenate([[True], unit[1:] != unit[:-1]]))
+    size, most = np.add.reduceat(counts, first), np.maximum.reduceat(counts, first)
+    of = np.repeat(np.arange(len(first)), np.diff(first, append=len(unit)))
+    clear = np.flatnonzero(2 * counts > size[of])
+    rank, size, most = rank[clear], size[of[clear]], most[of[clear]]
+    commonest = np.zeros(int(classes.of_rank[-1]) + 1)
+    np.maximum.at(commonest, classes.of_rank, classes.counts)
+    wrong_by_chance = 1 - commonest.sum() / classes.counts.sum()
+
+    def tell(units: Mask) -> bool:
+        trials, right = int(size[units].sum()), int(most[units].sum())
+        return _holds(trials, trials - right, wrong_by_chance, classes.level)
+
+    # Each value has one code, each code few values. Members of a household agree,
+    # whatever its number is.
+    if few and tell(size > NEAR):
+        return int(most.sum())
+    if not tell(size > 0):
         return 0
-    # Members of a household agree, whatever its number is.
-    large = size > NEAR
-    trials, wrong = int(size[large].sum()), int(size[large & ~agree].sum())
-    of_class = np.bincount(classes.of_rank, classes.counts)[classes.of_rank]
-    by_chance = float(np.average(classes.counts / of_class, weights=classes.counts))
-    holds = _holds(trials, wrong, 1 - by_chance, classes.level)
-    return int(size[agree].sum()) if holds else 0
+    return _by_order(classes.of_rank[rank], rank, most, classes.level)
 
 
 def _by_order(coarse: Integers, rank: Integers, size: Integers, level: float) -> int:
-    """Return how many codes follow from the order of the units that agree."""
+    """Return how many codes follow from the order of the units that tell one."""
     pair = coarse[1:] == coarse[:-1]
-    near = pair & (np.abs(np.diff(rank)) <= 1)
-    trials, right = int(np.count_nonzero(pair)), int(np.count_nonzero(near))
-    if not trials:
-        return 0
-    by_chance = float(_by_chance(coarse, rank)[coarse[1:][pair]].mean())
-    if not _holds(trials, trials - right, 1 - by_chance, level):
-        return 0
-    found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
-    return int(size[found].sum())
+    trials = int(np.count_nonzero(pair))
+    # The next code does only if it mostly is this or the same.
+    for reach, least in ((0, 0.0), (1, _MOSTLY)):
+        near = pair & (np.abs(np.diff(rank)) <= reach)
+        right = int(np.count_nonzero(near))
+        if not right or right < least * trials:
+            continue
+        by_chance = float(_by_chance(coarse, rank, reach)[coarse[1:][pair]].mean())
+        if _holds(trials, trials - right, 1 - by_chance, level):
+            found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+            return int(size[found].sum())
+    return 0
 
 
-def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
+def _by_chance(coarse: Integers, rank: Integers, reach: int) -> NDArray[np.float64]:
     """Return for each class how often two units have equal or neighboring codes."""
     counts = np.bincount(rank).astype(np.float64)
     of_class = np.zeros(len(counts), np.int64)
     of_class[rank] = coarse
     same = counts * (counts - 1)
-    next_one = np.append(2 * counts[:-1] * counts[1:], 0.0)
+    next_one = np.append(2 * reach * counts[:-1] * counts[1:], 0.0)
     next_one[:-1][of_class[1:] != of_class[:-1]] = 0.0
     units = np.bincount(coarse).astype(np.float64)
     return np.bincount(of_class, same + next_one, len(units)) / np.maximum(

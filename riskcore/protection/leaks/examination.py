@@ -29,6 +29,7 @@ from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
 from riskcore.disclosure.chance import too_many
+from riskcore.disclosure.combined_numbers import numbers_that_tell
 from riskcore.disclosure.composition import KeySets, records_by_composition
 from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.in_words import number
@@ -36,6 +37,7 @@ from riskcore.disclosure.leaks import Kind, Leak, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import NumberLink, number_links
 from riskcore.disclosure.rebuilt_households import records_rebuilt
+from riskcore.disclosure.shared_columns import as_numbers
 from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.people import (
@@ -160,7 +162,7 @@ def examine(
     found += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
     found += _copies(result, gone)
-    found += _pairs(result, gone)
+    found += _together(result, gone)
     found += [
         Leak(
             one.column,
@@ -501,8 +503,8 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
                 yield Leak(source, "reveals", text, advice, of=(source,))
 
 
-def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
-    """Yield pairs of columns that give hidden values of others back."""
+def _together(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield columns that together give hidden values of others back."""
     if result.on_engine is not None:
         return
     hidden = {
@@ -520,7 +522,31 @@ def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
         if one.column not in {*_altered(result), *result.settings.recodings}:
             shown &= result.masks[one.column]
         if too_many(int(shown.sum()), result.n):
-            yield _leak_of_pair(one, int(shown.sum()), result.settings)
+            hidden.pop(one.column, None)
+            yield _leak_of_several(one, int(shown.sum()), result.settings)
+    for name in hidden:
+        numbers = _numbers_before(result, name)
+        if numbers is None:
+            continue
+        others = {other: column for other, column in columns.items() if other != name}
+        sought = result.masks.get(name, np.zeros(result.n, bool))
+        if name in {*_altered(result), *result.settings.recodings}:
+            sought = np.ones(result.n, bool)
+        told = numbers_that_tell(others, numbers, sought)
+        if told is not None and too_many(told[1], result.n):
+            one = Derived(name, told[0], "function")
+            yield _leak_of_several(one, told[1], result.settings)
+
+
+def _numbers_before(
+    result: ProtectedRecords, name: Hashable
+) -> NDArray[np.float64] | None:
+    """Return a column's numbers before any change, None if it has other values."""
+    altered = name in _altered(result) and result.treated is not None
+    before = result.treated.before if altered else Records.of(result.before).columns
+    column = code_column(Records({name: before[name]}, result.n), name)
+    numbers = as_numbers(column.labels)
+    return None if numbers is None else np.append(numbers, np.nan)[column.codes]
 
 
 def _hidden(
@@ -558,8 +584,8 @@ def _coded_columns(
     return found
 
 
-def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
-    """Return the leak of two columns that give values of a third one back."""
+def _leak_of_several(one: Derived, count: int, settings: Settings) -> Leak:
+    """Return the leak of columns that together give values of another back."""
     key = printable(str(one.column))
     names = listed(repr(printable(str(name))) for name in one.of)
     values = counted(count, "hidden value")
