@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,89 +14,91 @@ from riskcore.disclosure.chance import by_chance
 from riskcore.disclosure.shared_columns import as_numbers
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.unsignedinteger[Any]]
-Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 _SAMPLE = 20_000  # records by which a rule is learned and tried
 
 
 def numbers_that_tell(
-    columns: Mapping[Hashable, CodedColumn], hidden: Floats, sought: NDArray[np.bool_]
+    columns: Mapping[Hashable, CodedColumn], hidden: CodedColumn, sought: Mask
 ) -> tuple[tuple[Hashable, ...], int] | None:
     """Return columns that together tell hidden numbers, and how many they tell.
 
-    ``hidden`` are the numbers before, NaN for missing; ``sought`` are those that the
-    file hides. A linear function is fitted to the others, or to all if all are hidden,
-    and then to their logarithms. On other records it must be right for at least half of
-    those that the commonest number is not right for.
+    ``hidden`` is the column before, ``sought`` what the file hides of it. A linear
+    function is fitted to the rest, or to all if all is hidden, and then to logarithms.
+    On other records it must be right for half of what the commonest number is not.
     """
-    tables = {name: as_numbers(one.labels) for name, one in columns.items()}
+    tables: dict[Hashable, Floats] = {}
+    for name, one in columns.items():
+        numbers = None if name == hidden.name else as_numbers(one.labels)
+        if numbers is not None:
+            tables[name] = np.append(numbers, np.nan)
+    y = as_numbers(hidden.labels)
+    if y is None or not tables:
+        return None
+    values, place = np.unique(np.append(y, np.nan), return_inverse=True)
+    codes = place.reshape(-1)[hidden.codes]
     for scale in (np.positive, np.log):
         with np.errstate(divide="ignore", invalid="ignore"):
-            x = {
-                name: (np.append(scale(table), np.nan), columns[name].codes)
-                for name, table in tables.items()
-                if table is not None and len(table) > 1
-            }
-            y = scale(hidden)
-        fit = _Fit(x, y, np.unique(y[np.isfinite(y)]))
-        tried = np.flatnonzero(np.isfinite(y) & (~sought | sought.all()))
-        tried = tried[:: len(tried) // _SAMPLE + 1]
-        names = fit.of_most(tried)
-        if not fit.tells(names, tried):
-            continue
-        for name in names:
-            fewer = [one for one in names if one != name]
-            names = fewer if fit.tells(fewer, tried) else names
-        if len(names) > 1:
-            rows = np.flatnonzero(np.isfinite(y) & sought)
-            return tuple(names), int(fit.right(names, tried, rows).sum())
+            scaled = scale(values[:-1])
+            first = len(scaled) - np.count_nonzero(np.isfinite(scaled))
+            known = (codes >= first) & (codes < len(scaled))
+            learned = np.flatnonzero(known & (~sought | sought.all()))
+            learned = learned[:: len(learned) // _SAMPLE + 1]
+            rows = np.concatenate([learned, np.flatnonzero(known & sought)])
+            each = [scale(tables[x])[columns[x].codes[rows]] for x in tables]
+        x = np.column_stack(each)
+        fit = _Fit(x, scaled[first:], codes[rows] - first, len(learned))
+        if len(use := fit.least()) > 1:
+            told = fit.right(use, slice(len(learned)), slice(len(learned), None))
+            names = [*tables]
+            return tuple(names[i] for i in use), int(np.count_nonzero(told))
     return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fit:
-    """Linear functions of columns, fitted to numbers."""
+    """Linear functions of columns, fitted to the numbers of records."""
 
-    x: Mapping[Hashable, tuple[Floats, Codes]]  # the numbers of the codes, and these
-    y: Floats
-    values: Floats  # those that occur
+    x: Floats  # shape (rows, columns)
+    values: Floats  # the numbers, sorted
+    codes: NDArray[Any]  # which of them each record has
+    tried: int  # rows that functions are learned from
 
-    def of(self, names: Sequence[Hashable], rows: Rows) -> Floats:
-        """Return the numbers of some columns at some records, after a column of 1."""
-        tables = [self.x[name][0][self.x[name][1][rows]] for name in names]
-        return np.column_stack([np.ones(len(rows)), *tables])
+    def least(self) -> list[int]:
+        """Return as few columns as tell, of those that half of the records have all."""
+        has = np.isfinite(self.x[: self.tried])
+        whole, use = np.ones(self.tried, bool), []
+        for i in np.argsort(-has.sum(axis=0), kind="stable").tolist():
+            if 2 * np.count_nonzero(whole & has[:, i]) >= self.tried:
+                whole &= has[:, i]
+                use.append(i)
+        if not self.tell(use):
+            return []
+        for i in list(use):
+            fewer = [one for one in use if one != i]
+            use = fewer if self.tell(fewer) else use
+        return use
 
-    def of_most(self, rows: Rows) -> list[Hashable]:
-        """Return columns that half of the records have all, the fullest first."""
-        has = {name: np.isfinite(self.of([name], rows)[:, 1]) for name in self.x}
-        names: list[Hashable] = []
-        whole = np.ones(len(rows), bool)
-        for name in sorted(has, key=lambda name: -np.count_nonzero(has[name])):
-            if 2 * np.count_nonzero(whole & has[name]) >= len(rows):
-                whole &= has[name]
-                names.append(name)
-        return names
+    def tell(self, use: list[int]) -> bool:
+        """Return whether a function of half of the records is right for the others."""
+        others = slice(1, self.tried, 2)
+        right = int(self.right(use, slice(0, self.tried, 2), others).sum())
+        codes = self.codes[others]
+        common = int(np.bincount(codes).max(initial=0))
+        return 2 * right > common + len(codes) and not by_chance(
+            right, common, 2 * self.x.shape[1]
+        )
 
-    def tells(self, names: Sequence[Hashable], rows: Rows) -> bool:
-        """Return whether a fit to half of the records is right for the others."""
-        if not names or len(rows) < 2:
-            return False
-        others = rows[1::2]
-        right = np.count_nonzero(self.right(names, rows[::2], others))
-        common = np.unique(self.y[others], return_counts=True)[1].max()
-        enough = 2 * right >= common + len(others)
-        return bool(enough and not by_chance(right, common, 2 * len(self.x)))
-
-    def right(
-        self, names: Sequence[Hashable], learned: Rows, rows: Rows
-    ) -> NDArray[np.bool_]:
-        """Return where the number nearest to a fit on other records is right."""
-        known, asked = self.of(names, learned), self.of(names, rows)
-        use = np.isfinite(known).all(axis=1)
-        size = np.abs(known[use]).max(axis=0, initial=1.0)
-        slopes = np.linalg.lstsq(known[use] / size, self.y[learned[use]], rcond=None)[0]
+    def right(self, use: list[int], learned: slice, rows: slice) -> Mask:
+        """Return where the number nearest to a function of other records is right."""
+        whole: Mask = np.logical_and.reduce(np.isfinite(self.x[:, use]), axis=1)
+        x = np.column_stack([np.ones(len(whole)), self.x[:, use]])
+        x /= np.abs(x[whole]).max(axis=0, initial=1.0)
+        at, y = whole[learned], self.values[self.codes[learned]]
+        slopes = np.linalg.lstsq(x[learned][at], y[at], rcond=None)[0]
         middles = (self.values[1:] + self.values[:-1]) / 2
-        nearest = np.searchsorted(middles, (asked / size) @ slopes)
-        whole = np.isfinite(asked).all(axis=1)
-        return whole & (self.values[nearest] == self.y[rows])
+        with np.errstate(invalid="ignore"):  # of infinite logarithms
+            nearest = np.searchsorted(middles, x[rows] @ slopes)
+        found: Mask = whole[rows] & (nearest == self.codes[rows])
+        return found

@@ -1,74 +1,55 @@
 """What a protected file still shows of suppressed, recoded or shuffled values.
 
-An attacker sorts the file by every column, looks at the records around each blank, and
-tries rules on the records that show the key: a rule that is right for those can be
-trusted for the blanks. `what_shows` does the same. For each suppressed key it tries two
-rules on each other column, and on the order of the records:
+An attacker learns from the records that show a key what to guess for its blanks, and
+`what_shows` does the same. For each suppressed key it tries rules on each other column,
+and on the order of the records:
 
 equal
-    the value of the other records with the same value of the column: members of a
-    household, equal weights of a stratum, a finer or coarser code of the same thing;
+    the value, or the commonest value, of the records with the same value of the column:
+    members of a household, weights of a stratum, a copy with errors;
 between
     the value of the nearest records before and after in the order of the column, by
-    number and as text: numbers given out region by region, weights that hardly vary
-    within a region, a sorted file. Records with the same value of the column count as
-    one, so that the order of the records is not blamed on the column.
+    number and as text, or the commonest in a band of `WIDTHS` neighbors: ids given out
+    region by region, weights that vary within a region, a sorted file;
+code
+    the commonest value of the column's value among all records, blanked ones too:
+    if a category is blanked everywhere, names beside codes still show it.
 
-A rule is tried on each record that shows the key, without that record; "between" also
-without the records that share its value. It is reported if it is right for nine in ten
-of its guesses, makes at most half the errors of always guessing the commonest value,
-and this is not by chance. Dependence between variables is what data are for; giving
-single values back nine times in ten is not. Therefore:
+A rule is tried on each record that shows the key, without that record. It counts if it
+makes at most half the errors of always guessing the commonest value, so that more than
+half of what is read is right, and if this is not by chance. A weaker relation between
+variables is what data are for. Therefore:
 
-- Rules guess only where the others agree. A column that depends on the key in general,
-  as age on marital status, has few values whose records all agree, such as "below 15,
-  never married", which an attacker can rely on indeed.
-- The number of records that must agree is tried from one upwards by powers of two; the
-  smallest that is right for nine in ten is taken. So a class of weights that only one
-  region has is found although other classes show nothing.
-- Guesses at the commonest value, guesses at others, and both together are judged
-  separately. A key with 95 % equal values gives no alarm, as guesses at the commonest
-  must be right far more often than that; and a rule that finds the rare values, which
-  are those suppressed, is not lost among thousands of trivial guesses.
-- If a column as a whole gives nine in ten values back by the commonest among equals, a
-  few exceptions in a class do not hide the others.
+- The number of records that must agree is tried from one upwards by powers of two, and
+  guesses at the commonest value and at others are judged separately, too: a class of
+  weights that only one region has is found although other classes show nothing, and so
+  are the rare values, which are those suppressed.
 - Chance is bounded as if errors came in pairs, as they do where two records stand for
   each other, and at a level that is shared by all comparisons of a file.
+- Records with the same value of the column count as one for neighbors, so that the
+  order of the records is not blamed on the column.
+- A value that all members of a household share, and that is blanked for all of them, is
+  one value: the household is tried and counted once.
 
-A value that all members of a household share, and that is blanked for all of them, is
-one value: the household is tried and counted once. The eleven members of a household
-would otherwise be eleven records that agree, although the file has one value.
-
-The count is the number of suppressed values that are right by a rule that holds. It is
-reported only if the rule fits them better than chance does: a rule that holds for
-members of households may guess at suppressed values by strangers alone. Rules see one
-column at a time, and no outside knowledge; `examination` also finds two columns that
-determine a key together.
-
-If suppression takes a value from all its records, no record is left to learn from, but
-a column that repeats the key still shows it: names beside codes, or a finer code. The
-office knows the values, so a third rule is tried on all records:
-
-code
-    nine in ten records whose value of the column has more than `NEAR` records share it
-    with records of only one value of the key. Then such values show the key; values
-    with fewer records too, if the column has hardly more values than the key.
+The count is the number of suppressed values that are right by a rule that holds, if the
+rule fits them better than chance does: a rule that holds for members of households may
+guess at suppressed values by strangers alone. Rules see one column at a time, and no
+outside knowledge; `examination` also finds columns that tell a key together.
 
 Two more rules are tried on the original, since the file shows nothing of what recoding
 and shuffling took away:
 
 finer
     among the records of one recoded value, neighbors in the order of a column have the
-    same original code, or the next one: household numbers given out municipality by
-    municipality. Whoever knows how many were sampled in each, or where a few of them
-    live, reads off the others. Or each value of the column goes with one code, and
-    there are hardly more values than codes: the code by another name.
+    same original code, or mostly this or the next: household numbers given out
+    municipality by municipality. Whoever knows how many were sampled in each, or where
+    a few of them live, reads off the others. Or each value of the column mostly goes
+    with one code, and there are hardly more values than codes: the code by another
+    name.
 order
     neighbors in the order of a column stood within `NEAR` records of each other before
-    the records were shuffled: sorting undoes the shuffle.
-
-They, too, must hold for nine in ten, and not by chance. A column with few values of
-many records each does not give the order back, even if the file was sorted by it.
+    the records were shuffled: sorting undoes the shuffle. A column with few values of
+    many records each does not give the order back.
 """
 
 from __future__ import annotations
@@ -84,7 +65,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.disclosure.chance import LEVEL
-from riskcore.disclosure.groupings import Grouping, Order, groupings
+from riskcore.disclosure.groupings import WIDTHS, Grouping, Order, groupings
 from riskcore.disclosure.leaks import NEAR, Rule, Shown
 from riskcore.disclosure.neighbors import (
     count_equal_neighbors,
@@ -96,18 +77,18 @@ Integers = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
 
-# The share of guesses that must be right, and the part of the errors of guessing the
-# commonest value that a rule may make.
+# The share of households whose members share a key, of neighbors with the next code;
+# the part of the errors of guessing the commonest value that a rule may make.
 _MOSTLY = 0.9
 _ERRORS = 0.5
 # The numbers of records that must agree: 1, 2, 4, ..., 64.
 _STEPS = 7
-# The records of bands of neighbors whose commonest value is tried.
-_WIDTHS = (16, 128)
+# The records by which it is seen first whether bands of neighbors tell.
+_SAMPLE = 100_000
 # How often a column is compared with chance: for a key by the rules "equal" and, in two
 # orders, "between", each by steps and three kinds of guesses, and by two more rules;
 # for recoded values in two ways and two orders; for a shuffled order in two orders.
-_OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2 + 2 * len(_WIDTHS), 12, 2
+_OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2 + 2 * len(WIDTHS), 12, 2
 
 STEP = "looking for what the columns tell of suppressed values"
 
@@ -272,6 +253,12 @@ class _Key:
     first: float  # the shares of the two commonest values
     second: float
     level: float  # the probability that a rule seems to hold by chance
+
+    def take(self, at: Integers) -> _Key:
+        """Return the key of some of the records, for whoever does not ask of blanks."""
+        sizes = None if self.stands_for is None else self.stands_for[at]
+        codes, shown = self.codes[at], self.shown[at]
+        return replace(self, codes=codes, shown=shown, stands_for=sizes)
 
     @classmethod
     def of(
@@ -443,11 +430,12 @@ def _found_by(grouping: Grouping, key: _Key) -> dict[Rule, Mask]:
 
 def _in_bands(grouping: Grouping, key: _Key) -> Iterator[Mask]:
     """Yield the suppressed values that bands of neighbors in an order give."""
-    for order in grouping.orders:
-        for width in _WIDTHS:
-            bands = grouping.bands(order, width, key.stands_for)
-            if bands is not None:
-                yield _found_by_commonest(_Units.of(bands, key), bands, key)
+    for bands in grouping.bands:
+        step = len(bands.group) // _SAMPLE + 1
+        at = np.flatnonzero(bands.group % step == 0)
+        few = key.take(at)
+        if step == 1 or _commonest_holds(_Units.of(bands.take(at), few), few):
+            yield _found_by_commonest(_Units.of(bands, key), bands, key)
 
 
 def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
@@ -467,7 +455,7 @@ def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
     units = _Units.of(grouping, shown)
     # Members of a household agree, whatever its number is.
     few = len(units.size) <= 2 * np.count_nonzero(every.shares)
-    return _found_by_commonest(units, grouping, shown, NEAR, 0 if few else NEAR)
+    return _found_by_commonest(units, grouping, shown, NEAR, 1 if few else NEAR + 1)
 
 
 def _found(tried: _Tried, key: _Key) -> Mask:
@@ -525,7 +513,7 @@ def _from_step(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _holds(trials: float, wrong: float, by_chance: float, level: float) -> bool:
-    """Return whether a rule is mostly right, and clearly better than a guess.
+    """Return whether a rule is clearly better than always guessing the commonest.
 
     Chernoff's bound of the tail of a Poisson distribution is taken at half the numbers,
     as errors may come in pairs.
@@ -537,18 +525,31 @@ def _holds(trials: float, wrong: float, by_chance: float, level: float) -> bool:
     return (expected - wrong + gain) / 2 > -math.log(level)
 
 
+def _commonest_holds(units: _Units, key: _Key, tried: int = 1) -> bool:
+    """Return whether the commonest value of the others holds where units are large."""
+    divided = units.divided
+    large = units.size > tried
+    trials = int(units.size[large].sum())
+    agreed = int(units.size[(units.value >= 0) & large].sum())
+    clear = large[divided.unit] & (divided.first > divided.second + 1)
+    right = agreed + int(divided.first[clear].sum())
+    return _holds(trials, trials - right, 1 - key.first, key.level)
+
+
 def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
     """Return the trials of guessing what all others with the same value have."""
     several = (units.value >= 0) & (units.size > 1)
     divided = units.divided
-    # A record that differs from all others is guessed wrongly; of two records both are.
-    alone = divided.first == units.size[divided.unit] - 1
-    pair = alone & (divided.first == 1)
-    size = np.concatenate([units.size[several], units.size[divided.unit[alone]]])
-    errors = np.where(pair[alone], 2, 1)
-    wrong = np.concatenate([np.zeros(np.count_nonzero(several), np.int64), errors])
-    trials = np.concatenate([units.size[several], errors])
-    value = np.concatenate([units.value[several], divided.value[alone]])
+    # A record that differs from all others is guessed wrongly; of two records both are,
+    # each by the value of the other.
+    alone = (divided.first > 1) & (divided.first == units.size[divided.unit] - 1)
+    rows = units.first[divided.unit[units.size[divided.unit] == 2]]
+    pairs = np.concatenate([units.codes[rows], units.codes[rows + 1]])
+    value = np.concatenate([units.value[several], divided.value[alone], pairs])
+    size = np.concatenate([units.size[several], divided.first[alone] + 1])
+    size = np.append(size, np.full(len(pairs), 2))
+    wrong = np.arange(len(size)) >= np.count_nonzero(several)
+    trials = np.where(wrong, 1, size)
     unit = units.of_group[grouping.group[key.blanked]]
     step, common = _step(size - 1), value == key.common
     parts = (np.ones_like(common), common, ~common)
@@ -565,23 +566,18 @@ def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
 
 
 def _found_by_commonest(
-    units: _Units, grouping: Grouping, key: _Key, tried: int = 1, told: int = 0
+    units: _Units, grouping: Grouping, key: _Key, tried: int = 1, told: int = 1
 ) -> Mask:
     """Return the values that the commonest value of the others gives, if it holds.
 
-    It is tried on units of more records than ``tried``, and tells of more than ``told``.
+    Units of more records than ``tried`` must tell, and those of ``told`` and more do.
     """
-    divided = units.divided
-    large = units.size > tried
-    trials = int(units.size[large].sum())
-    agreed = int(units.size[(units.value >= 0) & large].sum())
-    clear = large[divided.unit] & (divided.first > divided.second + 1)
-    right = agreed + int(divided.first[clear].sum())
-    if not _holds(trials, trials - right, 1 - key.first, key.level):
+    if not _commonest_holds(units, key, tried):
         return np.zeros(len(key.blanked), bool)
+    divided = units.divided
     value = units.value.copy()
     value[divided.unit] = np.where(divided.first > divided.second, divided.value, -1)
-    value[units.size <= told] = -1
+    value[units.size < told] = -1
     unit = units.of_group[grouping.group[key.blanked]]
     return _right(np.where(unit >= 0, value[unit], -1), key)
 
@@ -667,7 +663,7 @@ class _Classes:
             counts = np.bincount(rank, sizes, len(codes)).astype(np.int64)
         return cls(at, rank, narrow, counts, sizes, level)
 
-    def rows(self, grouping: Grouping) -> tuple[Integers, Integers, Integers]:
+    def rows(self, grouping: Grouping) -> tuple[Integers, Integers, NDArray[np.int64]]:
         """Return values of a column, ranks and numbers of records, sorted."""
         codes = len(self.counts)
         pairs = grouping.group[self.at].astype(np.int64) * codes + self.rank
@@ -693,29 +689,31 @@ def _finer(grouping: Grouping, classes: _Classes) -> int:
 
 
 def _found_in_order(
-    place: Integers, rank: Integers, counts: Integers, classes: _Classes
+    place: Integers, rank: Integers, counts: NDArray[np.int64], classes: _Classes
 ) -> Iterator[int]:
     """Yield how many codes follow from rows by class, then by place in an order."""
     coarse = classes.of_rank[rank]
     new = (coarse[1:] != coarse[:-1]) | (place[1:] != place[:-1])
     unit = np.cumsum(np.concatenate([[False], new]))
-    few = len(np.unique(place)) <= 2 * len(classes.counts)
+    few = bool(np.count_nonzero(np.bincount(place)) <= 2 * len(classes.counts))
     yield _found_by_units(unit, rank, counts, few, classes)
     # Bands of as many units or more, in a class alike.
     class_of = coarse[np.flatnonzero(np.concatenate([[True], new]))]
     units = np.bincount(class_of)
-    bands = np.maximum(units // _WIDTHS[0], 1)
-    within = np.arange(len(class_of)) - (np.cumsum(units) - units)[class_of]
-    band = (np.cumsum(bands) - bands)[class_of] + (
-        within * bands[class_of] // units[class_of]
-    )
-    pairs, counts = _counted(band[unit] * len(classes.counts) + rank, counts)
-    band, rank = pairs // len(classes.counts), pairs % len(classes.counts)
-    yield _found_by_units(band, rank, counts, False, classes)
+    start, bands = np.cumsum(units) - units, np.maximum(units // WIDTHS[0], 1)
+    place = (np.arange(len(class_of)) - start[class_of]) * bands[class_of]
+    band = (np.cumsum(bands) - bands)[class_of] + place // units[class_of]
+    codes = len(classes.counts)
+    rows, sizes = _counted(band[unit] * codes + rank, counts)
+    yield _found_by_units(rows // codes, rows % codes, sizes, False, classes)
 
 
 def _found_by_units(
-    unit: Integers, rank: Integers, counts: Integers, few: bool, classes: _Classes
+    unit: Integers,
+    rank: Integers,
+    counts: NDArray[np.int64],
+    few: bool,
+    classes: _Classes,
 ) -> int:
     """Return how many codes are the commonest of their unit, if units tell the code."""
     first = np.flatnonzero(np.concatenate([[True], unit[1:] != unit[:-1]]))

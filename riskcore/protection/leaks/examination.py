@@ -37,7 +37,6 @@ from riskcore.disclosure.leaks import Kind, Leak, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import NumberLink, number_links
 from riskcore.disclosure.rebuilt_households import records_rebuilt
-from riskcore.disclosure.shared_columns import as_numbers
 from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.people import (
@@ -58,7 +57,7 @@ from riskcore.protection.leaks.remedies import (
     related_to,
     with_role,
 )
-from riskcore.protection.leaks.showing import advice_on, codes_before, too_much
+from riskcore.protection.leaks.showing import advice_on, too_much
 from riskcore.protection.numbers import alone_with_numbers, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
@@ -508,63 +507,43 @@ def _together(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]
     if result.on_engine is not None:
         return
     hidden = {
-        name: codes
-        for name, codes in _hidden(result)
+        name: column
+        for name, column in _hidden(result)
         if str(name) not in gone and name in Records.of(result.rows).columns
     }
     if not hidden:
         return
     columns = _coded_columns(result, gone)
+    everywhere = {*_altered(result), *result.settings.recodings}
+    sought = {
+        name: np.ones(result.n, bool) if name in everywhere else result.masks[name]
+        for name in hidden
+    }
     for one in pairs_that_determine(columns, hidden, result.household_of):
         shown = np.logical_and.reduce(
             [columns[other].codes < len(columns[other].labels) for other in one.of]
         )
-        if one.column not in {*_altered(result), *result.settings.recodings}:
-            shown &= result.masks[one.column]
-        if too_many(int(shown.sum()), result.n):
+        count = int(np.count_nonzero(shown & sought[one.column]))
+        if too_many(count, result.n):
             hidden.pop(one.column, None)
-            yield _leak_of_several(one, int(shown.sum()), result.settings)
-    for name in hidden:
-        numbers = _numbers_before(result, name)
-        if numbers is None:
-            continue
-        others = {other: column for other, column in columns.items() if other != name}
-        sought = result.masks.get(name, np.zeros(result.n, bool))
-        if name in {*_altered(result), *result.settings.recodings}:
-            sought = np.ones(result.n, bool)
-        told = numbers_that_tell(others, numbers, sought)
+            yield _leak_of_several(one, count, result.settings)
+    for name, column in hidden.items():
+        told = numbers_that_tell(columns, column, sought[name])
         if told is not None and too_many(told[1], result.n):
             one = Derived(name, told[0], "function")
             yield _leak_of_several(one, told[1], result.settings)
 
 
-def _numbers_before(
-    result: ProtectedRecords, name: Hashable
-) -> NDArray[np.float64] | None:
-    """Return a column's numbers before any change, None if it has other values."""
-    altered = name in _altered(result) and result.treated is not None
-    before = result.treated.before if altered else Records.of(result.before).columns
-    column = code_column(Records({name: before[name]}, result.n), name)
-    numbers = as_numbers(column.labels)
-    return None if numbers is None else np.append(numbers, np.nan)[column.codes]
-
-
-def _hidden(
-    result: ProtectedRecords,
-) -> Iterator[tuple[Hashable, NDArray[np.int64]]]:
-    """Yield the codes of columns before their values were hidden, -1 for missing."""
+def _hidden(result: ProtectedRecords) -> Iterator[tuple[Hashable, CodedColumn]]:
+    """Yield columns before their values were hidden."""
     altered = _altered(result)
-    for name in altered:
-        assert result.treated is not None
-        column = Records({name: result.treated.before[name]}, result.n)
-        coded = code_column(column, name)
-        codes = coded.codes.astype(np.int64)
-        codes[coded.codes == len(coded.labels)] = -1
-        yield name, codes
     blanked = (name for name, mask in result.masks.items() if mask.any())
-    for name in dict.fromkeys([*result.settings.recodings, *blanked]):
-        if name not in altered:
-            yield name, codes_before(result, name, recoded=False).astype(np.int64)
+    for name in dict.fromkeys([*altered, *result.settings.recodings, *blanked]):
+        if name in altered and result.treated is not None:
+            before = result.treated.before[name]
+        else:
+            before = Records.of(result.before).column(name)
+        yield name, code_column(Records({name: before}, result.n), name)
 
 
 def _altered(result: ProtectedRecords) -> list[Hashable]:
