@@ -161,13 +161,13 @@ def derived_of_coded(
 
 def pairs_that_determine(
     columns: Mapping[Hashable, CodedColumn],
-    hidden: Mapping[Hashable, Codes],
+    hidden: Mapping[Hashable, CodedColumn],
     households: Codes | None = None,
 ) -> Iterator[Derived]:
     """Yield pairs of columns that determine a hidden column, and neither of them does.
 
-    ``hidden`` are the codes that columns had, -1 for missing. Of many columns, those
-    with the most values are tried. See `derived` for what counts.
+    ``hidden`` are the columns before. Of many columns, those with the most values are
+    tried. See `derived` for what counts.
     """
     few = [
         _Column.of(one)
@@ -175,7 +175,7 @@ def pairs_that_determine(
         if 1 < len(one.labels) <= _MOST_OF_PAIR
     ]
     few = sorted(few, key=lambda one: -len(one.labels))[:_MOST_PAIRED]
-    sought = [_Column(name, codes, np.zeros(0)) for name, codes in hidden.items()]
+    sought = [_Column.of(one) for one in hidden.values()]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ Integers = NDArray[np.integer[Any]]
 _POWERS = 10 ** np.arange(19)
 _LEAST, _LARGEST = 1e-4, 1e16
 
+WIDTHS = (16, 128)  # of bands of neighbors, in records
+
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
@@ -31,12 +34,27 @@ class Grouping:
     groups: int  # the number of values, with missing
     single: bool  # whether no two records have the same value
     orders: tuple[Order, ...]  # in which values are neighbors
+    sizes: NDArray[np.int64] | None = None  # the records of each row; None: one each
 
     def take(self, at: Integers) -> Grouping:
         """Return the grouping of some of the records."""
         group = self.group[at]
         single = self.single or bool(np.bincount(group).max(initial=0) <= 1)
         return Grouping(group, self.groups, single, self.orders)
+
+    @cached_property
+    def bands(self) -> tuple[Grouping, ...]:
+        """Bands of records in each order, unless the values have as many."""
+        found = []
+        for order, width in product(self.orders, WIDTHS):
+            records = np.bincount(self.group, self.sizes, self.groups)[order.values]
+            upto = np.cumsum(records)
+            if len(upto) and len(upto) * width > upto[-1]:
+                band = ((upto - records / 2) // width).astype(np.int32)
+                of = np.full(self.groups, band[-1] + 1, np.int32)
+                of[order.values] = band
+                found.append(Grouping(of[self.group], int(band[-1]) + 2, False, ()))
+        return tuple(found)
 
     @cached_property
     def sorted_by(self) -> NDArray[np.int32]:
@@ -83,7 +101,7 @@ def groupings(
             Order.of(values, groups) for values in orders(labels) if name not in drawn
         )
         del labels
-        yield name, Grouping(group, groups, single, ranked)
+        yield name, Grouping(group, groups, single, ranked, stands_for)
     if stands_for is not None or order is not None:
         return
     every = np.arange(records.n, dtype=np.int32)

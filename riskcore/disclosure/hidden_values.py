@@ -1,81 +1,62 @@
 """What a protected file still shows of suppressed, recoded or shuffled values.
 
-An attacker sorts the file by every column, looks at the records around each blank, and
-tries rules on the records that show the key: a rule that is right for those can be
-trusted for the blanks. `what_shows` does the same. For each suppressed key it tries two
-rules on each other column, and on the order of the records:
+An attacker learns from the records that show a key what to guess for its blanks, and
+`what_shows` does the same. For each suppressed key it tries rules on each other column,
+and on the order of the records:
 
 equal
-    the value of the other records with the same value of the column: members of a
-    household, equal weights of a stratum, a finer or coarser code of the same thing;
+    the value, or the commonest value, of the records with the same value of the column:
+    members of a household, weights of a stratum, a copy with errors;
 between
     the value of the nearest records before and after in the order of the column, by
-    number and as text: numbers given out region by region, weights that hardly vary
-    within a region, a sorted file. Records with the same value of the column count as
-    one, so that the order of the records is not blamed on the column.
+    number and as text, or the commonest in a band of `WIDTHS` neighbors: ids given out
+    region by region, weights that vary within a region, a sorted file;
+code
+    the commonest value of the column's value among all records, blanked ones too:
+    if a category is blanked everywhere, names beside codes still show it.
 
-A rule is tried on each record that shows the key, without that record; "between" also
-without the records that share its value. It is reported if it is right for nine in ten
-of its guesses, makes at most half the errors of always guessing the commonest value,
-and this is not by chance. Dependence between variables is what data are for; giving
-single values back nine times in ten is not. Therefore:
+A rule is tried on each record that shows the key, without that record. It counts if it
+makes at most half the errors of always guessing the commonest value, so that more than
+half of what is read is right, and if this is not by chance. A weaker relation between
+variables is what data are for. Therefore:
 
-- Rules guess only where the others agree. A column that depends on the key in general,
-  as age on marital status, has few values whose records all agree, such as "below 15,
-  never married", which an attacker can rely on indeed.
-- The number of records that must agree is tried from one upwards by powers of two; the
-  smallest that is right for nine in ten is taken. So a class of weights that only one
-  region has is found although other classes show nothing.
-- Guesses at the commonest value, guesses at others, and both together are judged
-  separately. A key with 95 % equal values gives no alarm, as guesses at the commonest
-  must be right far more often than that; and a rule that finds the rare values, which
-  are those suppressed, is not lost among thousands of trivial guesses.
-- If a column as a whole gives nine in ten values back by the commonest among equals, a
-  few exceptions in a class do not hide the others.
+- The number of records that must agree is tried from one upwards by powers of two, and
+  guesses at the commonest value and at others are judged separately, too: a class of
+  weights that only one region has is found although other classes show nothing, and so
+  are the rare values, which are those suppressed.
 - Chance is bounded as if errors came in pairs, as they do where two records stand for
   each other, and at a level that is shared by all comparisons of a file.
+- Records with the same value of the column count as one for neighbors, so that the
+  order of the records is not blamed on the column.
+- A value that all members of a household share, and that is blanked for all of them, is
+  one value: the household is tried and counted once.
 
-A value that all members of a household share, and that is blanked for all of them, is
-one value: the household is tried and counted once. The eleven members of a household
-would otherwise be eleven records that agree, although the file has one value.
-
-The count is the number of suppressed values that are right by a rule that holds. It is
-reported only if the rule fits them better than chance does: a rule that holds for
-members of households may guess at suppressed values by strangers alone. Rules see one
-column at a time, and no outside knowledge; `examination` also finds two columns that
-determine a key together.
-
-If suppression takes a value from all its records, no record is left to learn from, but
-a column that repeats the key still shows it: names beside codes, or a finer code. The
-office knows the values, so a third rule is tried on all records:
-
-code
-    nine in ten records whose value of the column has more than `NEAR` records share it
-    with records of only one value of the key. Then such values show the key; values
-    with fewer records too, if the column has hardly more values than the key.
+The count is the number of suppressed values that are right by a rule that holds, if the
+rule fits them better than chance does: a rule that holds for members of households may
+guess at suppressed values by strangers alone. Rules see one column at a time, and no
+outside knowledge; `examination` also finds columns that tell a key together.
 
 Two more rules are tried on the original, since the file shows nothing of what recoding
 and shuffling took away:
 
 finer
     among the records of one recoded value, neighbors in the order of a column have the
-    same original code, or the next one: household numbers given out municipality by
-    municipality. Whoever knows how many were sampled in each, or where a few of them
-    live, reads off the others. Or each value of the column goes with one code, and
-    there are hardly more values than codes: the code by another name.
+    same original code, or mostly this or the next: household numbers given out
+    municipality by municipality. Whoever knows how many were sampled in each, or where
+    a few of them live, reads off the others. Or each value of the column mostly goes
+    with one code, and there are hardly more values than codes: the code by another
+    name.
 order
     neighbors in the order of a column stood within `NEAR` records of each other before
-    the records were shuffled: sorting undoes the shuffle.
-
-They, too, must hold for nine in ten, and not by chance. A column with few values of
-many records each does not give the order back, even if the file was sorted by it.
+    the records were shuffled: sorting undoes the shuffle. A column with few values of
+    many records each does not give the order back.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -84,7 +65,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.disclosure.chance import LEVEL
-from riskcore.disclosure.groupings import Grouping, Order, groupings
+from riskcore.disclosure.groupings import WIDTHS, Grouping, Order, groupings
 from riskcore.disclosure.leaks import NEAR, Rule, Shown
 from riskcore.disclosure.neighbors import (
     count_equal_neighbors,
@@ -96,16 +77,18 @@ Integers = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
 
-# The share of guesses that must be right, and the part of the errors of guessing the
-# commonest value that a rule may make.
+# The share of households whose members share a key, of neighbors with the next code;
+# the part of the errors of guessing the commonest value that a rule may make.
 _MOSTLY = 0.9
 _ERRORS = 0.5
 # The numbers of records that must agree: 1, 2, 4, ..., 64.
 _STEPS = 7
+# The records by which it is seen first whether bands of neighbors tell.
+_SAMPLE = 100_000
 # How often a column is compared with chance: for a key by the rules "equal" and, in two
 # orders, "between", each by steps and three kinds of guesses, and by two more rules;
 # for recoded values in two ways and two orders; for a shuffled order in two orders.
-_OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2, 4, 2
+_OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2 + 2 * len(WIDTHS), 12, 2
 
 STEP = "looking for what the columns tell of suppressed values"
 
@@ -271,6 +254,12 @@ class _Key:
     second: float
     level: float  # the probability that a rule seems to hold by chance
 
+    def take(self, at: Integers) -> _Key:
+        """Return the key of some of the records, for whoever does not ask of blanks."""
+        sizes = None if self.stands_for is None else self.stands_for[at]
+        codes, shown = self.codes[at], self.shown[at]
+        return replace(self, codes=codes, shown=shown, stands_for=sizes)
+
     @classmethod
     def of(
         cls,
@@ -434,7 +423,19 @@ def _found_by(grouping: Grouping, key: _Key) -> dict[Rule, Mask]:
     between = np.zeros(len(key.blanked), bool)
     for order in grouping.orders:
         between |= _found(_between(units, grouping, key, order), key)
+    if 2 * np.count_nonzero(equal | between) < len(between):
+        between = max([between, *_in_bands(grouping, key)], key=np.count_nonzero)
     return {"equal": equal, "between": between, "code": _found_by_code(grouping, key)}
+
+
+def _in_bands(grouping: Grouping, key: _Key) -> Iterator[Mask]:
+    """Yield the suppressed values that bands of neighbors in an order give."""
+    for bands in grouping.bands:
+        step = len(bands.group) // _SAMPLE + 1
+        at = np.flatnonzero(bands.group % step == 0)
+        few = key.take(at)
+        if step == 1 or _commonest_holds(_Units.of(bands.take(at), few), few):
+            yield _found_by_commonest(_Units.of(bands, key), bands, key)
 
 
 def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
@@ -443,33 +444,18 @@ def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
     It is tried on all values, suppressed ones too: if no value is left that shows, an
     attacker still knows what such a code stands for.
     """
-    none = np.zeros(len(key.blanked), bool)
-    known = (key.codes >= 0) & (
-        grouping.group < grouping.groups - 1
-    )  # the last is missing
+    missing = grouping.groups - 1
+    codes = np.where(grouping.group < missing, key.codes, -1)
     # Ids of persons and households are codes of nothing.
-    if 2 * grouping.groups > len(known) or not known.any():
-        return none
-    levels = int(key.codes.max()) + 1
-    pairs = grouping.group[known].astype(np.int64) * levels + key.codes[known]
-    rows, counts = _counted(
-        pairs, None if key.stands_for is None else key.stands_for[known]
-    )
-    group, code = rows // levels, rows % levels
-    size = np.bincount(group, counts, grouping.groups)
-    agree = np.bincount(group, minlength=grouping.groups) == 1
+    if 2 * grouping.groups > len(codes) or not np.any(codes >= 0):
+        return np.zeros(len(key.blanked), bool)
+    known = SuppressedColumn(codes, np.zeros(len(codes), bool))
+    every = _Key.of(known, key.stands_for, key.level)
+    shown = replace(every, codes=key.codes, blanked=key.blanked, times=key.times)
+    units = _Units.of(grouping, shown)
     # Members of a household agree, whatever its number is.
-    large = size > NEAR
-    trials, wrong = size[large].sum(), size[large & ~agree].sum()
-    of_code = np.bincount(code, counts)
-    by_chance = float(np.max(of_code) / np.sum(of_code))
-    if not _holds(trials, wrong, 1 - by_chance, key.level):
-        return none
-    few = np.count_nonzero(size) <= 2 * np.count_nonzero(of_code)
-    shows = agree & (large | few)
-    shows[grouping.groups - 1] = False
-    found: Mask = shows[grouping.group[key.blanked]]
-    return found
+    few = len(units.size) <= 2 * np.count_nonzero(every.shares)
+    return _found_by_commonest(units, grouping, shown, NEAR, 1 if few else NEAR + 1)
 
 
 def _found(tried: _Tried, key: _Key) -> Mask:
@@ -508,7 +494,7 @@ def _right(guess: Integers, key: _Key) -> Mask:
         return np.zeros_like(right)
     # The likelihood ratio of the rule and chance, given the right guesses.
     lucky = chance / tries
-    share = max(_MOSTLY, 1 - _ERRORS * (1 - lucky))
+    share = 1 - _ERRORS * (1 - lucky)
     by_rule = count * math.log(share / lucky)
     by_rule += (tries - count) * math.log((1 - share) / (1 - lucky))
     clearly = by_rule > 0 or count > chance + 3 * math.sqrt(chance)
@@ -527,31 +513,43 @@ def _from_step(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _holds(trials: float, wrong: float, by_chance: float, level: float) -> bool:
-    """Return whether a rule is mostly right, and clearly better than a guess.
+    """Return whether a rule is clearly better than always guessing the commonest.
 
     Chernoff's bound of the tail of a Poisson distribution is taken at half the numbers,
     as errors may come in pairs.
     """
     expected = trials * by_chance
-    # Not wrong > (1 - 0.9) trials: the double 1 - 0.9 is less than a tenth.
-    if trials - wrong < _MOSTLY * trials or wrong > _ERRORS * expected or not expected:
+    if wrong > _ERRORS * expected or not expected:
         return False
     gain = wrong * math.log(wrong / expected) if wrong else 0.0
     return (expected - wrong + gain) / 2 > -math.log(level)
+
+
+def _commonest_holds(units: _Units, key: _Key, tried: int = 1) -> bool:
+    """Return whether the commonest value of the others holds where units are large."""
+    divided = units.divided
+    large = units.size > tried
+    trials = int(units.size[large].sum())
+    agreed = int(units.size[(units.value >= 0) & large].sum())
+    clear = large[divided.unit] & (divided.first > divided.second + 1)
+    right = agreed + int(divided.first[clear].sum())
+    return _holds(trials, trials - right, 1 - key.first, key.level)
 
 
 def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
     """Return the trials of guessing what all others with the same value have."""
     several = (units.value >= 0) & (units.size > 1)
     divided = units.divided
-    # A record that differs from all others is guessed wrongly; of two records both are.
-    alone = divided.first == units.size[divided.unit] - 1
-    pair = alone & (divided.first == 1)
-    size = np.concatenate([units.size[several], units.size[divided.unit[alone]]])
-    errors = np.where(pair[alone], 2, 1)
-    wrong = np.concatenate([np.zeros(np.count_nonzero(several), np.int64), errors])
-    trials = np.concatenate([units.size[several], errors])
-    value = np.concatenate([units.value[several], divided.value[alone]])
+    # A record that differs from all others is guessed wrongly; of two records both are,
+    # each by the value of the other.
+    alone = (divided.first > 1) & (divided.first == units.size[divided.unit] - 1)
+    rows = units.first[divided.unit[units.size[divided.unit] == 2]]
+    pairs = np.concatenate([units.codes[rows], units.codes[rows + 1]])
+    value = np.concatenate([units.value[several], divided.value[alone], pairs])
+    size = np.concatenate([units.size[several], divided.first[alone] + 1])
+    size = np.append(size, np.full(len(pairs), 2))
+    wrong = np.arange(len(size)) >= np.count_nonzero(several)
+    trials = np.where(wrong, 1, size)
     unit = units.of_group[grouping.group[key.blanked]]
     step, common = _step(size - 1), value == key.common
     parts = (np.ones_like(common), common, ~common)
@@ -567,16 +565,19 @@ def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
     )
 
 
-def _found_by_commonest(units: _Units, grouping: Grouping, key: _Key) -> Mask:
-    """Return the values that the commonest value of the others gives, if it holds."""
-    divided = units.divided
-    trials = int(units.size[units.size > 1].sum())
-    agreed = int(units.size[(units.value >= 0) & (units.size > 1)].sum())
-    right = agreed + int(divided.first[divided.first > divided.second + 1].sum())
-    if not _holds(trials, trials - right, 1 - key.first, key.level):
+def _found_by_commonest(
+    units: _Units, grouping: Grouping, key: _Key, tried: int = 1, told: int = 1
+) -> Mask:
+    """Return the values that the commonest value of the others gives, if it holds.
+
+    Units of more records than ``tried`` must tell, and those of ``told`` and more do.
+    """
+    if not _commonest_holds(units, key, tried):
         return np.zeros(len(key.blanked), bool)
+    divided = units.divided
     value = units.value.copy()
     value[divided.unit] = np.where(divided.first > divided.second, divided.value, -1)
+    value[units.size < told] = -1
     unit = units.of_group[grouping.group[key.blanked]]
     return _right(np.where(unit >= 0, value[unit], -1), key)
 
@@ -662,7 +663,7 @@ class _Classes:
             counts = np.bincount(rank, sizes, len(codes)).astype(np.int64)
         return cls(at, rank, narrow, counts, sizes, level)
 
-    def rows(self, grouping: Grouping) -> tuple[Integers, Integers, Integers]:
+    def rows(self, grouping: Grouping) -> tuple[Integers, Integers, NDArray[np.int64]]:
         """Return values of a column, ranks and numbers of records, sorted."""
         codes = len(self.counts)
         pairs = grouping.group[self.at].astype(np.int64) * codes + self.rank
@@ -683,60 +684,84 @@ def _finer(grouping: Grouping, classes: _Classes) -> int:
             at = at[np.argsort(place[at], kind="stable")]
         at = at[np.argsort(classes.of_rank[rank[at]], kind="stable")]
         if len(at):
-            found.append(_found_in_order(place[at], rank[at], counts[at], classes))
+            found += _found_in_order(place[at], rank[at], counts[at], classes)
     return max(found)
 
 
 def _found_in_order(
-    place: Integers, rank: Integers, counts: Integers, classes: _Classes
-) -> int:
-    """Return how many codes follow from rows by class, then by place in an order."""
-    # Units are the records of one class and one value; they agree if they have one row.
+    place: Integers, rank: Integers, counts: NDArray[np.int64], classes: _Classes
+) -> Iterator[int]:
+    """Yield how many codes follow from rows by class, then by place in an order."""
     coarse = classes.of_rank[rank]
     new = (coarse[1:] != coarse[:-1]) | (place[1:] != place[:-1])
-    first = np.flatnonzero(np.concatenate([[True], new]))
-    kinds = np.diff(first, append=len(rank))
-    size = np.add.reduceat(counts, first)
-    agree = kinds == 1
-    at = first[agree]
-    by_order = _by_order(coarse[at], rank[at], size[agree], classes.level)
-    return max(by_order, _by_name(size, agree, classes))
+    unit = np.cumsum(np.concatenate([[False], new]))
+    few = bool(np.count_nonzero(np.bincount(place)) <= 2 * len(classes.counts))
+    yield _found_by_units(unit, rank, counts, few, classes)
+    # Bands of as many units or more, in a class alike.
+    class_of = coarse[np.flatnonzero(np.concatenate([[True], new]))]
+    units = np.bincount(class_of)
+    start, bands = np.cumsum(units) - units, np.maximum(units // WIDTHS[0], 1)
+    place = (np.arange(len(class_of)) - start[class_of]) * bands[class_of]
+    band = (np.cumsum(bands) - bands)[class_of] + place // units[class_of]
+    codes = len(classes.counts)
+    rows, sizes = _counted(band[unit] * codes + rank, counts)
+    yield _found_by_units(rows // codes, rows % codes, sizes, False, classes)
 
 
-def _by_name(size: Integers, agree: Mask, classes: _Classes) -> int:
-    """Return how many codes follow if each value has one code, each code few values."""
-    if len(size) > 2 * len(classes.counts):
+def _found_by_units(
+    unit: Integers,
+    rank: Integers,
+    counts: NDArray[np.int64],
+    few: bool,
+    classes: _Classes,
+) -> int:
+    """Return how many codes are the commonest of their unit, if units tell the code."""
+    first = np.flatnonzero(np.concatenate([[True], unit[1:] != unit[:-1]]))
+    size, most = np.add.reduceat(counts, first), np.maximum.reduceat(counts, first)
+    of = np.repeat(np.arange(len(first)), np.diff(first, append=len(unit)))
+    clear = np.flatnonzero(2 * counts > size[of])
+    rank, size, most = rank[clear], size[of[clear]], most[of[clear]]
+    commonest = np.zeros(int(classes.of_rank[-1]) + 1)
+    np.maximum.at(commonest, classes.of_rank, classes.counts)
+    wrong_by_chance = 1 - commonest.sum() / classes.counts.sum()
+
+    def tell(units: Mask) -> bool:
+        trials, right = int(size[units].sum()), int(most[units].sum())
+        return _holds(trials, trials - right, wrong_by_chance, classes.level)
+
+    # Each value has one code, each code few values. Members of a household agree,
+    # whatever its number is.
+    if few and tell(size > NEAR):
+        return int(most.sum())
+    if not tell(size > 0):
         return 0
-    # Members of a household agree, whatever its number is.
-    large = size > NEAR
-    trials, wrong = int(size[large].sum()), int(size[large & ~agree].sum())
-    of_class = np.bincount(classes.of_rank, classes.counts)[classes.of_rank]
-    by_chance = float(np.average(classes.counts / of_class, weights=classes.counts))
-    holds = _holds(trials, wrong, 1 - by_chance, classes.level)
-    return int(size[agree].sum()) if holds else 0
+    return _by_order(classes.of_rank[rank], rank, most, classes.level)
 
 
 def _by_order(coarse: Integers, rank: Integers, size: Integers, level: float) -> int:
-    """Return how many codes follow from the order of the units that agree."""
+    """Return how many codes follow from the order of the units that tell one."""
     pair = coarse[1:] == coarse[:-1]
-    near = pair & (np.abs(np.diff(rank)) <= 1)
-    trials, right = int(np.count_nonzero(pair)), int(np.count_nonzero(near))
-    if not trials:
-        return 0
-    by_chance = float(_by_chance(coarse, rank)[coarse[1:][pair]].mean())
-    if not _holds(trials, trials - right, 1 - by_chance, level):
-        return 0
-    found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
-    return int(size[found].sum())
+    trials = int(np.count_nonzero(pair))
+    # The next code does only if it mostly is this or the same.
+    for reach, least in ((0, 0.0), (1, _MOSTLY)):
+        near = pair & (np.abs(np.diff(rank)) <= reach)
+        right = int(np.count_nonzero(near))
+        if not right or right < least * trials:
+            continue
+        by_chance = float(_by_chance(coarse, rank, reach)[coarse[1:][pair]].mean())
+        if _holds(trials, trials - right, 1 - by_chance, level):
+            found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+            return int(size[found].sum())
+    return 0
 
 
-def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
+def _by_chance(coarse: Integers, rank: Integers, reach: int) -> NDArray[np.float64]:
     """Return for each class how often two units have equal or neighboring codes."""
     counts = np.bincount(rank).astype(np.float64)
     of_class = np.zeros(len(counts), np.int64)
     of_class[rank] = coarse
     same = counts * (counts - 1)
-    next_one = np.append(2 * counts[:-1] * counts[1:], 0.0)
+    next_one = np.append(2 * reach * counts[:-1] * counts[1:], 0.0)
     next_one[:-1][of_class[1:] != of_class[:-1]] = 0.0
     units = np.bincount(coarse).astype(np.float64)
     return np.bincount(of_class, same + next_one, len(units)) / np.maximum(

@@ -57,7 +57,7 @@ def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
     None unless the values are numbers, most of them of few records: an exact income is
     hardly ever guessed, and need not be.
     """
-    numbers = [_numbers(column.labels) for column in columns]
+    numbers = [as_numbers(column.labels) for column in columns]
     first = columns[0]
     known = first.codes < len(first.labels)
     few = _FEW * len(first.labels) > np.count_nonzero(known)
@@ -83,11 +83,11 @@ def coded_numbers(
     labels = column.labels
     if decimal != ".":
         labels = np.char.replace(labels.astype(str), decimal, ".")
-    found = _numbers(labels)
+    found = as_numbers(labels)
     return None if found is None else np.append(found, np.nan)[column.codes]
 
 
-def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
+def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
     """Return values as finite numbers, None if they are not."""
     if labels.dtype.kind in "mM":
         return None

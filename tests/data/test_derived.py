@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from riskcore.data.columns import Records, code_keys
+from riskcore.data.columns import Records, code_column, code_keys
 from riskcore.data.derived import (
     Derived,
     _log_chance,
@@ -95,7 +95,7 @@ def test_the_household_size_counts_members():
 def test_two_columns_determine_a_hidden_one():
     data = survey()
     both = data["sex"] * 7 + data["region"]
-    hidden = {"both": both.astype(np.int64)}
+    hidden = {"both": code_column(Records.of({"both": both}), "both")}
     columns = {one.name: one for one in code_keys(Records.of(data), [*data][1:])}
     (pair,) = pairs_that_determine(columns, hidden)
     assert (pair.column, set(pair.of)) == ("both", {"sex", "region"})

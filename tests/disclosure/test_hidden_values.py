@@ -79,6 +79,59 @@ def recovered(codes, visible, blanked, order):
 # What shows
 
 
+@pytest.mark.parametrize("errors", [0.0, 0.1, 0.2, 0.3, 0.4])
+def test_a_copy_with_errors(errors):
+    """An intruder reads what the copy has right, whatever its share of errors."""
+    region, blanked, rng = drawn(n=6000, regions=40)
+    wrong = rng.random(6000) < errors
+    copy = np.where(wrong, rng.permutation(region), region)
+    mixed = rng.permutation(6000)
+    found = by_column(shown({"copy": 7 * copy % 40}, region, blanked, mixed))
+    assert found["copy"][1] == np.count_nonzero(blanked & (copy == region))
+    recoded = {"r": RecodedColumn(region, region // 10)}
+    (one,) = what_shows({"copy": 7 * copy % 40}, {}, mixed, recoded)
+    assert abs(one.count - np.count_nonzero(copy == region)) < 0.06 * 6000
+    # A relation by which less than half is read is what data are for.
+    weak = np.where(rng.random(6000) < 0.6, rng.permutation(region), region)
+    assert shown({"weak": weak}, region, blanked, mixed) == ()
+
+
+@pytest.mark.parametrize("spread", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_near_that_of_the_stratum(spread, seed):
+    rng = np.random.default_rng(seed)
+    region, mixed = rng.integers(0, 60, 20_000), rng.permutation(20_000)
+    weight = 100 + 10 * rng.permutation(60)[region]
+    weight += rng.integers(-spread, spread + 1, 20_000)
+    recoded = {"r": RecodedColumn(region, region // 10)}
+    (one,) = what_shows({"w": weight}, {}, mixed, recoded)
+    assert one.count == 20_000
+    blanked = rng.random(20_000) < 0.01
+    found = by_column(shown({"w": weight}, region, blanked, mixed))
+    assert found["w"][1] == np.count_nonzero(blanked)
+
+
+def test_bands_of_neighbors_that_mostly_agree():
+    """Neighbors differ in every second pair; most of sixteen have the region."""
+    region, blanked, rng = drawn(n=6000)
+    noise = rng.random(6000) < 0.35
+    region = np.where(noise, rng.integers(0, 12, 6000), region)
+    found = by_column(shown({}, region, blanked))
+    assert found[None][1] > 0.6 * np.count_nonzero(blanked)
+    assert shown({}, region, blanked, rng.permutation(6000)) == ()
+
+
+def test_pairs_that_differ_are_wrong_by_either_value():
+    """Of guesses at the rarer value a third are right: its errors were not counted."""
+    rng = np.random.default_rng(1)
+    pairs = np.repeat([[0, 0], [0, 1], [1, 1]], [800, 400, 100], axis=0)
+    key = np.concatenate([pairs.ravel(), np.ones(20, int)])
+    of_pair = rng.permutation(1300)
+    value = np.concatenate([np.repeat(of_pair, 2), of_pair[-20:]])
+    blanked = np.arange(2620) >= 2600
+    assert shown({"x": value}, key, blanked, rng.permutation(2620)) == ()
+
+
 def test_ids_that_follow_the_key():
     region, blanked, rng = drawn()
     mixed = rng.permutation(N)
@@ -274,13 +327,11 @@ def test_the_most_first_and_nothing_of_nothing():
 @pytest.mark.parametrize(
     ("trials", "wrong", "by_chance", "holds"),
     [
-        # Nine in ten are just enough.
-        *[(n, n / 10, 0.95, True) for n in (40, 50, 100, 110, 1000, 10**6)],
-        *[(n, n / 10 + 1, 0.95, False) for n in (40, 50, 100, 110, 1000, 10**6)],
-        *[(n - 1, n / 10, 0.95, False) for n in (40, 50, 100, 110, 1000, 10**6)],
         # Half the errors of a guess are just few enough.
         (10_000, 500, 0.1, True),
         (10_000, 501, 0.1, False),
+        (1000, 475, 0.95, True),
+        (1000, 476, 0.95, False),
         (10_000, 0, 0, False),
         # Without an error the bound of chance is exp(-expected/2), taken at half the
         # numbers: below 1e-5 from 23.03 on.
@@ -308,19 +359,19 @@ def test_what_few_agree_on_is_not_told_with_what_many_agree_on():
 
 
 def test_neighbors_agree_if_their_neighbors_do():
-    # Ten ids: eight of a region, one of another, one of the first again. The other one
-    # is guessed at wrongly: eight agree before it, and one after it.
+    # Eighteen ids: eight of a region, then every second of another one. Where a single
+    # one agrees on either side, most are guessed at wrongly.
     rng = np.random.default_rng(2)
-    block = np.array([0] * 8 + [1] + [0])
+    block = np.array([0] * 8 + [1, 0] * 5)
     region = np.concatenate([(block + 3 * i) % 7 for i in range(100)])
-    ids = 10_000 + 10 * np.arange(1000)
+    ids = 10_000 + 10 * np.arange(1800)
     # In every second of forty blocks one is suppressed of which four agree on either
     # side, in the others one where a single one does.
-    place = np.array([100 * i + (5 if i % 2 else 35) for i in range(40)])
+    place = np.array([180 * i + (5 if i % 2 else 35) for i in range(40)])
     region = np.concatenate([region, region[place // 10]])
     ids = np.concatenate([ids, 10_000 + place])
-    blanked = np.arange(1040) >= 1000
-    found = shown({"id": ids}, region, blanked, rng.permutation(1040))
+    blanked = np.arange(1840) >= 1800
+    found = shown({"id": ids}, region, blanked, rng.permutation(1840))
     assert by_column(found) == {"id": ("between", 20)}
 
 
@@ -383,7 +434,7 @@ def clearly(guesses, right, chance):
     """Return whether an attack clearly exceeds chance."""
     wrong = guesses - right
     expected = (1 - chance) * guesses
-    return expected > 60 and wrong < min(0.08 * guesses, 0.4 * expected)
+    return expected > 60 and wrong < 0.4 * expected
 
 
 @given(secrets())
@@ -1010,11 +1061,12 @@ def test_values_of_households_are_counted_once():
     codes, blank = region[once], blanked[once]
     _, (_, right) = recovered(codes, ~blank, blank, np.arange(len(once)))
     assert 0 < right < blank.sum()
+    # Sorted as text, the persons' numbers show one more.
     assert {(one.column, one.count) for one in found} == {
-        ("household", right), ("person", right), (None, right)
+        ("household", right), ("person", right + 1), (None, right)
     }  # fmt: skip
     assert {one.of for one in found} == {blank.sum()}
-    assert str(found[0]).startswith(
+    assert str(found[1]).startswith(
         f"suppressed values of 'region' in {right} of {blank.sum()} households show in "
     )
     # Where a single member lost the value, the others show it, record by record.
@@ -1034,9 +1086,12 @@ def test_what_is_no_code_of_a_key():
     columns = {
         "age": random.integers(0, 90, len(region)),
         "sex": random.choice(["f", "m"], len(region)),
-        "often": np.where(random.random(len(region)) < 0.8, region, 0),
+        "seldom": np.where(random.random(len(region)) < 0.3, region, 0),
     }
     assert what_shows(columns, {"region": suppressed}) == ()
+    often = np.where(random.random(len(region)) < 0.8, region, 0)
+    (one,) = what_shows({"often": often}, {"region": suppressed})
+    assert one.count == np.count_nonzero((region >= 3) & (often == region))
     numbers = {"household": random.permutation(200)[households]}
     shuffled = random.permutation(400)
     assert all(

@@ -29,6 +29,7 @@ from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
 from riskcore.disclosure.chance import too_many
+from riskcore.disclosure.combined_numbers import numbers_that_tell
 from riskcore.disclosure.composition import KeySets, records_by_composition
 from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.in_words import number
@@ -56,7 +57,7 @@ from riskcore.protection.leaks.remedies import (
     related_to,
     with_role,
 )
-from riskcore.protection.leaks.showing import advice_on, codes_before, too_much
+from riskcore.protection.leaks.showing import advice_on, too_much
 from riskcore.protection.numbers import alone_with_numbers, codes_of, known_numbers
 from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
@@ -162,7 +163,7 @@ def examine(
     found += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
     found += _copies(result, gone)
-    found += _pairs(result, gone)
+    found += _together(result, gone)
     found += [
         Leak(
             one.column,
@@ -504,44 +505,48 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
                 yield Leak(source, "reveals", text, advice, of=(source,))
 
 
-def _pairs(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
-    """Yield pairs of columns that give hidden values of others back."""
+def _together(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+    """Yield columns that together give hidden values of others back."""
     if result.on_engine is not None:
         return
     hidden = {
-        name: codes
-        for name, codes in _hidden(result)
+        name: column
+        for name, column in _hidden(result)
         if str(name) not in gone and name in Records.of(result.rows).columns
     }
     if not hidden:
         return
     columns = _coded_columns(result, gone)
+    everywhere = {*_altered(result), *result.settings.recodings}
+    sought = {
+        name: np.ones(result.n, bool) if name in everywhere else result.masks[name]
+        for name in hidden
+    }
     for one in pairs_that_determine(columns, hidden, result.household_of):
         shown = np.logical_and.reduce(
             [columns[other].codes < len(columns[other].labels) for other in one.of]
         )
-        if one.column not in {*_altered(result), *result.settings.recodings}:
-            shown &= result.masks[one.column]
-        if too_many(int(shown.sum()), result.n):
-            yield _leak_of_pair(one, int(shown.sum()), result.settings)
+        count = int(np.count_nonzero(shown & sought[one.column]))
+        if too_many(count, result.n):
+            hidden.pop(one.column, None)
+            yield _leak_of_several(one, count, result.settings)
+    for name, column in hidden.items():
+        told = numbers_that_tell(columns, column, sought[name])
+        if told is not None and too_many(told[1], result.n):
+            one = Derived(name, told[0], "function")
+            yield _leak_of_several(one, told[1], result.settings)
 
 
-def _hidden(
-    result: ProtectedRecords,
-) -> Iterator[tuple[Hashable, NDArray[np.int64]]]:
-    """Yield the codes of columns before their values were hidden, -1 for missing."""
+def _hidden(result: ProtectedRecords) -> Iterator[tuple[Hashable, CodedColumn]]:
+    """Yield columns before their values were hidden."""
     altered = _altered(result)
-    for name in altered:
-        assert result.treated is not None
-        column = Records({name: result.treated.before[name]}, result.n)
-        coded = code_column(column, name)
-        codes = coded.codes.astype(np.int64)
-        codes[coded.codes == len(coded.labels)] = -1
-        yield name, codes
     blanked = (name for name, mask in result.masks.items() if mask.any())
-    for name in dict.fromkeys([*result.settings.recodings, *blanked]):
-        if name not in altered:
-            yield name, codes_before(result, name, recoded=False).astype(np.int64)
+    for name in dict.fromkeys([*altered, *result.settings.recodings, *blanked]):
+        if name in altered and result.treated is not None:
+            before = result.treated.before[name]
+        else:
+            before = Records.of(result.before).column(name)
+        yield name, code_column(Records({name: before}, result.n), name)
 
 
 def _altered(result: ProtectedRecords) -> list[Hashable]:
@@ -561,8 +566,8 @@ def _coded_columns(
     return found
 
 
-def _leak_of_pair(one: Derived, count: int, settings: Settings) -> Leak:
-    """Return the leak of two columns that give values of a third one back."""
+def _leak_of_several(one: Derived, count: int, settings: Settings) -> Leak:
+    """Return the leak of columns that together give values of another back."""
     key = printable(str(one.column))
     names = listed(repr(printable(str(name))) for name in one.of)
     values = counted(count, "hidden value")

@@ -503,6 +503,31 @@ def test_two_columns_that_give_blanked_values_back():
     assert not leaks(protect(alone, ["sex", "age", "size"], **settings))
 
 
+@pytest.mark.parametrize("by", ["sum", "ratio"])
+def test_numbers_that_give_blanked_values_back_together(by):
+    rng = np.random.default_rng(5)
+    n = 3000
+    parts = {name: rng.poisson(0.7, n) for name in ("men", "women", "girls", "boys")}
+    size = 1 + sum(parts.values())
+    income = np.round(np.exp(rng.normal(10, 0.6, n)))
+    told = parts if by == "sum" else {"income": income, "per head": income // size}
+    data = {"sex": rng.integers(0, 2, n), "age": rng.integers(0, 9, n), "size": size}
+    data |= {name: column.astype(float) for name, column in told.items()}
+    roles = dict.fromkeys(told, "harmless")
+    cost = {"size": 1, "sex": 100, "age": 100}
+    keys = ["sex", "age", "size"]
+    settings = {**GOAL, "k": 5, "cost": cost}
+    result = protect(data, keys, **settings, roles=roles)
+    (leak,) = [one for one in result.examination.open if one.kind == "reveals"]
+    assert set(leak.of) == set(told)
+    blanked = result.suppressed["size"]
+    assert blanked > 10
+    assert f"together they give back {blanked} hidden values of 'size'" in leak.text
+    data[next(iter(told))] = rng.permutation(data[next(iter(told))])
+    others = protect(data, keys, **settings, roles=roles).examination.open
+    assert not [one for one in others if len(one.of) > 1]
+
+
 def test_two_columns_that_give_altered_numbers_back():
     rng = np.random.default_rng(3)
     wages, rents = rng.integers(0, 20, N) * 100, rng.integers(0, 9, N) * 3000
