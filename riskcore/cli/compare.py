@@ -161,13 +161,9 @@ def run(options: argparse.Namespace) -> None:
     how = reading_as_recorded(options, before)
     settings = _settings(options, before)
     progress = Progress(quiet=options.quiet)
-    # The metadata of the safe file are those beside it.
     original, safe = (
-        Source.of(path, one, progress=progress.parts(f"reading {path}"))
-        for path, one in (
-            (options.file, how),
-            (options.safe, replace(how, metadata=None)),
-        )
+        replace(one, progress=progress.parts(f"reading {one.path}"))
+        for one in Source.several({"a": options.file, "b": options.safe}, how).values()
     )
     check_files(options, original, {"--plot": options.plot})
     found = compare(

@@ -246,6 +246,16 @@ _NEEDED = (
 )
 
 
+def holds_numbers(column: Any) -> bool:
+    """Return whether the type of a column, or else its first value, is a number."""
+    if not isinstance(column, np.ndarray):
+        return bool(column.dtype.is_numeric())
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "iuf"
+    first = next((one for one in column if not _is_missing(one)), None)
+    return isinstance(first, Real | Decimal)
+
+
 def in_memory(data: Any) -> Any:
     """Return a table of data that give a stream or array of Arrow; others unchanged."""
     streamed = hasattr(data, "__arrow_c_stream__")

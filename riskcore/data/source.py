@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
-from riskcore.data.columns import Records, in_memory, with_columns
+from riskcore.data.columns import Records, holds_numbers, in_memory, with_columns
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.file import BatchedFile
 from riskcore.data.engines.registry import engine_of
@@ -60,6 +61,19 @@ class Source:
             )
         return cls(in_memory(data))
 
+    @classmethod
+    def several(
+        cls, data: Mapping[str, Any], reading: Reading | None = None
+    ) -> dict[str, Source]:
+        """Return the sources of data, whose files share a reading; None is left out."""
+        given = {name: one for name, one in data.items() if one is not None}
+        files = {n: x for n, x in given.items() if isinstance(x, str | os.PathLike)}
+        how: dict[str, Any] = dict.fromkeys([*files, *given][:1], reading)
+        if isinstance(reading, Reading) and len(files) > 1:
+            shared = formats.shared(reading, map(Path, files.values()))
+            how = dict(zip(files, shared, strict=True))
+        return {name: cls.of(one, how.get(name)) for name, one in given.items()}
+
     def with_all_columns(self) -> Source:
         """Return this source so that all columns of a file are read."""
         return replace(self, all_columns=True)
@@ -68,6 +82,29 @@ class Source:
         """Return this file as if it held other values in some columns."""
         found = replace(self)
         found.__dict__["_read"] = with_columns(self.data, columns), self.intake
+        return found
+
+    def beside(self, columns: Mapping[Hashable, Any]) -> Source:
+        """Return this file with numbers in place of text; see `numbers_beside`."""
+        text = self.format is not None and self.format.kind == "csv"
+        found = self.numbers_beside(self.data, columns) if text else {}
+        return self.holding(found) if found else self
+
+    def numbers_beside(
+        self, data: Any, columns: Mapping[Hashable, Any]
+    ) -> dict[Hashable, Any]:
+        """Return the text of this CSV file as numbers where other columns have them.
+
+        ``data`` are of the file; a column with another value than numbers is left out.
+        """
+        found: dict[Hashable, Any] = {}
+        if self.path is None or self.format is None or self.format.kind != "csv":
+            return found
+        file = formats.opened(self.path, self.reading)
+        for name in Records.of(data).columns:
+            if name in columns and holds_numbers(columns[name]):
+                with suppress(ValueError):
+                    found[name] = file.numbers(str(name), data)
         return found
 
     # --- before any record is read ---

@@ -101,9 +101,14 @@ class AgainstOriginal:
     def in_categories(self, source: Source, *, raw: bool = False) -> Source:
         """Return a file with the recoded categories that its codes stand for.
 
-        Files of SPSS and Stata hold recoded numbers as codes with labels. A column with
-        other codes stays as it is if the file may be ``raw``.
+        Text of a CSV file is read as numbers where the original has numbers. Files of
+        SPSS and Stata hold recoded numbers as codes with labels. A column with other
+        codes stays as it is if the file may be ``raw``.
         """
+        own = Records.of(self.original.data).columns
+        source = source.beside(
+            {**own, **Records.of(self.prepared.recoded_data).columns}
+        )
         labels = {} if source.labels is None else source.labels.values
         columns = {}
         for name in self.settings.recodings if source.labels is not None else ():
@@ -216,7 +221,8 @@ class AgainstOriginal:
             and not self._is_recoded(before, name)
         }
         if finer:
-            given = Records.of(before)
+            raw_columns = Records.of(self.original.data).columns
+            given = Records.of(earlier.beside({x: raw_columns[x] for x in finer}).data)
             raw = {finer[name]: given.column(name) for name in finer}
             rules = {name: settings.recodings[name] for name in finer}
             before = {**recode(given.columns, rules), **raw}

@@ -39,7 +39,6 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
-from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
@@ -80,9 +79,6 @@ _OF_AUDIT = (
     "max_guess_excess",
     "max_copy_excess",
 )
-# How a CSV file is read. Its missing codes are not used: in a safe file a missing value
-# is an empty field, whatever its code was.
-_OF_CSV = ("encoding", "delimiter", "decimal")
 
 
 @takes(CheckSettings)
@@ -212,28 +208,23 @@ def check(
         found = read_record(arguments.file_path("record", record))
         roles = {"keys": keys, "weight": weight, "household": household}
         given = {name: one for name, one in roles.items() if one is not None}
-        is_file = isinstance(data, str | os.PathLike)
-        if reading is None and is_file:
-            reading = reading_of(found.reading, Path(data), found.path)
+        how = reading_of(found)
+        if reading is None:
+            data = released_source(data, how)
         if original_reading is None and isinstance(original, str | os.PathLike):
-            original_reading = reading_of(found.reading, Path(original), found.path)
+            original_reading = how
         request = Request.of_settings(
             found.settings, {**given, **settings}, record=found
         )
     else:
         request = Request.of_arguments(keys, weight, household, settings)
-    source = Source.of(data, reading)
-    others = {
-        name: Source.of(one, original_reading or reading)
-        if isinstance(one, str | os.PathLike)
-        else Source.of(one)
-        for name, one in (
-            ("original", original),
-            ("holdout", holdout),
-            ("earlier", earlier),
-        )
-        if one is not None
-    }
+    files = {"original": original, "holdout": holdout, "earlier": earlier}
+    if original_reading is None:
+        others = Source.several({"file": data, **files}, reading)
+        source = others.pop("file")
+    else:
+        source = Source.of(data, reading)
+        others = Source.several(files, original_reading)
     return checked(source, request, progress or silent, **others)
 
 
@@ -254,6 +245,8 @@ def checked(
         check_roles(names, request.weight, request.household)
     against = None
     if original is not None:
+        if source.path is not None:
+            original = original.beside(Records.of(source.data).columns)
         against = AgainstOriginal.of(
             original,
             request.settings_for(original),
@@ -313,20 +306,25 @@ def checked(
     )
 
 
-def reading_of(recorded: Mapping[str, Any], path: Path, where: Path) -> Reading:
-    """Return how to read a safe file, as its original was read."""
-    kept: dict[str, Any] = {}
-    kind = type(formats.opened(path))
-    if kind.kind == "csv":
-        kept = {name: recorded.get(name) for name in _OF_CSV}
-        if suffix_of(path)[0] == ".tsv":
-            del kept["delimiter"]
-    elif kind.labelled:
-        kept = {"user_missing": recorded.get("user_missing")}
+def reading_of(record: Record) -> Reading:
+    """Return how the original of a record was read; its metadata are beside it."""
+    given = {x: v for x, v in record.reading.items() if v is not None}
+    given.pop("metadata", None)
     try:
-        return Reading(**{name: v for name, v in kept.items() if v is not None})
+        return Reading(**given)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: input.reading: {error}") from None
+        raise ValueError(f"{record.path}: input.reading: {error}") from None
+
+
+def released_source(data: Any, reading: Reading) -> Source:
+    """Return a safe file, read like its original as far as it can be.
+
+    A missing value of a safe file is an empty field, whatever its code was.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return Source.of(data)
+    how = replace(reading, missing_codes={}, metadata=None)
+    return Source.of(data, formats.opened(Path(data), how).fitting())
 
 
 def _of_audit(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -160,6 +160,28 @@ class FileFormat(ABC):
         self.path = path
         self.reading = reading
 
+    def fitting(self) -> Reading:
+        """Return the reading without the options that this file cannot have."""
+        found = self.reading
+        if self.kind != "csv":
+            found = replace(found, delimiter=None, decimal=".")
+        elif suffix_of(self.path)[0] == ".tsv":
+            found = replace(found, delimiter=None)
+        if not self.labelled:
+            found = replace(found, user_missing="missing")
+        if found.sheet is not None and found.sheet not in self.sheet_names():
+            found = replace(found, sheet=None)
+        if found.columns:
+            names = ("", *type(self)(self.path, found).header.names)
+            codes = {name: found.codes(name) for name in ("", *found.columns)}
+            codes = {name: own for name, own in codes.items() if name in names}
+            found = replace(found, missing_codes=codes)
+        return found
+
+    def sheet_names(self) -> Sequence[str]:
+        """Return the names of the sheets."""
+        return ()
+
     @cached_property
     def header(self) -> Header:
         """The columns of the file."""
@@ -171,22 +193,20 @@ class FileFormat(ABC):
         reading = self.reading
         if reading.delimiter is not None or reading.decimal != ".":
             what = "decimal mark" if reading.delimiter is None else "delimiter"
-            raise ValueError(
-                f"{self.path}: a {self.title} file; only a CSV has a {what}"
-            )
+            raise self._refused(f"a CSV has a {what}")
         self.refuse_foreign()
 
     def refuse_foreign(self) -> None:
         """Refuse user-missing codes and sheets of a format that has none."""
         if self.reading.sheet is not None and not self.sheets:
-            raise ValueError(
-                f"{self.path}: a {self.title} file; only Excel files have sheets"
-            )
+            raise self._refused("Excel files have sheets")
         if self.reading.user_missing != "missing" and not self.labelled:
-            raise ValueError(
-                f"{self.path}: a {self.title} file; only files of SPSS, Stata and SAS "
-                "have user-missing codes"
-            )
+            raise self._refused("files of SPSS, Stata and SAS have user-missing codes")
+
+    def _refused(self, others: str) -> ValueError:
+        """Return the error for an option that only other files have."""
+        article = "an" if self.title[:2] in ("Ar", "Ex", "SA", "SP") else "a"
+        return ValueError(f"{self.path}: {article} {self.title} file; only {others}")
 
     @abstractmethod
     def read_header(self) -> Header:

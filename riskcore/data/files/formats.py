@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ __all__ = [
     "opened",
     "read",
     "read_counted",
+    "shared",
     "write",
     "written_as",
 ]
@@ -120,6 +122,28 @@ def read_counted(
 def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
     """Return the names of a file's columns without reading its records."""
     return opened(path, reading).header
+
+
+def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
+    """Return how to read each of several files by the same options.
+
+    An option reaches each file that can have it. One that no file can have is left to
+    the first, which refuses it. Metadata are those of the first file.
+    """
+    of_first, of_others = reading, replace(reading, metadata=None)
+    found = [
+        opened(path, of_others if at else of_first).fitting()
+        for at, path in enumerate(paths)
+    ]
+    lost = {
+        name: getattr(reading, name)
+        for name in ("delimiter", "decimal", "user_missing", "sheet")
+        if all(getattr(one, name) != getattr(reading, name) for one in found)
+    }
+    known = {name for one in found for name in one.columns}
+    if not known >= {*reading.columns}:
+        lost["missing_codes"] = reading.missing_codes
+    return [replace(found[0], **lost), *found[1:]]
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:
