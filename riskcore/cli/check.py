@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from riskcore.cli.options import (
     add_reading,
     add_roles,
     reading,
+    reading_over,
     source_of,
 )
 from riskcore.cli.paths import inputs
@@ -281,26 +281,22 @@ def words_of(name: str) -> str:
 
 def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, Any]:
     """Return the files: read as the options say, otherwise as the record or rules."""
-    from riskcore.data.files.reading import Reading
     from riskcore.data.source import Source
-    from riskcore.protection.check import reading_of, released_source
-    from riskcore.protection.release.record import read_record
+    from riskcore.protection.check import released_source
+    from riskcore.protection.release.record import read_record, reading_of
 
-    chosen, default = reading(options), Reading(missing_codes={})
     beside = _beside(options)
-    found = Source.several({"file": options.file, **beside}, chosen)
+    found = Source.several({"file": options.file, **beside}, reading(options))
     if options.of_record is not None:
         recorded = reading_of(read_record(options.of_record))
     elif release is not None:
         recorded = release._reading()
     else:
         return found
-    if chosen == default:
+    how = reading_over(options, recorded)
+    if how == recorded:
         found["file"] = released_source(options.file, recorded)
-    changes = {
-        name: one for name, one in vars(chosen).items() if one != vars(default)[name]
-    }
-    return {**found, **Source.several(beside, replace(recorded, **changes))}
+    return {**found, **Source.several(beside, how)}
 
 
 def _rules_page(found: Any, title: str | None) -> str:

@@ -14,6 +14,7 @@ from riskcore.cli.results import check_files, print_files, print_json, write_fil
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered, recoding
 from riskcore.common.version import __version__
+from riskcore.common.warn import warn
 
 _COMPARE = """\
 Compare a safe file with its original: what protection has changed, and how much.
@@ -208,9 +209,16 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
         raise ValueError(
             f"--record already gives {', '.join(given)}: leave out that option"
         )
-    settings = before.settings
+    settings, weight = before.settings, before.settings.weight
+    if weight in before.dropped:
+        warn(
+            f"{weight!r} was left out of {options.safe}: compared without weights, "
+            "each record counts once",
+            UserWarning,
+        )
+        weight = None
     return {
-        "keys": list(settings.variables),
-        "weight": settings.weight,
+        "keys": [one for one in settings.variables if one not in before.dropped],
+        "weight": weight,
         "recodings": settings.recodings,
     }

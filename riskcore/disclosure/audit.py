@@ -204,19 +204,22 @@ def audit(
             )
     if before is not None:
         say("joining with the earlier release")
-        three = [sources[ORIGINAL], before, sources[RELEASED]]
-        more["together"] = _together(found, three)
+        more["together"] = _together(
+            found, names, [sources[ORIGINAL], before, sources[RELEASED]]
+        )
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
 
 
-def _together(found: Assessment, sources: Sequence[Source]) -> TwoReleases:
+def _together(
+    found: Assessment, keys: Sequence[Hashable], sources: Sequence[Source]
+) -> TwoReleases:
     """Return what an earlier release and the released file tell of the original."""
     for source in sources[1:]:
         if source.engine is not None:
             raise source.engine.refuse_single("earlier")
     files = [found.data, *(one.read(one.names)[0] for one in sources[1:])]
     _, before, after = in_shared_types(sources, files)
-    return two_releases(found, before, after, found.keys)
+    return two_releases(found, before, after, keys)
 
 
 def _refuse_same(sources: Mapping[str, Source]) -> None:

@@ -109,8 +109,8 @@ def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:
     if len(kinds) > 1:
         raise TypeError(
             f"column {columns[0].name!r}: {kinds[0]} in one file and {kinds[1]} in "
-            "another, so no value would be equal; give the same type in all files; a CSV "
-            "file gives numbers where all its values are numbers"
+            "another, so no value would be equal; give the same type in all files (a "
+            "CSV file gives numbers if all values are numbers)"
         )
 
 

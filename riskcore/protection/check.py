@@ -56,7 +56,12 @@ from riskcore.protection.goals_found import (
     goals_of_sensitive,
     said_by_model,
 )
-from riskcore.protection.release.record import Record, is_input_of, read_record
+from riskcore.protection.release.record import (
+    Record,
+    is_input_of,
+    read_record,
+    reading_of,
+)
 from riskcore.protection.settings import Settings
 
 # The figure of a record that answers a rule.
@@ -304,16 +309,6 @@ def checked(
         together,
         unknown,
     )
-
-
-def reading_of(record: Record) -> Reading:
-    """Return how the original of a record was read; its metadata are beside it."""
-    given = {x: v for x, v in record.reading.items() if v is not None}
-    given.pop("metadata", None)
-    try:
-        return Reading(**given)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{record.path}: input.reading: {error}") from None
 
 
 def released_source(data: Any, reading: Reading) -> Source:
