@@ -346,7 +346,7 @@ def _refuse_without_original(
     asked = [name for name in (*_OF_AUDIT, "target") if request.how[name]]
     asked += ["holdout"] * (holdout is not None) + ["earlier"] * (earlier is not None)
     if asked:
-        raise ValueError(f"{asked[0]} needs the original: give original")
+        raise ValueError(f"{asked[0]}= needs the original: give original=")
 
 
 @dataclass(frozen=True, kw_only=True)
