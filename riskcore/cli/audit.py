@@ -147,14 +147,9 @@ def run(options: argparse.Namespace) -> None:
     asked = arguments_of(options, AuditSettings)
     asked["population"] = population_of(asked["population"])
     progress = Progress(quiet=options.quiet)
-    named = {
-        "original": options.file,
-        "released": options.released,
-        "holdout": options.holdout,
-        "earlier": options.earlier,
-    }
+    named = {x: getattr(options, x) for x in ("file", "released", "holdout", "earlier")}
     sources = Source.several(named, reading(options))
-    original = source_of(options, progress, sources["original"].reading)
+    original = source_of(options, progress, sources["file"].reading)
     released = sources["released"]
     others = {"--output": options.output, "--report-public": options.report_public}
     check_files(options, original, others)

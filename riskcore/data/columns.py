@@ -247,13 +247,10 @@ _NEEDED = (
 
 
 def holds_numbers(column: Any) -> bool:
-    """Return whether the type of a column, or else its first value, is a number."""
-    if not isinstance(column, np.ndarray):
-        return bool(column.dtype.is_numeric())
-    if column.dtype.kind != "O":
+    """Return whether a column is of a type of numbers."""
+    if isinstance(column, np.ndarray):
         return column.dtype.kind in "iuf"
-    first = next((one for one in column if not _is_missing(one)), None)
-    return isinstance(first, Real | Decimal)
+    return bool(column.dtype.is_numeric())
 
 
 def in_memory(data: Any) -> Any:

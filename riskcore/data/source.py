@@ -80,31 +80,29 @@ class Source:
 
     def holding(self, columns: Mapping[Any, Any]) -> Source:
         """Return this file as if it held other values in some columns."""
+        if not columns:
+            return self
         found = replace(self)
         found.__dict__["_read"] = with_columns(self.data, columns), self.intake
         return found
 
-    def beside(self, columns: Mapping[Hashable, Any]) -> Source:
-        """Return this file with numbers in place of text; see `numbers_beside`."""
-        text = self.format is not None and self.format.kind == "csv"
-        found = self.numbers_beside(self.data, columns) if text else {}
-        return self.holding(found) if found else self
-
     def numbers_beside(
-        self, data: Any, columns: Mapping[Hashable, Any]
+        self, others: Mapping[Hashable, Any], data: Any = None
     ) -> dict[Hashable, Any]:
-        """Return the text of this CSV file as numbers where other columns have them.
+        """Return the columns of this CSV file that are numbers, as in another file.
 
-        ``data`` are of the file; a column with another value than numbers is left out.
+        A column of text with another value is left out; ``data`` are by default all.
         """
         found: dict[Hashable, Any] = {}
-        if self.path is None or self.format is None or self.format.kind != "csv":
-            return found
-        file = formats.opened(self.path, self.reading)
-        for name in Records.of(data).columns:
-            if name in columns and holds_numbers(columns[name]):
-                with suppress(ValueError):
-                    found[name] = file.numbers(str(name), data)
+        if self.path is not None and self.format and self.format.kind == "csv":
+            file, data = (
+                formats.opened(self.path, self.reading),
+                self.data if data is None else data,
+            )
+            for name in [*Records.of(data).columns]:
+                if name in others and holds_numbers(others[name]):
+                    with suppress(ValueError):
+                        found[name] = file.numbers(str(name), data)
         return found
 
     # --- before any record is read ---

@@ -89,15 +89,15 @@ def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
     return found if np.isfinite(found).all() else None
 
 
-def in_shared_types(sources: Iterable[Source], data: Sequence[Any]) -> list[Any]:
+def in_shared_types(sources: Iterable[Source], data: list[Any]) -> list[Any]:
     """Return data of files, text of a CSV file as numbers where another has numbers."""
-    found = []
-    for source, own in zip(sources, data, strict=True):
-        for other in data if source.path is not None else ():
-            if other is not own and engine_of(other) is None:
-                columns = source.numbers_beside(own, Records.of(other).columns)
-                own = with_columns(own, columns)
-        found.append(own)
+    found = [*data]
+    for i, source in enumerate(sources):
+        for other in data[:i] + data[i + 1 :]:
+            if engine_of(other) is None:
+                columns = Records.of(other).columns
+                numbers = source.numbers_beside(columns, found[i])
+                found[i] = with_columns(found[i], numbers) if numbers else found[i]
     return found
 
 

@@ -105,10 +105,9 @@ class AgainstOriginal:
         SPSS and Stata hold recoded numbers as codes with labels. A column with other
         codes stays as it is if the file may be ``raw``.
         """
-        own = Records.of(self.original.data).columns
-        source = source.beside(
-            {**own, **Records.of(self.prepared.recoded_data).columns}
-        )
+        own = dict(Records.of(self.original.data).columns)
+        own |= Records.of(self.prepared.recoded_data).columns
+        source = source.holding(source.numbers_beside(own))
         labels = {} if source.labels is None else source.labels.values
         columns = {}
         for name in self.settings.recodings if source.labels is not None else ():
@@ -221,8 +220,9 @@ class AgainstOriginal:
             and not self._is_recoded(before, name)
         }
         if finer:
-            raw_columns = Records.of(self.original.data).columns
-            given = Records.of(earlier.beside({x: raw_columns[x] for x in finer}).data)
+            own = Records.of(self.original.data).columns
+            numbers = earlier.numbers_beside({name: own[name] for name in finer})
+            given = Records.of(earlier.holding(numbers).data)
             raw = {finer[name]: given.column(name) for name in finer}
             rules = {name: settings.recodings[name] for name in finer}
             before = {**recode(given.columns, rules), **raw}

@@ -209,6 +209,7 @@ def check(
     >>> check(data, ["age"], "w", k=2).rules[0].cells
     1
     """
+    files = {"original": original, "holdout": holdout, "earlier": earlier}
     if record is not None:
         found = read_record(arguments.file_path("record", record))
         roles = {"keys": keys, "weight": weight, "household": household}
@@ -216,14 +217,13 @@ def check(
         how = reading_of(found)
         if reading is None:
             data = released_source(data, how)
-        if original_reading is None and isinstance(original, str | os.PathLike):
-            original_reading = how
+        if any(isinstance(one, str | os.PathLike) for one in files.values()):
+            original_reading = original_reading or how
         request = Request.of_settings(
             found.settings, {**given, **settings}, record=found
         )
     else:
         request = Request.of_arguments(keys, weight, household, settings)
-    files = {"original": original, "holdout": holdout, "earlier": earlier}
     if original_reading is None:
         others = Source.several({"file": data, **files}, reading)
         source = others.pop("file")
@@ -251,7 +251,8 @@ def checked(
     against = None
     if original is not None:
         if source.path is not None:
-            original = original.beside(Records.of(source.data).columns)
+            columns = Records.of(source.data).columns
+            original = original.holding(original.numbers_beside(columns))
         against = AgainstOriginal.of(
             original,
             request.settings_for(original),

@@ -23,6 +23,14 @@ from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Create
 
+# Options that not all formats have, and the files that have them.
+_OF_SOME = {
+    "delimiter": "a CSV has a delimiter",
+    "decimal": "a CSV has a decimal mark",
+    "sheet": "Excel files have sheets",
+    "user_missing": "files of SPSS, Stata and SAS have user-missing codes",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -113,7 +121,8 @@ class FileFormat(ABC):
     # written keeps its type. Otherwise all is text.
     typed: ClassVar[bool] = False
     labelled: ClassVar[bool] = False  # whether files have labels and user-missing codes
-    sheets: ClassVar[bool] = False  # whether one sheet of a file is read
+    # Options of reading that not all formats have.
+    read_by: ClassVar[tuple[str, ...]] = ()
     # Whether a file is written field by field from its source, in the order of the
     # source, and not from the columns alone.
     beside_source: ClassVar[bool] = False
@@ -162,23 +171,19 @@ class FileFormat(ABC):
 
     def fitting(self) -> Reading:
         """Return the reading without the options that this file cannot have."""
-        found = self.reading
-        if self.kind != "csv":
-            found = replace(found, delimiter=None, decimal=".")
-        elif suffix_of(self.path)[0] == ".tsv":
-            found = replace(found, delimiter=None)
-        if not self.labelled:
-            found = replace(found, user_missing="missing")
-        if found.sheet is not None and found.sheet not in self.sheet_names():
-            found = replace(found, sheet=None)
+        lacking = {x for x in _OF_SOME if x not in self.read_by}
+        if suffix_of(self.path)[0] == ".tsv":
+            lacking.add("delimiter")
+        if self.reading.sheet is not None and self.reading.sheet not in self.sheets():
+            lacking.add("sheet")
+        found = replace(self.reading, **{x: getattr(Reading, x) for x in lacking})
         if found.columns:
             names = ("", *type(self)(self.path, found).header.names)
-            codes = {name: found.codes(name) for name in ("", *found.columns)}
-            codes = {name: own for name, own in codes.items() if name in names}
+            codes = {x: found.codes(x) for x in ("", *found.columns) if x in names}
             found = replace(found, missing_codes=codes)
         return found
 
-    def sheet_names(self) -> Sequence[str]:
+    def sheets(self) -> Sequence[str]:
         """Return the names of the sheets."""
         return ()
 
@@ -190,23 +195,13 @@ class FileFormat(ABC):
 
     def check_reading(self) -> None:
         """Refuse options of reading that do not apply to files of this format."""
-        reading = self.reading
-        if reading.delimiter is not None or reading.decimal != ".":
-            what = "decimal mark" if reading.delimiter is None else "delimiter"
-            raise self._refused(f"a CSV has a {what}")
-        self.refuse_foreign()
-
-    def refuse_foreign(self) -> None:
-        """Refuse user-missing codes and sheets of a format that has none."""
-        if self.reading.sheet is not None and not self.sheets:
-            raise self._refused("Excel files have sheets")
-        if self.reading.user_missing != "missing" and not self.labelled:
-            raise self._refused("files of SPSS, Stata and SAS have user-missing codes")
-
-    def _refused(self, others: str) -> ValueError:
-        """Return the error for an option that only other files have."""
-        article = "an" if self.title[:2] in ("Ar", "Ex", "SA", "SP") else "a"
-        return ValueError(f"{self.path}: {article} {self.title} file; only {others}")
+        for name, what in _OF_SOME.items():
+            idle = getattr(self.reading, name) == getattr(Reading, name)
+            if name not in self.read_by and not idle:
+                article = "an" if self.title[:2] in ("Ar", "Ex", "SA", "SP") else "a"
+                raise ValueError(
+                    f"{self.path}: {article} {self.title} file; only {what}"
+                )
 
     @abstractmethod
     def read_header(self) -> Header:

@@ -45,7 +45,7 @@ class ExcelFile(ArrowFormat):
     suffixes = (".xlsx",)
     targets = (".xlsx",)
     typed = True
-    sheets = True
+    read_by = ("sheet",)
 
     def check_reading(self) -> None:
         """Refuse options of other formats, and any work without openpyxl."""
@@ -61,11 +61,11 @@ class ExcelFile(ArrowFormat):
     @cached_property
     def sheet(self) -> str:
         """The name of the sheet that is read."""
-        name = self._chosen(self.sheet_names())
+        name = self._chosen(self.sheets())
         _refuse_merged(self.path, name)
         return name
 
-    def sheet_names(self) -> list[str]:
+    def sheets(self) -> list[str]:
         """Return the names of the sheets; refuse a file that is not a workbook."""
         _refuse_hostile(self.path)
         with _opened(self.path) as book:

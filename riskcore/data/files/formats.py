@@ -125,23 +125,19 @@ def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
 
 
 def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
-    """Return how to read each of several files by the same options.
+    """Return how to read several files by options, each as far as it can have them.
 
-    An option reaches each file that can have it. One that no file can have is left to
-    the first, which refuses it. Metadata are those of the first file.
+    What no file can have is left to the first, which refuses it. It has the metadata.
     """
-    of_first, of_others = reading, replace(reading, metadata=None)
-    found = [
-        opened(path, of_others if at else of_first).fitting()
-        for at, path in enumerate(paths)
-    ]
+    others = replace(reading, metadata=None)
+    found = [opened(x, others if i else reading).fitting() for i, x in enumerate(paths)]
     lost = {
-        name: getattr(reading, name)
-        for name in ("delimiter", "decimal", "user_missing", "sheet")
-        if all(getattr(one, name) != getattr(reading, name) for one in found)
+        name: asked
+        for name, asked in vars(reading).items()
+        if name not in ("metadata", "missing_codes")
+        and all(getattr(one, name) != asked for one in found)
     }
-    known = {name for one in found for name in one.columns}
-    if not known >= {*reading.columns}:
+    if not {name for one in found for name in one.columns} >= {*reading.columns}:
         lost["missing_codes"] = reading.missing_codes
     return [replace(found[0], **lost), *found[1:]]
 
