@@ -57,8 +57,8 @@ examples:
   riskcore audit survey.csv public.csv --keys REGION SEX AGE --with research.csv
 
 --holdout are people of the same population, best drawn at random before RELEASED was
-made, with the same columns. An option of reading applies to
-each file that can have it: a code of a column to the files that have the column.
+made, with the same columns. An option of reading applies to each file that can have
+it: a missing code of a column to the files with that column, a sheet to a workbook.
 
 --output writes RELEASED with three more columns: original_frequency, how many records
 of ORIGINAL have the keys of a claim, right_claim_probability, and copy_probability,

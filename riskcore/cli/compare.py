@@ -211,11 +211,8 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
         )
     settings, weight = before.settings, before.settings.weight
     if weight in before.dropped:
-        warn(
-            f"{weight!r} was left out of {options.safe}: compared without weights, "
-            "each record counts once",
-            UserWarning,
-        )
+        said = f"{weight!r} was left out of {options.safe}: compared without weights"
+        warn(said, UserWarning)
         weight = None
     return {
         "keys": [one for one in settings.variables if one not in before.dropped],

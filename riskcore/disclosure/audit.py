@@ -92,8 +92,8 @@ def audit(
         categories: what both files tell together is ``together`` of the result. Records
         that agree in all columns of both files can be the same person's.
     reading, released_reading : Reading, optional
-        How to read the files, if they are paths; a holdout is read as the original. By
-        default the released file is, too.
+        How to read the files, if they are paths. By default ``reading`` is for all of
+        them: each option for the files that can have it.
     progress : callable, optional
         Called with a line of text at each step.
 
