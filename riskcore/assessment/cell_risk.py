@@ -57,6 +57,9 @@ def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
     """Return the individual risk by the given method; it is 1/f where F < f."""
     if method != "exact":
         f = f.astype(np.float64, copy=False)
+        if method == "franconi":
+            # Missing keys count by chance; franconi has no branch there: the risk is 0.
+            f = np.where(f < 2.0, 1.0, f)
         F = np.maximum(F, f)
         found: Risks = getattr(published_forms, method)(f, f / F)
         return found

@@ -57,7 +57,8 @@ examples:
   riskcore audit survey.csv public.csv --keys REGION SEX AGE --with research.csv
 
 --holdout are people of the same population, best drawn at random before RELEASED was
-made, with the same columns. All files are read by the same options.
+made, with the same columns. An option of reading applies to each file that can have
+it: a missing code of a column to the files with that column, a sheet to a workbook.
 
 --output writes RELEASED with three more columns: original_frequency, how many records
 of ORIGINAL have the keys of a claim, right_claim_probability, and copy_probability,
@@ -137,7 +138,6 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.files import formats
     from riskcore.data.source import Source
     from riskcore.disclosure.audit import audit
-    from riskcore.disclosure.files import read_like
     from riskcore.disclosure.result import RECORD_COLUMNS
 
     if options.report_top and options.report is None:
@@ -147,13 +147,10 @@ def run(options: argparse.Namespace) -> None:
     asked = arguments_of(options, AuditSettings)
     asked["population"] = population_of(asked["population"])
     progress = Progress(quiet=options.quiet)
-    original = source_of(options, progress)
-    how = read_like(reading(options))
-    released, holdout, earlier = (
-        None if path is None else Source.of(path, how)
-        for path in (options.released, options.holdout, options.earlier)
-    )
-    assert released is not None
+    named = {x: getattr(options, x) for x in ("file", "released", "holdout", "earlier")}
+    sources = Source.several(named, reading(options))
+    original = source_of(options, progress, sources["file"].reading)
+    released = sources["released"]
     others = {"--output": options.output, "--report-public": options.report_public}
     check_files(options, original, others)
     if options.output is not None:
@@ -164,8 +161,8 @@ def run(options: argparse.Namespace) -> None:
         released,
         options.keys,
         options.weight,
-        holdout=holdout,
-        earlier=earlier,
+        holdout=sources.get("holdout"),
+        earlier=sources.get("earlier"),
         progress=progress,
         **asked,
     )

@@ -14,6 +14,7 @@ from riskcore.cli.options import (
     add_reading,
     add_roles,
     reading,
+    reading_over,
     source_of,
 )
 from riskcore.cli.paths import inputs
@@ -203,9 +204,10 @@ def run(options: argparse.Namespace) -> int:
     if options.print_rules:
         return print_rules(rules_of_check(options, given))
     rules = arguments_of(options, CheckSettings, given) if given else {}
-    source = source_of(options, progress, _reading(options, release))
+    others = _sources(options, release)
+    source = source_of(options, progress, others.pop("file").reading)
     check_files(options, source, {"--report-public": options.report_public})
-    found = _found(options, release, source, rules, progress)
+    found = _found(options, release, source, {**others, **rules}, progress)
     files = {
         options.report: lambda: report_text(options, found),
         options.report_public: lambda: _rules_page(found, options.report_title),
@@ -237,20 +239,14 @@ def _found(
     options: argparse.Namespace,
     release: Release | None,
     source: Any,
-    rules: dict[str, Any],
+    given: dict[str, Any],
     progress: Progress,
 ) -> Any:
     """Return the rules of a file of rules, of a record or of the options, checked."""
-    from riskcore.data.source import Source
-    from riskcore.disclosure.files import read_like
     from riskcore.protection.check import check
 
     if release is not None:
-        return release.check(source, progress=progress, **{**_beside(options), **rules})
-    others: dict[str, Any] = dict(_beside(options))
-    if options.of_record is None:
-        how = read_like(reading(options))
-        others = {name: Source.of(path, how) for name, path in others.items()}
+        return release.check(source, progress=progress, **given)
     return check(
         source,
         options.keys,
@@ -258,8 +254,7 @@ def _found(
         options.household,
         record=options.of_record,
         progress=progress,
-        **others,
-        **rules,
+        **given,
     )
 
 
@@ -284,21 +279,24 @@ def words_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _reading(options: argparse.Namespace, release: Release | None) -> Any:
-    """Return how to read the file: as the options say, or the record or the rules."""
-    from riskcore.data.files.reading import Reading
-    from riskcore.protection.check import reading_of
-    from riskcore.protection.release.record import read_record
+def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, Any]:
+    """Return the files: read as the options say, otherwise as the record or rules."""
+    from riskcore.data.source import Source
+    from riskcore.protection.check import released_source
+    from riskcore.protection.release.record import read_record, reading_of
 
-    chosen = reading(options)
-    if chosen != Reading(missing_codes={}):
-        return chosen
+    beside = _beside(options)
+    found = Source.several({"file": options.file, **beside}, reading(options))
     if options.of_record is not None:
-        record = read_record(options.of_record)
-        return reading_of(record.reading, options.file, record.path)
-    if release is None:
-        return chosen
-    return reading_of(release._reading().to_dict(), options.file, options.rules)
+        recorded = reading_of(read_record(options.of_record))
+    elif release is not None:
+        recorded = release._reading()
+    else:
+        return found
+    how = reading_over(options, recorded)
+    if how == recorded:
+        found["file"] = released_source(options.file, recorded)
+    return {**found, **Source.several(beside, how)}
 
 
 def _rules_page(found: Any, title: str | None) -> str:

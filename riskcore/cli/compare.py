@@ -14,6 +14,7 @@ from riskcore.cli.results import check_files, print_files, print_json, write_fil
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered, recoding
 from riskcore.common.version import __version__
+from riskcore.common.warn import warn
 
 _COMPARE = """\
 Compare a safe file with its original: what protection has changed, and how much.
@@ -161,13 +162,9 @@ def run(options: argparse.Namespace) -> None:
     how = reading_as_recorded(options, before)
     settings = _settings(options, before)
     progress = Progress(quiet=options.quiet)
-    # The metadata of the safe file are those beside it.
     original, safe = (
-        Source.of(path, one, progress=progress.parts(f"reading {path}"))
-        for path, one in (
-            (options.file, how),
-            (options.safe, replace(how, metadata=None)),
-        )
+        replace(one, progress=progress.parts(f"reading {one.path}"))
+        for one in Source.several({"a": options.file, "b": options.safe}, how).values()
     )
     check_files(options, original, {"--plot": options.plot})
     found = compare(
@@ -212,9 +209,13 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
         raise ValueError(
             f"--record already gives {', '.join(given)}: leave out that option"
         )
-    settings = before.settings
+    settings, weight = before.settings, before.settings.weight
+    if weight in before.dropped:
+        said = f"{weight!r} was left out of {options.safe}: compared without weights"
+        warn(said, UserWarning)
+        weight = None
     return {
-        "keys": list(settings.variables),
-        "weight": settings.weight,
+        "keys": [one for one in settings.variables if one not in before.dropped],
+        "weight": weight,
         "recodings": settings.recodings,
     }

@@ -15,8 +15,9 @@ _SETTINGS = {
 }
 # Arguments that are in no table, and their options.
 _OTHERS = (
-    *("cells", "columns", "decimal", "delimiter", "encoding", "fraction", "household"),
-    *("keys", "max_size", "population", "rate", "sheet", "unsafe", "weight"),
+    *("cells", "columns", "decimal", "delimiter", "encoding", "fraction", "holdout"),
+    *("household", "keys", "max_size", "original", "population", "rate", "sheet"),
+    *("unsafe", "weight"),
 )
 # Arguments of functions as messages name them, and the options they come from.
 _OPTIONS = {
@@ -24,6 +25,7 @@ _OPTIONS = {
     for name, option in {
         **dict(zip(_OTHERS, _OTHERS, strict=True)),
         **{name: option_of(name, setting) for name, setting in _SETTINGS.items()},
+        "earlier": "with",
         "missing_codes": "na",
         "models": "model",
         "roles": "role",
@@ -65,8 +67,8 @@ def _as_option(found: re.Match[str]) -> str:
     name, value = found.groups()
     if not value or (name in _SWITCHES and value in ("True", "False")):
         return _OPTIONS[name]
-    word = value.strip("'")
-    shown = word if word.replace("-", "").isalnum() else value
+    word = re.sub(r"\A\{(\w+): '(\w+)'\}\Z", r"\1=\2", value).strip("'")
+    shown = word if re.fullmatch(r"[\w=-]+", word) else value
     return f"{_OPTIONS[name]} {shown}"
 
 

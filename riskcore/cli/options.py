@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,15 @@ def reading(options: argparse.Namespace) -> Reading:
         user_missing=options.user_missing,
         sheet=options.sheet,
     )
+
+
+def reading_over(options: argparse.Namespace, recorded: Reading) -> Reading:
+    """Return how to read a file: as recorded where the options say nothing."""
+    from riskcore.data.files.reading import Reading
+
+    default = vars(Reading(missing_codes={}))
+    chosen = vars(reading(options)).items()
+    return replace(recorded, **{x: one for x, one in chosen if one != default[x]})
 
 
 def source_of(

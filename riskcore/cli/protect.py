@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from riskcore.cli.options import (
     check_reports,
     provenance,
     reading,
+    reading_over,
     source_of,
 )
 from riskcore.cli.results import print_json
@@ -348,32 +348,16 @@ def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
     A record never names files to open, so metadata in another folder must be
     given again.
     """
-    chosen = reading(options)
+    from riskcore.protection.release.record import reading_of
+
     if before is None:
-        return chosen
-    given, recorded = _given(options), dict(before.reading)
-    if recorded.pop("metadata", None) is not None and options.metadata is None:
+        return reading(options)
+    if before.reading.get("metadata") is not None and options.metadata is None:
         raise ValueError(
             f"{before.path}: input.reading.metadata: the file was read with a "
             "separate metadata file; give it with --metadata"
         )
-    options_of = {"missing_codes": "na"}
-    changes = {
-        name: recorded[name]
-        for name in (
-            "encoding",
-            "delimiter",
-            "decimal",
-            "missing_codes",
-            "user_missing",
-            "sheet",
-        )
-        if name in recorded and options_of.get(name, name) not in given
-    }
-    try:
-        return dataclasses.replace(chosen, **changes)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{before.path}: input.reading: {error}") from None
+    return reading_over(options, reading_of(before))
 
 
 def _outcome(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -170,9 +169,10 @@ def compare(
     also = columns_of_studies(*studied, numbers)
     arguments.column_name("weight", weight)
     arguments.column_name("id", id)
-    if safe_reading is None and reading is not None and isinstance(safe, PATHS):
-        safe_reading = replace(reading, metadata=None, sheet=None)  # it has its own
-    sources = Source.of(original, reading), Source.of(safe, safe_reading)
+    if safe_reading is not None:
+        safe = Source.of(safe, safe_reading)
+    given = {"original": original, "safe file": safe}
+    sources = tuple(Source.several(given, reading).values())
     rules = _rules(recodings, sources[0])
     weight = sources[0].weight if weight is None else weight
     check_columns(names, weight, numbers, strata_names, id)

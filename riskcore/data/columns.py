@@ -246,6 +246,13 @@ _NEEDED = (
 )
 
 
+def holds_numbers(column: Any) -> bool:
+    """Return whether a column is of a type of numbers."""
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "iuf"
+    return bool(column.dtype.is_numeric())
+
+
 def in_memory(data: Any) -> Any:
     """Return a table of data that give a stream or array of Arrow; others unchanged."""
     streamed = hasattr(data, "__arrow_c_stream__")

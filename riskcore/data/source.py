@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
-from riskcore.data.columns import Records, in_memory, with_columns
+from riskcore.data.columns import Records, holds_numbers, in_memory, with_columns
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.file import BatchedFile
 from riskcore.data.engines.registry import engine_of
@@ -60,14 +61,48 @@ class Source:
             )
         return cls(in_memory(data))
 
+    @classmethod
+    def several(
+        cls, data: Mapping[str, Any], reading: Reading | None = None
+    ) -> dict[str, Source]:
+        """Return the sources of data, whose files share a reading; None is left out."""
+        given = {name: one for name, one in data.items() if one is not None}
+        files = {n: x for n, x in given.items() if isinstance(x, str | os.PathLike)}
+        how: dict[str, Any] = dict.fromkeys([*files, *given][:1], reading)
+        if isinstance(reading, Reading) and len(files) > 1:
+            shared = formats.shared(reading, map(Path, files.values()))
+            how = dict(zip(files, shared, strict=True))
+        return {name: cls.of(one, how.get(name)) for name, one in given.items()}
+
     def with_all_columns(self) -> Source:
         """Return this source so that all columns of a file are read."""
         return replace(self, all_columns=True)
 
     def holding(self, columns: Mapping[Any, Any]) -> Source:
         """Return this file as if it held other values in some columns."""
+        if not columns:
+            return self
         found = replace(self)
         found.__dict__["_read"] = with_columns(self.data, columns), self.intake
+        return found
+
+    def numbers_beside(
+        self, others: Mapping[Hashable, Any], data: Any = None
+    ) -> dict[Hashable, Any]:
+        """Return the columns of this CSV file that are numbers, as in another file.
+
+        A column of text with another value is left out; ``data`` are by default all.
+        """
+        found: dict[Hashable, Any] = {}
+        if self.path is not None and self.format and self.format.kind == "csv":
+            file, data = (
+                formats.opened(self.path, self.reading),
+                self.data if data is None else data,
+            )
+            for name in [*Records.of(data).columns]:
+                if name in others and holds_numbers(others[name]):
+                    with suppress(ValueError):
+                        found[name] = file.numbers(str(name), data)
         return found
 
     # --- before any record is read ---

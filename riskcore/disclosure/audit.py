@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
+from riskcore.assessment.result import Assessment
 from riskcore.assessment.settings_table import BOTH
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -21,13 +22,13 @@ from riskcore.disclosure.attributes import AttributeGuesses, attribute_guesses
 from riskcore.disclosure.claims import IdentityClaims, identity_claims
 from riskcore.disclosure.copies import copies
 from riskcore.disclosure.files import (
+    EARLIER,
     HOLDOUT,
     ORIGINAL,
     RELEASED,
     AuditFiles,
     Floats,
     Integers,
-    read_like,
 )
 from riskcore.disclosure.linkage import link
 from riskcore.disclosure.measures import known_measures
@@ -35,8 +36,12 @@ from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.result import Audit
 from riskcore.disclosure.settings_table import AuditSettings
-from riskcore.disclosure.shared_columns import SharedColumn, coded_numbers
-from riskcore.disclosure.two_releases import two_releases
+from riskcore.disclosure.shared_columns import (
+    SharedColumn,
+    coded_numbers,
+    in_shared_types,
+)
+from riskcore.disclosure.two_releases import TwoReleases, two_releases
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 
@@ -91,8 +96,8 @@ def audit(
         categories: what both files tell together is ``together`` of the result. Records
         that agree in all columns of both files can be the same person's.
     reading, released_reading : Reading, optional
-        How to read the files, if they are paths; a holdout is read as the original. By
-        default the released file is, too.
+        How to read the files, if they are paths. By default ``reading`` is for all of
+        them: each option for the files that can have it.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -146,12 +151,11 @@ def audit(
     check_missing(missing, 1.0)
     if asked["record_by"] is not None:
         arguments.column_name("record_by", asked["record_by"])
-    sources = {
-        ORIGINAL: Source.of(original, reading),
-        RELEASED: Source.of(released, released_reading or read_like(reading)),
-    }
-    if holdout is not None:
-        sources[HOLDOUT] = Source.of(holdout, read_like(reading))
+    if released_reading is not None:
+        released = Source.of(released, released_reading)
+    given = {ORIGINAL: original, RELEASED: released, HOLDOUT: holdout}
+    sources = Source.several({**given, EARLIER: earlier}, reading)
+    before = sources.pop(EARLIER, None)
     _refuse_same(sources)
     weight = sources[ORIGINAL].weight if weight is None else weight
     _check(names, weight, single, asked)
@@ -202,19 +206,24 @@ def audit(
             more["measures"] = known_measures(
                 files.shared_keys(), targets, [*numbers.values()]
             )
-    if earlier is not None:
+    if before is not None:
         say("joining with the earlier release")
-        source = Source.of(earlier, read_like(reading))
-        before, after = (_whole(one) for one in (source, sources[RELEASED]))
-        more["together"] = two_releases(found, before, after, names)
+        more["together"] = _together(
+            found, names, [sources[ORIGINAL], before, sources[RELEASED]]
+        )
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
 
 
-def _whole(source: Source) -> Any:
-    """Return the records of a file with all columns."""
-    if source.engine is not None:
-        raise source.engine.refuse_single("earlier")
-    return source.read(source.names)[0]
+def _together(
+    found: Assessment, keys: Sequence[Hashable], sources: Sequence[Source]
+) -> TwoReleases:
+    """Return what an earlier release and the released file tell of the original."""
+    for source in sources[1:]:
+        if source.engine is not None:
+            raise source.engine.refuse_single("earlier")
+    files = [found.data, *(one.read(one.names)[0] for one in sources[1:])]
+    _, before, after = in_shared_types(sources, files)
+    return two_releases(found, before, after, keys)
 
 
 def _refuse_same(sources: Mapping[str, Source]) -> None:

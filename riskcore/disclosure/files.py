@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
 from riskcore.data.engines.registry import engine_of
-from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 from riskcore.disclosure.shared_columns import (
     SharedColumn,
     in_bands,
+    in_shared_types,
     refuse_other_kinds,
     values_of,
 )
@@ -28,7 +28,7 @@ Integers = NDArray[np.int64]
 _REPEATED = 0.5  # of the released numbers that single people of the original have
 _BLANK = 0.1  # of a key of the original, that make its people seem many
 _LARGEST = 1e150  # number that is linked: the squares of more overflow
-ORIGINAL, RELEASED, HOLDOUT = "original", "released", "holdout"
+ORIGINAL, RELEASED, HOLDOUT, EARLIER = "original", "released", "holdout", "earlier"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class AuditFiles:
         say: Lines,
     ) -> AuditFiles:
         """Read the columns that are needed; ``single`` are those of single records."""
-        data, coded, named = {}, {}, {}
+        data: dict[str, Any] = {}
         more = [name for names in single.values() for name in names]
         for what, source in sources.items():
             say(f"reading {source.path or f'the {what} file'}")
@@ -64,8 +64,13 @@ class AuditFiles:
             for role, names in {**single, "record_by": [record_by]}.items():
                 if engine is not None and any(name is not None for name in names):
                     raise engine.refuse_single(role)
-            coded[what] = CodedRecords.of(data[what], keys, own_weight)
-            named[what] = str(source.path or f"the {what} file")
+        shared = in_shared_types(sources.values(), [*data.values()])
+        data = dict(zip(data, shared, strict=True))
+        coded = {
+            what: CodedRecords.of(one, keys, weight if what == ORIGINAL else None)
+            for what, one in data.items()
+        }
+        named = {x: str(one.path or f"the {x} file") for x, one in sources.items()}
         found = cls(data, coded, keys, named)
         for name in keys:
             refuse_other_kinds([one.columns[name] for one in coded.values()])
@@ -201,8 +206,3 @@ class AuditFiles:
                     "draw new ones"
                 )
         return lines
-
-
-def read_like(reading: Reading | None) -> Reading | None:
-    """Return how to read another file like this one; its metadata are its own."""
-    return None if reading is None else replace(reading, metadata=None, sheet=None)

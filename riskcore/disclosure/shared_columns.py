@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.columns import CodedColumn, comparable
+from riskcore.data.columns import CodedColumn, Records, comparable, with_columns
 from riskcore.data.count import count
+from riskcore.data.engines.registry import engine_of
+from riskcore.data.source import Source
 
 Codes = NDArray[np.uint32]
 BANDS = 10
@@ -98,6 +100,18 @@ def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
     return found if np.isfinite(found).all() else None
 
 
+def in_shared_types(sources: Iterable[Source], data: list[Any]) -> list[Any]:
+    """Return data of files, text of a CSV file as numbers where another has numbers."""
+    found = [*data]
+    for i, source in enumerate(sources):
+        for other in data[:i] + data[i + 1 :]:
+            if engine_of(other) is None:
+                columns = Records.of(other).columns
+                numbers = source.numbers_beside(columns, found[i])
+                found[i] = with_columns(found[i], numbers) if numbers else found[i]
+    return found
+
+
 def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:
     """Refuse a column that is text in one file and numbers in another, or the like."""
     kinds = sorted(
@@ -107,7 +121,7 @@ def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:
         raise TypeError(
             f"column {columns[0].name!r}: {kinds[0]} in one file and {kinds[1]} in "
             "another, so no value would be equal; give the same type in all files (a "
-            "CSV file gives text: convert one of them)"
+            "CSV file gives numbers if all values are numbers)"
         )
 
 

@@ -101,9 +101,13 @@ class AgainstOriginal:
     def in_categories(self, source: Source, *, raw: bool = False) -> Source:
         """Return a file with the recoded categories that its codes stand for.
 
-        Files of SPSS and Stata hold recoded numbers as codes with labels. A column with
-        other codes stays as it is if the file may be ``raw``.
+        Text of a CSV file is read as numbers where the original has numbers. Files of
+        SPSS and Stata hold recoded numbers as codes with labels. A column with other
+        codes stays as it is if the file may be ``raw``.
         """
+        own = dict(Records.of(self.original.data).columns)
+        own |= Records.of(self.prepared.recoded_data).columns
+        source = source.holding(source.numbers_beside(own))
         labels = {} if source.labels is None else source.labels.values
         columns = {}
         for name in self.settings.recodings if source.labels is not None else ():
@@ -216,7 +220,9 @@ class AgainstOriginal:
             and not self._is_recoded(before, name)
         }
         if finer:
-            given = Records.of(before)
+            own = Records.of(self.original.data).columns
+            numbers = earlier.numbers_beside({name: own[name] for name in finer})
+            given = Records.of(earlier.holding(numbers).data)
             raw = {finer[name]: given.column(name) for name in finer}
             rules = {name: settings.recodings[name] for name in finer}
             before = {**recode(given.columns, rules), **raw}

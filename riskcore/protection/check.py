@@ -40,7 +40,6 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
-from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
@@ -59,7 +58,12 @@ from riskcore.protection.goals_found import (
     said_by_model,
 )
 from riskcore.protection.pairing import Paired, paired
-from riskcore.protection.release.record import Record, is_input_of, read_record
+from riskcore.protection.release.record import (
+    Record,
+    is_input_of,
+    read_record,
+    reading_of,
+)
 from riskcore.protection.settings import Settings
 
 # The figure of a record that answers a rule.
@@ -82,9 +86,6 @@ _OF_AUDIT = (
     "max_guess_excess",
     "max_copy_excess",
 )
-# How a CSV file is read. Its missing codes are not used: in a safe file a missing value
-# is an empty field, whatever its code was.
-_OF_CSV = ("encoding", "delimiter", "decimal")
 
 
 @takes(CheckSettings)
@@ -210,32 +211,27 @@ def check(
     >>> check(data, ["age"], "w", k=2).rules[0].cells
     1
     """
+    files = {"original": original, "holdout": holdout, "earlier": earlier}
     if record is not None:
         found = read_record(arguments.file_path("record", record))
         roles = {"keys": keys, "weight": weight, "household": household}
         given = {name: one for name, one in roles.items() if one is not None}
-        is_file = isinstance(data, str | os.PathLike)
-        if reading is None and is_file:
-            reading = reading_of(found.reading, Path(data), found.path)
-        if original_reading is None and isinstance(original, str | os.PathLike):
-            original_reading = reading_of(found.reading, Path(original), found.path)
+        how = reading_of(found)
+        if reading is None:
+            data = released_source(data, how)
+        if any(isinstance(one, str | os.PathLike) for one in files.values()):
+            original_reading = original_reading or how
         request = Request.of_settings(
             found.settings, {**given, **settings}, record=found
         )
     else:
         request = Request.of_arguments(keys, weight, household, settings)
-    source = Source.of(data, reading)
-    others = {
-        name: Source.of(one, original_reading or reading)
-        if isinstance(one, str | os.PathLike)
-        else Source.of(one)
-        for name, one in (
-            ("original", original),
-            ("holdout", holdout),
-            ("earlier", earlier),
-        )
-        if one is not None
-    }
+    if original_reading is None:
+        others = Source.several({"file": data, **files}, reading)
+        source = others.pop("file")
+    else:
+        source = Source.of(data, reading)
+        others = Source.several(files, original_reading)
     return checked(source, request, progress or silent, **others)
 
 
@@ -256,6 +252,9 @@ def checked(
         check_roles(names, request.weight, request.household)
     against = None
     if original is not None:
+        if source.path is not None:
+            columns = Records.of(source.data).columns
+            original = original.holding(original.numbers_beside(columns))
         against = AgainstOriginal.of(
             original,
             request.settings_for(original),
@@ -316,20 +315,15 @@ def checked(
     )
 
 
-def reading_of(recorded: Mapping[str, Any], path: Path, where: Path) -> Reading:
-    """Return how to read a safe file, as its original was read."""
-    kept: dict[str, Any] = {}
-    kind = type(formats.opened(path))
-    if kind.kind == "csv":
-        kept = {name: recorded.get(name) for name in _OF_CSV}
-        if suffix_of(path)[0] == ".tsv":
-            del kept["delimiter"]
-    elif kind.labelled:
-        kept = {"user_missing": recorded.get("user_missing")}
-    try:
-        return Reading(**{name: v for name, v in kept.items() if v is not None})
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: input.reading: {error}") from None
+def released_source(data: Any, reading: Reading) -> Source:
+    """Return a safe file, read like its original as far as it can be.
+
+    A missing value of a safe file is an empty field, whatever its code was.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return Source.of(data)
+    how = replace(reading, missing_codes={}, metadata=None)
+    return Source.of(data, formats.opened(Path(data), how).fitting())
 
 
 def _of_audit(
@@ -356,7 +350,7 @@ def _refuse_without_original(
     asked = [name for name in (*_OF_AUDIT, "target") if request.how[name]]
     asked += ["holdout"] * (holdout is not None) + ["earlier"] * (earlier is not None)
     if asked:
-        raise ValueError(f"{asked[0]} needs the original: give original")
+        raise ValueError(f"{asked[0]}= needs the original: give original=")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,7 +128,10 @@ def refused_as_value_error(path: Path) -> Iterator[None]:
     try:
         yield
     except (import_pyarrow().ArrowException, OSError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        said = str(error).rstrip(".")
+        raise ValueError(
+            f"{path}: {said}; if the file was cut or damaged, copy or write it again"
+        ) from None
 
 
 def _imported(name: str) -> Any:

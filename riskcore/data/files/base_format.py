@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -22,6 +22,14 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Create
+
+# Options that not all formats have, and the files that have them.
+_OF_SOME = {
+    "delimiter": "a CSV has a delimiter",
+    "decimal": "a CSV has a decimal mark",
+    "sheet": "Excel files have sheets",
+    "user_missing": "files of SPSS, Stata and SAS have user-missing codes",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +121,8 @@ class FileFormat(ABC):
     # written keeps its type. Otherwise all is text.
     typed: ClassVar[bool] = False
     labelled: ClassVar[bool] = False  # whether files have labels and user-missing codes
-    sheets: ClassVar[bool] = False  # whether one sheet of a file is read
+    # Options of reading that not all formats have.
+    read_by: ClassVar[tuple[str, ...]] = ()
     # Whether a file is written field by field from its source, in the order of the
     # source, and not from the columns alone.
     beside_source: ClassVar[bool] = False
@@ -160,6 +169,24 @@ class FileFormat(ABC):
         self.path = path
         self.reading = reading
 
+    def fitting(self) -> Reading:
+        """Return the reading without the options that this file cannot have."""
+        lacking = {x for x in _OF_SOME if x not in self.read_by}
+        if suffix_of(self.path)[0] == ".tsv":
+            lacking.add("delimiter")
+        if self.reading.sheet is not None and self.reading.sheet not in self.sheets():
+            lacking.add("sheet")
+        found = replace(self.reading, **{x: getattr(Reading, x) for x in lacking})
+        if found.columns:
+            names = ("", *type(self)(self.path, found).header.names)
+            codes = {x: found.codes(x) for x in ("", *found.columns) if x in names}
+            found = replace(found, missing_codes=codes)
+        return found
+
+    def sheets(self) -> Sequence[str]:
+        """Return the names of the sheets."""
+        return ()
+
     @cached_property
     def header(self) -> Header:
         """The columns of the file."""
@@ -168,25 +195,13 @@ class FileFormat(ABC):
 
     def check_reading(self) -> None:
         """Refuse options of reading that do not apply to files of this format."""
-        reading = self.reading
-        if reading.delimiter is not None or reading.decimal != ".":
-            what = "decimal mark" if reading.delimiter is None else "delimiter"
-            raise ValueError(
-                f"{self.path}: a {self.title} file; only a CSV has a {what}"
-            )
-        self.refuse_foreign()
-
-    def refuse_foreign(self) -> None:
-        """Refuse user-missing codes and sheets of a format that has none."""
-        if self.reading.sheet is not None and not self.sheets:
-            raise ValueError(
-                f"{self.path}: a {self.title} file; only Excel files have sheets"
-            )
-        if self.reading.user_missing != "missing" and not self.labelled:
-            raise ValueError(
-                f"{self.path}: a {self.title} file; only files of SPSS, Stata and SAS "
-                "have user-missing codes"
-            )
+        for name, what in _OF_SOME.items():
+            idle = getattr(self.reading, name) == getattr(Reading, name)
+            if name not in self.read_by and not idle:
+                article = "an" if self.title[:2] in ("Ar", "Ex", "SA", "SP") else "a"
+                raise ValueError(
+                    f"{self.path}: {article} {self.title} file; only {what}"
+                )
 
     @abstractmethod
     def read_header(self) -> Header:

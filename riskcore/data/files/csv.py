@@ -53,6 +53,7 @@ class CsvFile(ArrowFormat):
     """A text file with a line of column names."""
 
     kind = "csv"
+    read_by = ("delimiter", "decimal")
     title = "CSV"
     suffixes = (".csv", ".tsv", ".txt")
     targets = (".csv", ".tsv", ".csv.gz")
@@ -129,10 +130,6 @@ class CsvFile(ArrowFormat):
             if not self.utf8 and file.read(1) != _MARK:
                 file.seek(0)
             yield file
-
-    def check_reading(self) -> None:
-        """Refuse user-missing codes; all other options apply to CSV files."""
-        self.refuse_foreign()
 
     def format(self) -> Format:
         """Return delimiter, encoding and missing codes."""

@@ -45,7 +45,7 @@ class ExcelFile(ArrowFormat):
     suffixes = (".xlsx",)
     targets = (".xlsx",)
     typed = True
-    sheets = True
+    read_by = ("sheet",)
 
     def check_reading(self) -> None:
         """Refuse options of other formats, and any work without openpyxl."""
@@ -61,9 +61,18 @@ class ExcelFile(ArrowFormat):
     @cached_property
     def sheet(self) -> str:
         """The name of the sheet that is read."""
-        name = self._chosen(_sheet_names(self.path))
+        name = self._chosen(self.sheets())
         _refuse_merged(self.path, name)
         return name
+
+    def sheets(self) -> list[str]:
+        """Return the names of the sheets; refuse a file that is not a workbook."""
+        _refuse_hostile(self.path)
+        with _opened(self.path) as book:
+            names = [sheet.title for sheet in book.worksheets]
+        if not names:
+            raise ValueError(f"{self.path}: no sheet in the workbook")
+        return names
 
     def _chosen(self, names: list[str]) -> str:
         """Return the sheet that is asked for, or the first with a warning."""
@@ -113,16 +122,6 @@ class ExcelFile(ArrowFormat):
         """Write a table as the only sheet of a workbook."""
         (table,) = tables
         write_workbook(table, file, path)
-
-
-def _sheet_names(path: Path) -> list[str]:
-    """Return the names of the sheets; refuse a file that is not a workbook."""
-    _refuse_hostile(path)
-    with _opened(path) as book:
-        names = [sheet.title for sheet in book.worksheets]
-    if not names:
-        raise ValueError(f"{path}: no sheet in the workbook")
-    return names
 
 
 @contextmanager

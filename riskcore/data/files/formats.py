@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ __all__ = [
     "opened",
     "read",
     "read_counted",
+    "shared",
     "write",
     "written_as",
 ]
@@ -120,6 +122,24 @@ def read_counted(
 def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
     """Return the names of a file's columns without reading its records."""
     return opened(path, reading).header
+
+
+def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
+    """Return how to read several files by options, each as far as it can have them.
+
+    What no file can have is left to the first, which refuses it. It has the metadata.
+    """
+    others = replace(reading, metadata=None)
+    found = [opened(x, others if i else reading).fitting() for i, x in enumerate(paths)]
+    lost = {
+        name: asked
+        for name, asked in vars(reading).items()
+        if name not in ("metadata", "missing_codes")
+        and all(getattr(one, name) != asked for one in found)
+    }
+    if not {name for one in found for name in one.columns} >= {*reading.columns}:
+        lost["missing_codes"] = reading.missing_codes
+    return [replace(found[0], **lost), *found[1:]]
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:

@@ -63,6 +63,7 @@ class LabelledFile(ArrowFormat):
 
     typed = True
     labelled = True
+    read_by = ("user_missing",)
     writer: ClassVar[str]  # name of the function of pyreadstat that writes such files
     largest: ClassVar[float]  # the largest number that a file can store
     # Formats for dates, times and whole numbers that have none yet.

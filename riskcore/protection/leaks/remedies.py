@@ -60,7 +60,10 @@ def never_blanked(key: Hashable, settings: Settings) -> str:
             f"{one}={NEVER if value == math.inf else format(value, '.12g')}"
             for one, value in each.items()
         ]
-    return _with(f"blank other keys than {printable(str(key))!r}", "cost", words)
+    what = f"blank other keys than {printable(str(key))!r}"
+    if settings.cost in ("equal", "entropy"):
+        what += f" in place of costs that are {settings.cost!r}"
+    return _with(what, "cost", words)
 
 
 def with_role(name: Hashable, role: str, words: str) -> str:

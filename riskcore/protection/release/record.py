@@ -22,6 +22,7 @@ from riskcore.common.private_record import (
     names_of,
     record_of,
 )
+from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
 from riskcore.protection.release.secret import check_secret, user_key
@@ -238,6 +239,16 @@ def read_to_replay(path: str | Path) -> Record:
             "protect again by riskcore.protect(..., population=...)"
         )
     return record
+
+
+def reading_of(record: Record) -> Reading:
+    """Return how the original of a record was read; its metadata are beside it."""
+    given = {x: v for x, v in record.reading.items() if v is not None}
+    given.pop("metadata", None)
+    try:
+        return Reading(**given)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{record.path}: input.reading: {error}") from None
 
 
 def is_input_of(record: Record, source: Source) -> bool | None:

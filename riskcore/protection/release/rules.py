@@ -31,7 +31,7 @@ from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.source import Source
 from riskcore.disclosure.checked import Checked
-from riskcore.protection.check import Request, checked, reading_of
+from riskcore.protection.check import Request, checked, released_source
 from riskcore.protection.protect import protect
 from riskcore.protection.release.rules_table import (
     CONFIRMED,
@@ -407,7 +407,8 @@ class Release:
         data : frame, mapping or path, optional
             By default the file of ``[output]``.
         original, holdout, earlier : frame, mapping or path, optional
-            As for `riskcore.check`; read as the survey file is.
+            As for `riskcore.check`; read as the survey file is,
+            as far as they can be.
         progress : callable, optional
             Called with a line of text at each step.
         **settings
@@ -433,14 +434,12 @@ class Release:
         if idle:
             raise self._error(("check", idle[0]), "stated here; leave it out there")
         data = self.file("output") if data is None else data
-        source = data if isinstance(data, Source) else Source.of(data)
         how = self._reading()
-        if source.path is not None and not isinstance(data, Source):
-            source = Source.of(
-                source.path,
-                reading_of(how.to_dict(), source.path, self.path or Path("the rules")),
-            )
-        before = None if original is None else self._source(original)
+        source = released_source(data, how)
+        files = {"original": original, "holdout": holdout, "earlier": earlier}
+        is_file = isinstance(original, str | os.PathLike)
+        others = Source.several(files, how if is_file else None)
+        before = others.get("original")
         self._check_columns(source, gate=True)
         output = self.tables.get("output", {})
         with self._placed():
@@ -452,14 +451,7 @@ class Release:
                 shuffled=output.get("shuffle", False) is not False,
                 new_ids=output.get("renumber", ()),
             )
-            others = {
-                name: one if isinstance(one, Source) else self._source(one)
-                for name, one in (("holdout", holdout), ("earlier", earlier))
-                if one is not None
-            }
-            return checked(
-                source, request, progress or silent, original=before, **others
-            )
+            return checked(source, request, progress or silent, **others)
 
     def _made(self, source: Source, *, goals: bool) -> Settings:
         """Return the settings of the protection; ``goals`` alone, for its safe file."""
