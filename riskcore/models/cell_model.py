@@ -377,7 +377,8 @@ class CellModel(ABC):
         rest = 1.0 - self.overdispersion.exponent
         if rest == 0.0:
             return np.ones(len(table))
-        return exp(rest * log(self._cells_alike(table)))
+        summed: Floats = exp(rest * log(self._cells_alike(table)))
+        return summed
 
     def _cells_alike(self, table: CellTable) -> Floats:
         """Return how many cells combinations of some keys stand for, if all were alike.
