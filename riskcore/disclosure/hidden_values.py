@@ -78,9 +78,10 @@ Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
 
 # The share of households whose members share a key, of neighbors with the next code;
-# the part of the errors of guessing the commonest value that a rule may make.
+# the part of the errors of guessing the commonest value that a rule may make; and the
+# same for codes before recoding, which many columns of a survey depend on.
 _MOSTLY = 0.9
-_ERRORS = 0.5
+_ERRORS, _ERRORS_FINER = 0.5, 0.2
 # The numbers of records that must agree: 1, 2, 4, ..., 64.
 _STEPS = 7
 # The records by which it is seen first whether bands of neighbors tell.
@@ -512,14 +513,16 @@ def _from_step(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.cumsum(counts[::-1])[::-1]
 
 
-def _holds(trials: float, wrong: float, by_chance: float, level: float) -> bool:
+def _holds(
+    trials: float, wrong: float, by_chance: float, level: float, errors: float = _ERRORS
+) -> bool:
     """Return whether a rule is clearly better than always guessing the commonest.
 
     Chernoff's bound of the tail of a Poisson distribution is taken at half the numbers,
     as errors may come in pairs.
     """
     expected = trials * by_chance
-    if wrong > _ERRORS * expected or not expected:
+    if wrong > errors * expected or not expected:
         return False
     gain = wrong * math.log(wrong / expected) if wrong else 0.0
     return (expected - wrong + gain) / 2 > -math.log(level)
@@ -727,7 +730,8 @@ def _found_by_units(
 
     def tell(units: Mask) -> bool:
         trials, right = int(size[units].sum()), int(most[units].sum())
-        return _holds(trials, trials - right, wrong_by_chance, classes.level)
+        chance, level = wrong_by_chance, classes.level
+        return _holds(trials, trials - right, chance, level, _ERRORS_FINER)
 
     # Each value has one code, each code few values. Members of a household agree,
     # whatever its number is.

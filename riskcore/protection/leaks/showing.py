@@ -78,7 +78,7 @@ def shown_by(
     elif result.on_engine is not None:
         stands_for = result.on_engine.records
     household = result.household_of if at is None else None
-    return what_shows(
+    found = what_shows(
         columns,
         suppressed,
         order,
@@ -88,6 +88,18 @@ def shown_by(
         drawn=drawn,
         say=say,
     )
+    return tuple(one for one in found if not _counted_together(result, one))
+
+
+def _counted_together(result: ProtectedRecords, one: Shown) -> bool:
+    """Return whether codes before recoding show in a key that is counted with theirs.
+
+    Whoever knows both keys of a person fits no fewer people than the risk says.
+    """
+    if one.rule != "finer":
+        return False
+    sets = [keys for keys in result.settings.keys if one.key in keys]
+    return bool(sets) and all(one.column in keys for keys in sets)
 
 
 def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]:
