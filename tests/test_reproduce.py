@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import reproduce
-from bench.reproduce import comparison, takemura, thesis
+from bench import _reproduce as reproduce
+from bench._reproduce import comparison, takemura, thesis
 from riskcore.common.drawing import save
 
 NOTES = Path(__file__).resolve().parents[1] / "notes"

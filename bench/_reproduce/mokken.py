@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bench.reproduce.comparison import Comparison, Row, exact, lacking
+from bench._reproduce.comparison import Comparison, Row, exact, lacking
 from riskcore.intruder import (
     acquaintances_distribution,
     betas_for_unique_fraction,

@@ -193,7 +193,7 @@ def plain(comparison: Comparison) -> str:
     Parameters
     ----------
     comparison : Comparison
-        The result of `bench.reproduce.compare`.
+        The result of `bench._reproduce.compare`.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def markdown(comparison: Comparison) -> str:
     Parameters
     ----------
     comparison : Comparison
-        The result of `bench.reproduce.compare`.
+        The result of `bench._reproduce.compare`.
 
     Returns
     -------

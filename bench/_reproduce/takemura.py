@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bench.reproduce.comparison import Comparison, Row, exact, lacking, within
+from bench._reproduce.comparison import Comparison, Row, exact, lacking, within
 from riskcore.models import Ewens, Pitman, SizeIndices
 
 if TYPE_CHECKING:

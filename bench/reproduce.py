@@ -8,7 +8,7 @@ The errata name some of the numbers: look there too when these change.
 
 import argparse
 
-from bench import reproduce
+from bench import _reproduce as reproduce
 from bench._common import HERE, command, replace
 from riskcore.common.drawing import save
 

@@ -8,7 +8,7 @@ sections of notes/errata.md.
 
 Examples
 --------
->>> from bench import reproduce
+>>> from bench import _reproduce as reproduce
 >>> comparison = reproduce.compare("takemura")
 >>> comparison.counts["reproduced"]
 4
@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench.reproduce import mokken, takemura, thesis
-from bench.reproduce.comparison import Comparison, Row, markdown, plain
+from bench._reproduce import mokken, takemura, thesis
+from bench._reproduce.comparison import Comparison, Row, markdown, plain
 
 SOURCES = ("thesis", "takemura", "mokken")
 

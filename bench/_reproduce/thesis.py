@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.reproduce import thesis_figures
-from bench.reproduce.comparison import (
+from bench._reproduce import thesis_figures
+from bench._reproduce.comparison import (
     Comparison,
     Row,
     bounds,
