@@ -45,7 +45,7 @@ finer
     municipality by municipality. Whoever knows how many were sampled in each, or where
     a few of them live, reads off the others. Or each value of the column mostly goes
     with one code, and there are hardly more values than codes: the code by another
-    name.
+    name. Values must make at most a fifth of the errors.
 order
     neighbors in the order of a column stood within `NEAR` records of each other before
     the records were shuffled: sorting undoes the shuffle. A column with few values of
@@ -79,7 +79,8 @@ Narrow = NDArray[np.int32]  # of many records: half the memory
 
 # The share of households whose members share a key, of neighbors with the next code;
 # the part of the errors of guessing the commonest value that a rule may make; and the
-# same for codes before recoding, which many columns of a survey depend on.
+# same where values of a column tell codes before recoding. Many columns of a survey
+# depend on each other within a class: age tells who is married from 30 to 34.
 _MOSTLY = 0.9
 _ERRORS, _ERRORS_FINER = 0.5, 0.2
 # The numbers of records that must agree: 1, 2, 4, ..., 64.
@@ -87,8 +88,9 @@ _STEPS = 7
 # The records by which it is seen first whether bands of neighbors tell.
 _SAMPLE = 100_000
 # How often a column is compared with chance: for a key by the rules "equal" and, in two
-# orders, "between", each by steps and three kinds of guesses, and by two more rules;
-# for recoded values in two ways and two orders; for a shuffled order in two orders.
+# orders, "between", each by steps and three kinds of guesses, by two more rules, and by
+# bands in two orders; for recoded values by values and by bands, each in three ways and
+# two orders; for a shuffled order in two orders.
 _OF_KEY, _OF_RECODED, _OF_ORDER = 9 * _STEPS + 2 + 2 * len(WIDTHS), 12, 2
 
 STEP = "looking for what the columns tell of suppressed values"

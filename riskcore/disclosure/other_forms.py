@@ -15,7 +15,7 @@ from riskcore.common.scatter import scattered
 
 Floats = NDArray[np.float64]
 
-# What a normal column leaves of which known numbers explain 99 % (R^2 = 0.99).
+# The errors that are left if known numbers explain 99 % of a normal column.
 _LEFT = 0.12
 _MOSTLY = 0.9  # of the records count: errors in others do not hide the form
 _SAMPLE = 2_000

@@ -239,7 +239,9 @@ def test_a_check_by_the_weights_names_the_rules_that_the_model_breaks(survey):
     assert found.passed
     (note,) = found.notes
     assert note.startswith("By the latent-class model, the one to believe, the re-id")
+    assert found.verdict_in_public.startswith("All rules are kept. Risks are by the w")
     believed = riskcore.check(survey, KEYS, "WEIGHT", **limits)
+    assert believed.verdict_in_public == "NOT kept: 1 of 2 rules."
     rate = both(survey, population="auto").reidentification_rate
     assert [rule.found for rule in believed.rules if rule.rule == "max_rate"] == [rate]
     assert not believed.passed

@@ -79,6 +79,34 @@ def test_expected_reidentifications_have_an_interval(population):
     assert 0 <= low <= high < found.cells.n
 
 
+def test_the_interval_holds_that_missing_keys_may_not_fit():
+    """In a file of all people nothing else is unknown."""
+    rng = np.random.default_rng(5)
+    people = {"a": rng.integers(0, 20, 3000), "b": rng.integers(0, 15, 3000)}
+    data = {name: column.astype(object) for name, column in people.items()}
+    for gone in (0.0, 0.1):
+        for column in data.values():
+            column[rng.random(3000) < gone] = None
+        safe = protect(data, ["a", "b"], k=3, sampling_fraction=1.0).protected
+        kept = [np.array([x is not None for x in safe.data[name]]) for name in data]
+        truth = sum(
+            1.0
+            / np.count_nonzero(
+                np.logical_and.reduce(
+                    [
+                        (column == column[i]) | ~there[i]
+                        for column, there in zip(people.values(), kept, strict=True)
+                    ]
+                )
+            )
+            for i in range(3000)
+        )
+        low, high = safe.expected_reidentifications_interval()
+        width = (high - low) / safe.expected_reidentifications
+        assert width < 1e-9 if gone == 0.0 else 0.01 < width < 0.5
+        assert low - 1e-6 <= truth <= high + 1e-6
+
+
 def test_the_risk_of_a_model_never_rises_when_a_key_is_blanked():
     data, keys = survey()
     original = assess(data, keys, "WEIGHT", population="latent-class")

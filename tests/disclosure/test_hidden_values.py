@@ -111,6 +111,21 @@ def test_weights_near_that_of_the_stratum(spread, seed):
     assert found["w"][1] == np.count_nonzero(blanked)
 
 
+@pytest.mark.parametrize(("errors", "told"), [(0.0, True), (0.1, True), (0.4, False)])
+def test_codes_before_recoding_show_in_a_copy_but_not_in_what_depends_on_them(
+    errors, told
+):
+    """As marital status before recoding depends on age, and is not told by it."""
+    rng = np.random.default_rng(8)
+    region = rng.integers(0, 60, 20_000)
+    near = region // 10 * 10 + rng.integers(0, 10, 20_000)
+    column = np.where(rng.random(20_000) < errors, near, region)
+    recoded = {"r": RecodedColumn(region, region // 10)}
+    found = what_shows({"c": column}, {}, rng.permutation(20_000), recoded)
+    right = np.count_nonzero(column == region)
+    assert [one.count for one in found] == [right] * told
+
+
 def test_bands_of_neighbors_that_mostly_agree():
     """Neighbors differ in every second pair; most of sixteen have the region."""
     region, blanked, rng = drawn(n=6000)

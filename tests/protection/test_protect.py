@@ -118,6 +118,16 @@ def test_the_rate_gives_the_threshold_of_the_recoded_file():
     assert list(result.sets[0].stages) == ["original", "recoded", "protected"]
 
 
+def test_a_rate_that_is_met_as_it_is_is_a_goal():
+    data = {"a": [0, 1] * 50, "w": [50.0] * 100}
+    found = protect(data, ["a"], "w", rate=0.02).to_dict()
+    (goal,) = found["goals"]
+    assert (goal["rule"], goal["asked"], goal["passed"]) == ("max_rate", 0.02, True)
+    assert (
+        goal["found"] == found["sets"][0]["risk"]["protected"]["reidentification_rate"]
+    )
+
+
 def test_blanks_stand_for_any_value_where_missing_is_a_category():
     data = {"key": ["R", "L", *"BBBB"]}
     result = protect(data, ["key"], k=3, missing="category")

@@ -589,3 +589,25 @@ def test_at_most_three_values_may_show(blanked, leaking):
     assert told == [blanked]
     kinds = [(one.column, one.kind) for one in result.examination.open]
     assert kinds.count(("copy", "reveals")) == leaking
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_codes_that_show_in_a_key_counted_with_theirs_are_no_leak():
+    """Whoever knows both keys fits no fewer people than the risk says."""
+    rng = np.random.default_rng(4)
+    age = rng.integers(0, 40, 2000)
+    data = {"age": age, "school": age + 3, "sex": rng.integers(0, 2, 2000)}
+
+    def told(keys):
+        found = protect(
+            data,
+            keys,
+            threshold=0.9,
+            sampling_fraction=0.1,
+            recodings={"age": Recoding.rounding(20)},
+        )
+        return {(one.key, one.column) for one in found.shown}
+
+    assert ("age", "school") in told(["age", "sex"])
+    assert ("age", "school") not in told(["age", "school", "sex"])
+    assert ("age", "school") in told([["age", "sex"], ["age", "school"]])
