@@ -7,7 +7,7 @@ file, in which a blank stands for any value, is counted among its records.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ from riskcore.protection.leaks.examination import (
     examine,
     of_columns,
 )
-from riskcore.protection.pairing import Paired
+from riskcore.protection.pairing import paired
 from riskcore.protection.prepare import (
     Prepared,
     code_source,
@@ -259,14 +259,14 @@ def examine_released(
     settings: Settings,
     against: AgainstOriginal | None,
     coded: CodedRecords | None,
-    pair: Paired | None,
     say: Lines,
     *,
+    new_ids: Collection[str],
     shuffled: bool,
 ) -> tuple[tuple[Leak, ...], Names, tuple[str, ...]]:
     """Return the leaks of a file, columns without a role, and what is not judged.
 
-    ``coded`` are its keys, ``pair`` the file in the order of its original.
+    ``coded`` are its keys, ``new_ids`` the columns with new ids.
     """
     say("examining each column")
     there = source.names
@@ -281,6 +281,11 @@ def examine_released(
         for name in settings.with_role("identifier")
         if name in there
     ]
+    pair = None
+    if against is not None and coded is not None:
+        pair = paired(
+            against.original, against.prepared, settings, source, coded.columns, new_ids
+        )
     if pair is not None:
         examined = examine(
             pair.result,

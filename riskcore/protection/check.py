@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -57,7 +56,6 @@ from riskcore.protection.goals_found import (
     goals_of_sensitive,
     said_by_model,
 )
-from riskcore.protection.pairing import Paired, paired
 from riskcore.protection.release.record import (
     Record,
     is_input_of,
@@ -285,8 +283,8 @@ def checked(
             request.settings,
             against,
             judged.coded,
-            judged.pair,
             say,
+            new_ids=request.new_ids,
             shuffled=request.shuffled,
         )
         judged.note_unknown(unknown)
@@ -627,21 +625,6 @@ class _Judged:
             held, _ = source.read(names, self.weight)
         return held
 
-    @cached_property
-    def pair(self) -> Paired | None:
-        """The file in the order of its original; None if that is not known."""
-        made, against = self.request.settings, self.against
-        if made is None or against is None or self.coded is None:
-            return None
-        return paired(
-            against.original,
-            against.prepared,
-            made,
-            self.source,
-            self.coded.columns,
-            self.request.new_ids,
-        )
-
     @property
     def said(self) -> tuple[str, ...]:
         """What the result says below its rules."""
@@ -691,7 +674,6 @@ class _Judged:
 
     def _of_set(self, names: Names, k: int | None) -> Iterator[Goal]:
         """Yield the goals on k and risks by a set of keys."""
-        goals = self.request.goals
         risks = self.request.limits_of(households=False)
         of_households = self.request.limits_of(households=True)
         why = self._not_countable(names)
@@ -702,10 +684,13 @@ class _Judged:
             return
         if self.against is not None:
             among, unknown = self._against(names)
-            for one in goals_beside(among, names, k, risks, unknown):
+            goals = goals_beside(among, names, k, risks, unknown)
+            if unknown and self.request.settings is not None:
                 # The file was not made by these settings: what it tells is unknown.
-                open_ = unknown and self.request.settings is not None and one.passed
-                yield replace(one, passed=None) if open_ else one
+                goals = (
+                    replace(one, passed=None) if one.passed else one for one in goals
+                )
+            yield from goals
             if among is None:
                 return
             found: Assessment = among
@@ -727,12 +712,9 @@ class _Judged:
         self.notes |= said
         self.weights_doubted |= bool(said)
         if of_households and self.household is None:
-            if self.pair is None:
-                yield from self._by_record(names, of_households, self._ids_left_out())
-                return
-            # The records are those of the original, whose households are known.
-            found = self.pair.result.sets[goals.keys.index(names)].protected
-        yield from goals_of_risk(found, names, of_households)
+            yield from self._by_record(names, of_households, self._ids_left_out())
+        else:
+            yield from goals_of_risk(found, names, of_households)
 
     def _not_countable(self, names: Names) -> str:
         """Return why even k cannot be counted; empty if it can."""
