@@ -170,7 +170,6 @@ _HOMES = {
 }
 _MODULES = {
     "accuracy",
-    "chart",
     "embed",
     "engines",
     "forms",

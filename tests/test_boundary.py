@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from riskcore import assess, protect
-from riskcore.chart import risk_curve
 from riskcore.core.risk.household import households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import tabulate
@@ -17,6 +16,7 @@ from riskcore.page import page
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.protection.suppression.plan_record import Margins, plan
 from riskcore.protection.suppression.suppress import Aim
+from riskcore.report.risk_curve import risk_curve
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows"

@@ -38,7 +38,7 @@ examples:
       --report utility.html
 
 Keep the results to yourself: they hold figures of ORIGINAL, with which anyone can work
-out suppressed values by trial. Only you can read the files of --report and --plot.
+out suppressed values by trial. Only you can read the file of --report.
 
 Without its recoding, the categories of a recoded key differ from the categories of the
 original, and its distances cannot be computed. --record reads the recodings, the keys
@@ -134,12 +134,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "can read the file",
     )
     parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="chart of the tables of the keys: .png, .svg, .pdf; only you can read it",
-    )
-    parser.add_argument(
         "--overwrite",
         action="store_true",
         help="replace existing files",
@@ -156,7 +150,6 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.protection.release.record import read_to_replay
     from riskcore.report import utility_text
     from riskcore.report.utility_page import comparison_page
-    from riskcore.report.utility_pictures import comparison_figure
 
     before = None if options.replay is None else read_to_replay(options.replay)
     how = reading_as_recorded(options, before)
@@ -166,7 +159,7 @@ def run(options: argparse.Namespace) -> None:
         replace(one, progress=progress.parts(f"reading {one.path}"))
         for one in Source.several({"a": options.file, "b": options.safe}, how).values()
     )
-    check_files(options, original, {"--plot": options.plot})
+    check_files(options, original)
     found = compare(
         original,
         safe,
@@ -180,10 +173,7 @@ def run(options: argparse.Namespace) -> None:
         **settings,
     )
     title = f"{options.file.name} and {options.safe.name}: utility"
-    files = {
-        options.report: lambda: comparison_page(found, title=title),
-        options.plot: lambda: comparison_figure(found),
-    }
+    files = {options.report: lambda: comparison_page(found, title=title)}
     write_files(options, inputs(options, original), files)
     progress.done()
     if options.json:
@@ -192,7 +182,7 @@ def run(options: argparse.Namespace) -> None:
         return
     title = f"riskcore {__version__}: {options.file} and {options.safe}"
     print(utility_text.comparison_text(found.to_dict(), title))
-    print_files({"report": options.report, "plot": options.plot})
+    print_files({"report": options.report})
 
 
 def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:

@@ -107,7 +107,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_results(
         parser,
         "the diversity of each record's cell",
-        "the number of records by l",
         "N of the cells that fail --l or --t",
     )
     return parser
@@ -116,7 +115,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.assessment.diversity import diversity
-    from riskcore.report.disclosure_pictures import diversity_figure
 
     if options.kind != "distinct" and options.l is None:
         raise ValueError(f"--kind {options.kind} needs --l")
@@ -155,7 +153,7 @@ def run(options: argparse.Namespace) -> None:
         if options.report is not None:
             shown = found.failing(options.report_top, **asked)
             parts = [_goal(figures["goal"], shown)]
-    write_results(options, source, found, diversity_figure, progress, parts)
+    write_results(options, source, found, progress, parts)
     progress.done()
     print_results(
         options, figures, lambda title: "\n".join([found.text(title), *lines])

@@ -38,8 +38,6 @@ WRITTEN = frozenset(
         "output",
         "report",
         "report_public",
-        "plot",
-        "curve",
         "record",
         "record_public",
         "socket",

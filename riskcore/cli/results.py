@@ -7,20 +7,16 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from riskcore.cli.options import add_quiet, add_reading, provenance
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import whole
-from riskcore.common.drawing import save
-from riskcore.common.needs import need
 from riskcore.common.sheet import Part
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
-
-_DRAWN = (".png", ".svg", ".pdf")
-_CHARTS = ("--plot", "--curve")
 
 
 def add_sheet_report(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +38,7 @@ def add_sheet_report(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_results(
-    parser: argparse.ArgumentParser, what: str, drawn: str, top: str
-) -> None:
+def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
     """Add the output files, the reading options and --quiet."""
     parser.add_argument(
         "--output",
@@ -52,9 +46,6 @@ def add_results(
         metavar="FILE",
         help=f"write all columns and {what} to a .csv, .csv.gz, .tsv, .parquet, "
         ".feather or .arrow file",
-    )
-    parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help=f"chart of {drawn}: .png, .svg, .pdf"
     )
     add_sheet_report(parser)
     parser.add_argument(
@@ -77,16 +68,15 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
         raise ValueError("--report-top needs --report")
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
-    others = {"--output": options.output, "--plot": options.plot}
-    check_files(options, source, others)
+    check_files(options, source, {"--output": options.output})
 
 
 def check_files(
     options: argparse.Namespace,
     source: Any,
-    others: Mapping[str, Path | None],
+    others: Mapping[str, Path | None] = MappingProxyType({}),
 ) -> None:
-    """Refuse reports and charts that cannot be made, and files not to be written."""
+    """Refuse reports that cannot be made, and files not to be written."""
     from riskcore.data.files.replace import refuse_existing
     from riskcore.report.templating import need_reports
 
@@ -100,10 +90,6 @@ def check_files(
     if options.overwrite and not targets:
         raise ValueError(f"--overwrite needs {' or '.join(files)}")
     for option, path in targets.items():
-        if option in _CHARTS:
-            if path.suffix.lower() not in _DRAWN:
-                raise ValueError(f"{option} {path}: give a .png, .svg or .pdf file")
-            need("matplotlib", "charts")
         if option != "--output":  # checked by its format
             refuse_existing(path, options.overwrite)
     refuse_inputs(options, source)
@@ -115,7 +101,7 @@ def write_files(
     made: Mapping[Path | None, Callable[[], Any]],
     public: Collection[Path | None] = (),
 ) -> None:
-    """Write tables, pages and charts by path: either all files or none.
+    """Write tables and pages by path: either all files or none.
 
     Only their owner can read them, except tables and ``public``.
     """
@@ -131,22 +117,17 @@ def write_files(
             if path == getattr(options, "output", None):
                 formats.write(path, content, overwrite=options.overwrite, create=create)
                 continue
-            file = create(path, private=path not in public)
-            if isinstance(content, str):
-                file.write(content.encode())
-            else:
-                save(content, file, path.suffix.lstrip(".").lower())
+            create(path, private=path not in public).write(content.encode())
 
 
 def write_results(
     options: argparse.Namespace,
     source: Any,
     found: Any,
-    draw: Callable[[Any], Any],
     progress: Progress,
     parts: Sequence[Part] = (),
 ) -> None:
-    """Write the table, the chart and the report: either all files or none.
+    """Write the table and the report: either all files or none.
 
     ``parts`` follow the parts of the result in the report.
     """
@@ -154,10 +135,9 @@ def write_results(
         progress(f"writing {options.output}")
     made = {
         options.output: lambda: found.records,
-        options.plot: lambda: draw(found),
         options.report: lambda: report_text(options, found, parts),
     }
-    write_files(options, inputs(options, source), made, public=[options.plot])
+    write_files(options, inputs(options, source), made)
 
 
 def report_text(
@@ -187,8 +167,7 @@ def print_results(
         print_json({"file": str(options.file), **figures})
         return
     print(text(f"riskcore {__version__}: {options.file}"))
-    files = {"table": options.output, "plot": options.plot, "report": options.report}
-    print_files(files)
+    print_files({"table": options.output, "report": options.report})
 
 
 def print_json(figures: Mapping[str, Any]) -> None:

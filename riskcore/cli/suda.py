@@ -30,7 +30,7 @@ _SUDA_EXAMPLES = """\
 examples:
   riskcore suda survey.csv --keys REGION SEX AGE MARSTAT
   riskcore suda survey.parquet --keys REGION SEX AGE --weight W --max-size 3 \\
-      --output scores.parquet --plot keys.svg
+      --output scores.parquet
   riskcore suda survey.csv --keys REGION SEX AGE --report suda.html
 
 --output adds these columns to each record, in the order of the file: suda_score,
@@ -99,7 +99,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_results(
         parser,
         "the scores of each record",
-        "the contributions of the keys",
         "the N records with the highest scores",
     )
     return parser
@@ -108,7 +107,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.assessment.suda import suda
-    from riskcore.report.disclosure_pictures import contributions_figure
 
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
@@ -128,7 +126,7 @@ def run(options: argparse.Namespace) -> None:
         progress=progress,
     )
     parts = [_highest(found.riskiest(options.report_top))] * (options.report_top > 0)
-    write_results(options, source, found, contributions_figure, progress, parts)
+    write_results(options, source, found, progress, parts)
     progress.done()
     riskiest = found.riskiest(options.top)
     figures = found.summary()

@@ -145,13 +145,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="report for internal use, with the chart; only you can read the file",
     )
     parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="chart of risk against information lost: .png, .svg, .pdf; only you can "
-        "read the file",
-    )
-    parser.add_argument(
         "--overwrite",
         action="store_true",
         help="replace existing files",
@@ -166,7 +159,6 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.protection.trials import safe_name, try_out
     from riskcore.report import utility_text
     from riskcore.report.utility_page import trials_page
-    from riskcore.report.utility_pictures import risk_utility_figure
 
     release = _release(options)
     words = {} if release is not None else _words(options)
@@ -187,7 +179,7 @@ def run(options: argparse.Namespace) -> int:
     candidates = {
         name: _settings(options, name, one, source.names) for name, one in words.items()
     }
-    check_files(options, source, {"--plot": options.plot})
+    check_files(options, source)
     if release is not None:
         tried = release.try_out(source, progress=progress)
     else:
@@ -196,10 +188,7 @@ def run(options: argparse.Namespace) -> int:
         layout = {name: one for name, one in asked.items() if one or one == []}
         tried = try_out(source, keys, candidates, layout=layout, progress=progress)
     title = f"{options.file.name}: protections tried"
-    files = {
-        options.report: lambda: trials_page(tried, title=title),
-        options.plot: lambda: risk_utility_figure(tried),
-    }
+    files = {options.report: lambda: trials_page(tried, title=title)}
     write_files(options, inputs(options, source), files)
     progress.done()
     figures = tried.to_dict()
@@ -215,7 +204,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         title = f"riskcore {__version__}: {options.file}, protections tried"
         print(utility_text.trials_text(figures, title))
-        print_files({"report": options.report, "plot": options.plot})
+        print_files({"report": options.report})
         if options.script is not None:
             print(f"\n{shell_lines(again)}\n\n{figures['script']['python']}")
     return 0 if any(one.safe for one in tried.trials) else 1

@@ -40,7 +40,7 @@ _UNIQUES_EXAMPLES = """\
 examples:
   riskcore uniques survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
   riskcore uniques survey.parquet --keys REGION SEX AGE --population 16000000 \\
-      --plot uniques.png --report uniques.html
+      --report uniques.html
   riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
 
 The first interval takes the fitted parameters as known; the second allows for their
@@ -112,20 +112,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="probability that the intervals should have (default 95%%)",
     )
     parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="chart of the estimates, and of the cell sizes that the sample has and "
-        "the models expect: .png, .svg, .pdf",
-    )
-    parser.add_argument(
-        "--curve",
-        type=Path,
-        metavar="FILE",
-        help="chart of the share of people that one guess for each cell finds, as the "
-        "population grows: .png, .svg, .pdf",
-    )
-    parser.add_argument(
         "--report",
         type=Path,
         metavar="HTML",
@@ -146,37 +132,28 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.report import pictures, text
+    from riskcore.report import text
     from riskcore.report.uniques_page import uniques_page
 
-    check_files(options, None, {"--plot": options.plot, "--curve": options.curve})
+    check_files(options, None)
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
-    curve: Any = None
-    if options.curve is not None:
-        progress("following the models as the population grows")
-        curve = found.curve()
     name = "" if options.file is None else f"{options.file.name}: population uniques"
     files = {
-        options.plot: lambda: pictures.uniques_figure(found),
-        options.curve: lambda: pictures.curve_figure(curve),
         options.report: lambda: uniques_page(
             found,
             title=name or "Population uniques",
             provenance=provenance(options),
         ),
     }
-    charts = [options.plot, options.curve]
-    write_files(options, inputs(options), files, public=charts)
+    write_files(options, inputs(options), files)
     progress.done()
     if options.json:
-        more = {} if curve is None else {"curve": curve.to_dict()}
-        print_json({**found.to_dict(), **more})
+        print_json(found.to_dict())
         return
     name = "size indices" if options.file is None else str(options.file)
     print(text.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
-    written = {"plot": options.plot, "curve": options.curve, "report": options.report}
-    print_files(written)
+    print_files({"report": options.report})
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from riskcore import chart, estimate_simulated, estimate_uniques, simulate
+from riskcore import estimate_simulated, estimate_uniques, simulate
 from riskcore.assessment.uniques import AGREE, Estimate, UniquesEstimates, fit_all
 from riskcore.data.files import formats
 from riskcore.models import Ewens, Lancaster, LatentClass, Pitman, SizeIndices
@@ -95,7 +95,6 @@ def test_all_unique_and_one_cell():
         text = uniques_text(found.to_dict(), "survey")
         assert "models that could not be fitted" in text
         json.dumps(found.to_dict(), allow_nan=False)
-        chart.uniques_figure(found)
 
 
 def test_models_of_cells(survey):
@@ -154,27 +153,20 @@ def test_refusals(survey, change, message):
         estimate_uniques(data, KEYS, **{"population": 10**6, **change})
 
 
-def test_the_figure(survey):
-    found = estimate_uniques(survey, KEYS, "WEIGHT")
-    axes = chart.uniques_figure(found).axes[0]
-    labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels == [one.model for one in reversed(found.estimates)]
-
-
 def test_the_command(run, survey):
     formats.write("survey.csv", survey)
     arguments = ["survey.csv", "--keys", *KEYS, "--weight", "WEIGHT"]
-    status, out, err = run(*arguments, "--plot", "u.svg")
+    status, out, err = run(*arguments, "--report", "u.html")
     assert (status, err) == (0, "")
     found = estimate_uniques(survey, KEYS, "WEIGHT")
     assert f"Smallest AIC: {found.best}" in out
     assert f"{by_name(found)['Pitman'].tau:,.6g}" in out
-    assert "The plot is in u.svg" in out
+    assert "The report is in u.html" in out
     status, out, _ = run(*arguments, "--json")
     assert json.loads(out)["estimates"][4]["tau"] == by_name(found)["Pitman"].tau
-    status, _, err = run(*arguments, "--plot", "u.svg")
+    status, _, err = run(*arguments, "--report", "u.html")
     assert status == 2
-    assert "u.svg: already exists" in err
+    assert "u.html: already exists" in err
 
 
 def test_size_indices_alone(run):
@@ -201,7 +193,6 @@ def test_size_indices_alone(run):
             "--sizes cannot be combined with --weight",
         ),
         (["--sizes", "1=2", "--cell-models"], "--cell-models needs keys, so give FILE"),
-        (["f.csv", "--keys", "a", "--plot", "p.xyz"], "give a .png, .svg or .pdf file"),
         (
             ["--sizes", "1=9", "--population", "5", "--cells", "99"],
             "--population 5: below the 9 records",
@@ -263,8 +254,6 @@ def test_the_truth_stands_beside_the_estimates(zipf):
     assert found.to_dict()["truth"] == 413
     assert re.search(r"^  truth +413 unique in both$", str(found.summary()), re.M)
     assert "truth 413" in found._repr_html_()
-    lines = [x.get_label() for x in chart.uniques_figure(found).axes[0].lines]
-    assert "the truth" in lines
     with pytest.raises(ValueError, match="cells=5"):
         estimate_simulated(population, sampled, cells=5)
     with pytest.raises(ValueError, match="sample"):
@@ -336,18 +325,12 @@ def test_the_advice_is_that_of_the_calibration():
     assert seen > 5
 
 
-def test_the_picture_has_the_sizes_of_cells(zipf):
+def test_the_models_expect_sizes_of_cells(zipf):
     found = estimate_simulated(*zipf)
     sizes = found.fitted_sizes(4)
     assert sizes["observed"].tolist() == [found.sizes[j] for j in (1, 2, 3, 4)]
     model = Pitman.fit(found.sizes)
     assert sizes["Pitman"].tolist() == model.expected_sizes(30_000, 4).tolist()
-    axes = chart.uniques_figure(found).axes
-    assert axes[1].get_xlabel() == "records in the cell"
-    drawn = {line.get_label(): line.get_ydata() for line in axes[1].lines}
-    assert set(drawn) == {"the sample", *found.fitted_sizes(2)} - {"observed"}
-    assert drawn["the sample"][:4].tolist() == sizes["observed"].tolist()
-    assert drawn["Ewens"][:4].tolist() == sizes["Ewens"].tolist()
     with pytest.raises(ValueError, match="most"):
         found.fitted_sizes(0)
 

@@ -1,13 +1,10 @@
 """The curve of the share of people whom one guess by their cell finds."""
 
-import json
-
 import numpy as np
 import pytest
 
 import riskcore
-from riskcore import chart
-from riskcore.models import Ewens, SizeIndices
+from riskcore.models import Ewens
 
 
 @pytest.fixture(scope="module")
@@ -49,31 +46,3 @@ def test_up_to_the_sample_it_is_known(found):
     assert curve.sample[at] == pytest.approx(found.sizes.u / 800)
     # Fitted by the number of cells, Ewens' curve ends where the sample does.
     assert curve.models["Ewens"][at] == pytest.approx(found.sizes.u / 800)
-
-
-def test_drawn(found):
-    axes = chart.curve_figure(found.curve(10)).axes[0]
-    names = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert names[-1] == "parts of the sample"
-    assert "Pitman" in names
-
-
-def test_the_command(tmp_path, monkeypatch, run):
-    monkeypatch.chdir(tmp_path)
-    line = ["uniques", "--sizes", "1=40", "2=9", "5=3", "--population", "9000"]
-    line += ["--cells", "5000"]
-    status, out, err = run(*line, "--curve", "curve.svg", "--plot", "plot.png")
-    assert (status, err) == (0, "")
-    assert "The curve is in curve.svg." in out
-    assert (tmp_path / "curve.svg").read_text().count("<path") > 10
-    assert (tmp_path / "plot.png").exists()
-    status, out, _ = run(*line, "--curve", "again.svg", "--json")
-    plain = json.loads(out)["curve"]
-    assert plain["people"][-1] == 9000
-    sizes = SizeIndices({1: 40, 2: 9, 5: 3})
-    share = Ewens.fit(sizes).correctness(9000)
-    assert plain["models"]["Ewens"]["correctness"][-1] == share
-    status, _, err = run(*line, "--curve", "curve.svg")
-    assert (status, "exists" in err) == (2, True)
-    status, _, err = run(*line, "--curve", "curve.txt")
-    assert (status, "--curve curve.txt: give a .png" in err) == (2, True)

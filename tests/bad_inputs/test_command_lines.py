@@ -211,9 +211,6 @@ REFUSED = {
     "uniques: sizes huge": (["uniques", "--sizes", "9" * 30 + "=1", "--population", "9",
                              "--cells", "9"], "sizes"),
     "uniques: weight of sizes": ([*SIZES, "--weight", "W"], "with --weight"),
-    "uniques: plot of text": ([*UNIQUES, "--plot", "p.txt"], ".png, .svg or .pdf"),
-    "uniques: plot in no folder": ([*UNIQUES, "--plot", "no/p.png"], "no"),
-    "uniques: plot over the file": ([*UNIQUES, "--plot", "s.csv"], "s.csv"),
     # simulate
     "simulate: nothing": (["simulate"], "KIND"),
     "simulate: no law": (["simulate", "normal"], "'normal'"),
@@ -300,7 +297,6 @@ WRITERS = {
     "protect --output": ([*PROTECT, "--threshold", "50%", "--output"], ".csv"),
     "protect --record": ([*SAFE, "--record"], ".json"),
     "protect --report": ([*SAFE, "--report"], ".html"),
-    "uniques --plot": ([*UNIQUES, "--plot"], ".png"),
     "simulate --output": ([*ZIPF, "--exponent", "1", "--output"], ".csv"),
     "error-table --output": ([*GRID, "--output"], ".csv"),
     "demo --file": (["demo", "--records", "9", "--file"], ".csv"),

@@ -281,28 +281,6 @@ def test_output_names_are_refused_before_any_work(refused, monkeypatch):
     refused("audit survey.csv taken.csv --keys SEX --output o.csv")
 
 
-@pytest.mark.parametrize("last", ["p.html", "a.html", "claims.csv"])
-def test_files_are_written_all_or_none(run, monkeypatch, last):
-    real = os.replace
-    for name in ("a.html", "claims.csv"):
-        Path(name).write_text("old")
-
-    def replace(source, target):
-        if str(target).endswith(last):
-            raise OSError("gone")
-        real(source, target)
-
-    monkeypatch.setattr(os, "replace", replace)
-    before = {path: path.read_bytes() for path in Path().iterdir()}
-    status, out, err = run(
-        f"{WEIGHTED} --output claims.csv --report a.html --report-public p.html "
-        "--overwrite"
-    )
-    assert (status, out) == (2, "")
-    assert "gone" in err
-    assert {path: path.read_bytes() for path in Path().iterdir()} == before
-
-
 def test_a_page_that_fails_leaves_no_table(run, monkeypatch):
     def fail(*_, **__):
         raise OSError("no page")

@@ -275,7 +275,6 @@ OUTPUTS = {
     "protect": f"{PROTECT} --output {{}}.csv",
     "protect, record": f"{PROTECT} --output safe.csv --record {{}}.csv",
     "protect, report": f"{PROTECT} --report {{}}.csv",
-    "uniques": "uniques survey.csv --keys age --plot {}.png",
     "uniques, report": "uniques survey.csv --keys age --report {}.csv",
     "simulate": "simulate microdata --records 9 --output {}.csv",
     "error-table": f"{SERIES} --output {{}}.csv",
@@ -343,19 +342,13 @@ def test_table_and_report_appear_together(run, refused, folder, monkeypatch):
     assert sorted(os.listdir()) == ["out.csv", "out.html", "survey.csv"]
 
 
-def test_plots_and_the_report_of_uniques_appear_together(refused, monkeypatch):
-    monkeypatch.setattr("riskcore.report.uniques_page.uniques_page", broken)
-    assert "disk full" in refused(f"{UNIQUES} --report r.html --plot r.svg")
-    assert os.listdir() == ["survey.csv"]
-
-
 @needs.posix
 def test_outputs_are_not_more_open_than_the_survey(run, folder):
     (folder / "survey.csv").chmod(0o600)
     assert run(f"{ASSESS} --output o.csv --report o.html")[0] == 0
     assert run(f"{PROTECT} --report p.html")[0] in (0, 1)
     assert run(f"{PROTECT} --output p.csv --allow-unsafe")[0] in (0, 1)
-    assert run(f"{UNIQUES} --plot u.svg")[0] == 0
+    assert run(f"{UNIQUES} --report u.html")[0] == 0
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert len(modes) == 7
     assert set(modes.values()) == {0o600}
@@ -532,7 +525,6 @@ def test_a_seed_that_is_a_file(refused):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"{UNIQUES} --plot p.png", "need matplotlib"),
         (f"{UNIQUES} --report s.html", "reports need jinja2: pip install jinja2"),
         ("demo", "reports need jinja2: pip install jinja2"),
         *(

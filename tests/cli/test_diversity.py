@@ -79,32 +79,20 @@ def test_numbers_in_order(figures):
     assert found["PAY"].distance == "ordered"
 
 
-def test_pictures(run, folder):
-    assert run(f"{SUDA} --plot keys.svg")[0] == 0
-    assert b"share of the scores" in (folder / "keys.svg").read_bytes()
-    status, out, _ = run(
-        f"{DIVERSE} ILL PAY --missing-sensitive category --plot values.png"
-    )
-    assert status == 0
-    assert "The plot is in values.png." in out
-    assert (folder / "values.png").read_bytes().startswith(b"\x89PNG")
-
-
 @needs.posix
 def test_tables_are_not_for_more_than_the_survey(run):
     os.chmod("survey.csv", 0o600)
-    assert run(f"{SUDA} --output scores.csv --plot keys.svg")[0] == 0
+    assert run(f"{SUDA} --output scores.csv")[0] == 0
     assert run(f"{DIVERSE} SEX --output d.csv")[0] == 2  # a key
     assert run(f"{DIVERSE} PAY --output d.csv")[0] == 0
-    for name in ("scores.csv", "keys.svg", "d.csv"):
+    for name in ("scores.csv", "d.csv"):
         assert stat.S_IMODE(os.stat(name).st_mode) & 0o077 == 0
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"{SUDA} --overwrite", "--overwrite needs --output or --plot"),
-        (f"{SUDA} --plot keys.txt", "--plot keys.txt: give a .png"),
+        (f"{SUDA} --overwrite", "--overwrite needs --output"),
         (f"{SUDA} --output survey.csv --overwrite", "an input file"),
         (f"{SUDA} --fraction 0", "--fraction 0.0: need a number in (0, 1)"),
         (f"{SUDA} --max-size 0", "--max-size 0: need"),
@@ -167,7 +155,7 @@ def test_reports(run, folder, monkeypatch, line, title, single):
         ("--report-top 3", "--report-top"),
         ("--report survey.csv --overwrite", "survey.csv"),
         ("--report old.html", "exists"),
-        ("--overwrite", "--overwrite needs --output or --plot or --report"),
+        ("--overwrite", "--overwrite needs --output or --report"),
     ],
 )
 def test_reports_are_refused_before_the_work(refused, folder, line, options, message):

@@ -107,7 +107,7 @@ def test_no_step_is_shown_after_the_last_word(monkeypatch):
 
 TRY = (
     "try survey.csv --keys sex age --candidate 'a=--k 2' 'b=--k 3' 'c=--k 4' "
-    "--report tried.html --plot tried.svg --script b"
+    "--report tried.html --script b"
 )
 
 
@@ -116,7 +116,7 @@ TRY = (
     [
         ("protection.trials.protect", 2, 1),  # the second candidate begins
         ("protection.trials.Protected.compare", 2, 1),  # and is compared
-        ("cli.results.save", 1, 3),  # report and plot are half written
+        ("report.utility_page.trials_page", 1, 1),  # the report is begun
     ],
 )
 def test_trying_out_that_is_interrupted_leaves_nothing(

@@ -112,8 +112,7 @@ def test_without_the_recoding_a_warning_stands_in_the_text(run):
     [
         (COMPARE, "give --keys, or --record"),
         (f"{COMPARE} --record safe.csv.private.json --keys SEX", "already gives --key"),
-        (f"{ROLES} --overwrite", "--overwrite needs --plot or --report"),
-        (f"{ROLES} --plot u.txt", "give a .png, .svg or .pdf file"),
+        (f"{ROLES} --overwrite", "--overwrite needs --report"),
         (f"{ROLES} --report survey.csv --overwrite", "survey.csv"),
         (f"{ROLES} --report safe.csv.private.json", "exists"),
         (f"{ROLES} --columns INCOMES", "INCOME"),
@@ -131,14 +130,12 @@ def test_refusals(refused, line, message):
 @protected
 @needs.posix
 def test_what_is_written_is_for_its_owner(run):
-    for name in ("u.html", "u.png"):
-        Path(name).touch()
-        os.chmod(name, 0o666)
-    status, text, _ = run(f"{ROLES} --report u.html --plot u.png --overwrite")
+    Path("u.html").touch()
+    os.chmod("u.html", 0o666)
+    status, text, _ = run(f"{ROLES} --report u.html --overwrite")
     assert status == 0
     assert "The report is in u.html." in text
-    for name in ("u.html", "u.png"):
-        assert stat.S_IMODE(os.stat(name).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat("u.html").st_mode) == 0o600
     assert "For internal use" in Path("u.html").read_text()
 
 
@@ -152,7 +149,7 @@ CANDIDATES = {
 def test_candidates_side_by_side(run):
     candidates = {"as in mu-Argus": "--threshold 2% --suppression argus", **CANDIDATES}
     words = [f"{name}={options} {ACCEPT}" for name, options in candidates.items()]
-    line = f"{TRY} --report t.html --plot t.svg --candidate"
+    line = f"{TRY} --report t.html --candidate"
     status, text, errors = run(line, *words)
     assert (status, errors) == (0, "")
     assert re.search(r"^ +1  as in mu-Argus", text, re.MULTILINE)
@@ -160,9 +157,8 @@ def test_candidates_side_by_side(run):
     assert "failed" in text
     page = Path("t.html").read_text()
     assert page.count("<circle") == 3
-    assert Path("t.svg").read_text().startswith("<?xml")
-    assert {stat.S_IMODE(os.stat(f).st_mode) for f in ("t.html", "t.svg")} == {0o600}
-    assert sorted(os.listdir(".")) == ["survey.csv", "t.html", "t.svg"]
+    assert stat.S_IMODE(os.stat("t.html").st_mode) == 0o600
+    assert sorted(os.listdir(".")) == ["survey.csv", "t.html"]
 
 
 def test_costs_are_tried_with_each_candidate(run, figures):
@@ -245,10 +241,3 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
 )
 def test_refusals_of_candidates(refused, options, message):
     assert message in refused(f"try survey.csv --keys REGION SEX AGE {options}")
-
-
-@pytest.mark.parametrize("form", ["svg", "pdf"])
-def test_pictures_have_no_date(run, form):
-    line = f"compare survey.csv survey.csv {WEIGHTED} --plot p.{form}"
-    assert run(line)[0] == 0
-    assert not re.search(rb"dc:date|CreationDate", Path(f"p.{form}").read_bytes())

@@ -15,7 +15,6 @@ import pytest
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.assessment.cell_risk import PopulationBelowSample
-from riskcore.chart import risk_curve
 from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.page import page, protection_page, public_protection_page, write_page
@@ -23,6 +22,7 @@ from riskcore.protection.facts import verdict_facts
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.report.page import assessment_page
 from riskcore.report.protection_view import Tile
+from riskcore.report.risk_curve import risk_curve
 from riskcore.report.summary import summary
 from tests import needs
 from tests.report.reading import Reader, in_browser, rows_of, shuffled_microdata, survey

@@ -1,7 +1,6 @@
 """Results show themselves: in notebooks, by their summary, by their report."""
 
 import html
-import pickle
 import re
 import stat
 import warnings
@@ -11,7 +10,6 @@ import pytest
 
 from riskcore import (
     assess,
-    chart,
     check,
     diversity,
     estimate_simulated,
@@ -23,6 +21,7 @@ from riskcore import (
 from riskcore.cli import main
 from riskcore.common.html import all_digits, readable
 from riskcore.models import Ewens, LatentClass, Pitman, SizeIndices
+from riskcore.report.risk_curve import risk_curve, shared_edges
 from tests.report.reading import Reader, shuffled_microdata, write_csv
 
 KEYS = ["SEX", "AGE", "MARSTAT"]
@@ -94,7 +93,7 @@ def test_a_protection_shows_its_stages_on_one_scale(results):
         for one in drawings
     ]
     counts = [
-        max(chart.risk_curve(one.distribution, edges=_edges(results)).counts)
+        max(risk_curve(one.distribution, edges=_edges(results)).counts)
         for one in results["protected"].sets[0].stages.values()
     ]
     assert heights[0] / heights[1] == pytest.approx(counts[0] / counts[1], rel=1e-3)
@@ -104,7 +103,7 @@ def test_a_protection_shows_its_stages_on_one_scale(results):
 
 def _edges(results):
     stages = results["protected"].sets[0].stages.values()
-    return chart.shared_edges([one.distribution for one in stages])
+    return shared_edges([one.distribution for one in stages])
 
 
 def test_a_model_without_an_estimate_says_why():
@@ -116,25 +115,6 @@ def test_sizes_that_are_not_drawn_are_counted():
     text = SizeIndices({1: 4, 2: 3, 90: 2})._repr_html_()
     assert "not shown: 2 larger cells" in text
     assert text.count("<rect") == 2
-
-
-def test_charts_show_themselves(results):
-    drawn = [
-        chart.figure(results["assessment"]),
-        chart.uniques_figure(results["uniques"]),
-        chart.curve_figure(results["curve"]),
-        chart.comparison_figure(results["protected"].compare()),
-    ]
-    for figure in drawn:
-        kind, picture = shown_in_a_notebook(figure)
-        assert kind == "png"
-        assert picture.startswith(b"\x89PNG")
-    # Not by pyplot, which would keep them.
-    import matplotlib.pyplot as pyplot
-
-    assert pyplot.get_fignums() == []
-    again = pickle.loads(pickle.dumps(drawn[0]))
-    assert again._repr_png_().startswith(b"\x89PNG")
 
 
 # Summaries and reports are those of the command

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore import chart
 from riskcore.page import comparison_page, protection_page, trials_page
 from riskcore.report import utility_text, utility_view
 from riskcore.report.risk_utility_svg import nice, spots
@@ -57,8 +56,6 @@ def test_text_of_files_is_escaped():
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "&lt;img" in text
-    chart.comparison_figure(one).canvas.draw()
-    chart.risk_utility_figure(tried).canvas.draw()
 
 
 def test_verdicts_stand_first():
@@ -128,8 +125,6 @@ def test_of_many_categories_those_that_have_changed_most():
     one = riskcore.compare(original, safe, ["code"])
     page = comparison_page(one, title="Many")
     assert f"The {MOST_CATEGORIES} of 201 categories that changed most" in page
-    title = chart.comparison_figure(one).axes[0].get_title(loc="left")
-    assert "25 most changed of 201" in title
 
 
 def test_keys_that_cannot_be_compared():
@@ -139,8 +134,6 @@ def test_keys_that_cannot_be_compared():
     page = comparison_page(one, title="Other")
     assert "3 categories of the safe file are not in the original" in page
     assert "Tables before and after" not in page
-    with pytest.raises(ValueError, match="give the recodings"):
-        chart.comparison_figure(one)
 
 
 def tried(**candidates):
@@ -155,8 +148,6 @@ def test_the_page_of_trials():
     assert "nothing to protect against" in page
     nothing = trials_page(tried(b={}), title="Tried")
     assert "<circle" not in nothing
-    with pytest.raises(ValueError, match="nothing to draw"):
-        chart.risk_utility_figure(tried(b={}))
 
 
 def test_spots_stand_where_their_figures_are():
