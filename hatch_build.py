@@ -13,7 +13,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# The folders that riskcore.core.compile_ahead makes, and the oldest systems that NumPy
+# The folders that bindings.compile_ahead makes, and the oldest systems that NumPy
 # has wheels for. The code itself asks for none: it calls fma, feclearexcept and mem*.
 TAGS = {
     "linux-x86_64": "manylinux_2_17_x86_64",
@@ -45,7 +45,7 @@ class Objects(BuildHookInterface):  # type: ignore[type-arg]
             if folder.name not in TAGS or not any(folder.glob("*")):
                 raise FileNotFoundError(
                     f"RISKCORE_OBJECTS={given!r}: need a folder named as one of "
-                    f"{', '.join(TAGS)}, made by python -m riskcore.core.compile_ahead"
+                    f"{', '.join(TAGS)}, made by python -m bindings.compile_ahead"
                 )
             build_data["tag"] = f"py3-none-{TAGS[folder.name]}"
             build_data["force_include"][str(folder)] = LIBRARIES

@@ -102,13 +102,13 @@ def mutate(session):
 
 @nox.session
 def objects(session):
-    """Make the machine code that wheels bring, for all platforms; a quarter of an hour.
+    """Make the machine code of the wheel of this platform; some minutes.
 
-    It needs LLVM's linker, lld. What stands after `--` is passed on:
-    `-- --platforms linux-x86_64`.
+    It needs a C compiler. What stands after `--` is passed on: `-- --processors
+    x86-64-v3`.
     """
     install(session, "-e", ".[jit,files]")
-    run(session, "riskcore.core.compile_ahead", OBJECTS, *session.posargs)
+    run(session, "bindings.compile_ahead", OBJECTS, *session.posargs)
 
 
 @nox.session
@@ -127,7 +127,7 @@ def dist(session):
     run(session, "build", "--outdir", str(folder), env=none)  # the wheel from the sdist
     made = sorted(Path(OBJECTS).glob("*"))
     if made:
-        run(session, "riskcore.core.compile_ahead", OBJECTS, "--check")
+        run(session, "bindings.compile_ahead", OBJECTS, "--check")
     for platform in made:
         env = {"RISKCORE_OBJECTS": str(platform)}
         run(session, "build", "--wheel", "--outdir", str(folder), env=env)

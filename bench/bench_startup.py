@@ -4,7 +4,7 @@
 
 The first call ever compiles and fills the cache (cold); every later process loads the
 machine code (warm). Code that a wheel brings is loaded without a cache or a compiler
-(shipped); for that a copy of the package gets what `riskcore.core.compile_ahead` makes.
+(shipped); for that a copy of the package gets what `bindings.compile_ahead` makes.
 Rounds interleave the commands; the figures are medians of processor time.
 """
 
@@ -68,7 +68,7 @@ def make_copy(folder):
     package = Path(riskcore.__file__).parent
     made = f"{folder}/objects"
     chosen = ["--platforms", platform, "--processors", best, "--entries", RISK]
-    command = [sys.executable, "-m", "riskcore.core.compile_ahead", made, *chosen]
+    command = [sys.executable, "-m", "bindings.compile_ahead", made, *chosen]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     shutil.copytree(package, f"{folder}/copy/riskcore")
     target = Path(folder, "copy/riskcore", shipped.FOLDER.relative_to(package))

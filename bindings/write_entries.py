@@ -5,7 +5,7 @@
 
 An installation from the source compiles them with the C compiler that it finds
 (hatch_build.py). They have the names and the index of the libraries that
-riskcore.core.compile_ahead makes, with the digests of the sources as they are now: of
+compile_ahead.py makes, with the digests of the sources as they are now: of
 sources that were edited later nothing is used.
 """
 
@@ -17,13 +17,11 @@ from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 
+from bindings.compile_ahead import ENTRY, entries, index_in_c
 from bindings.write_c import NAMES
-from riskcore.core.compile_ahead import entries
 from riskcore.core.compiled import jit, shipped, ufunc_maker
 
 PATH = Path(__file__).parent / "c" / "entries.c"
-_PROCESSOR = "PROCESSOR"  # the compiler is given it
-
 HEAD = """\
 /* Entry points of riskcore.c, for the Python package. BSD-3-Clause, see LICENSE.
 
@@ -34,14 +32,7 @@ HEAD = """\
 
 #include <fenv.h>
 
-#if defined(_WIN32)
-#define ENTRY __declspec(dllexport)
-#elif defined(__GNUC__)
-#define ENTRY __attribute__((visibility("default")))
-#else
-#define ENTRY
-#endif
-
+<ENTRY>
 /* NumPy's inner loop: arguments and results, sizes, steps. Flags become warnings. */
 #define LOOP(symbol, body) \\
     ENTRY void symbol(double **args, int64_t *sizes, int64_t *steps, void *data) \\
@@ -97,16 +88,13 @@ def functions(identity: str) -> Iterator[tuple[str, str]]:
 
 def text() -> str:
     """Return the file."""
-    known, sources, parts = entries(), {}, [HEAD]
+    known, sources, parts = entries(), {}, [HEAD.replace("<ENTRY>\n", ENTRY + "\n")]
     for identity in names():
         for name, definition in functions(identity):
             entry = known[identity if name.endswith(".arrays") else name]
             sources[name] = jit.sources_digest(entry.modules)
             parts.append(definition + "\n")
-    index = shipped.index_of(sources, _PROCESSOR).decode().rstrip("\0")
-    lines = "\n".join(f'    "{line}\\n"' for line in index.splitlines())
-    lines = lines.replace(_PROCESSOR, f'" {_PROCESSOR} "')
-    return "\n".join([*parts, f"ENTRY const char riskcore_index[] =\n{lines};\n"])
+    return "\n".join([*parts, index_in_c(sources, '" PROCESSOR "')])
 
 
 def main(arguments: list[str] | None = None) -> int:

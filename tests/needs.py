@@ -61,14 +61,6 @@ qemu = pytest.mark.skipif(
     not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-gcc"),
     reason="needs qemu-aarch64 and aarch64-linux-gnu-gcc, to run code for arm64",
 )
-linker = pytest.mark.skipif(
-    not sys.platform.startswith("linux")
-    or not (shutil.which("lld") or shutil.which("ld")),
-    reason="needs Linux and a linker, lld or ld",
-)
-lld = pytest.mark.skipif(
-    not shutil.which("lld"), reason="needs LLVM's linker lld, for all platforms"
-)
 x86 = pytest.mark.skipif(
     platform.machine() not in {"x86_64", "AMD64"}, reason="needs a processor of x86-64"
 )

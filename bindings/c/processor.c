@@ -5,7 +5,11 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
+#if defined(_WIN32)
+#define ENTRY __declspec(dllexport)
+#else
 #define ENTRY __attribute__((visibility("default")))
+#endif
 
 uint32_t riskcore_cpuid(uint32_t leaf, uint32_t number);
 uint32_t riskcore_registers(void);

@@ -56,6 +56,6 @@ def test_no_other_module_lays_out_tables():
     # others have regular expressions, colors and options that look alike.
     codes = {"data/files/argus/writer.py", "data/recode.py"}
     codes |= {"comparison/formula.py", "data/files/excel_writer.py"}
-    codes |= {"core/compiled/linker.py", "app/guard.py", "app/serve.py"}
+    codes |= {"app/guard.py", "app/serve.py"}
     codes |= {"app/pages/recode_words.py"}
     assert found == {"common/text_table.py", *codes}

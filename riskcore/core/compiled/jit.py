@@ -374,10 +374,10 @@ def _machine() -> tuple[Any, Any, str]:
     return machine, engine, f"{processor} {features}"
 
 
-def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
-    """Return target machines for libraries; Numba optimizes for the first from now on.
+def machine_for(processor: str, triple: str) -> Any:
+    """Return the target machine for a library; Numba optimizes for it from now on.
 
-    ``triples`` are LLVM's names of platforms, which must have processors of one kind.
+    ``triple`` is LLVM's name of a platform.
     """
     import llvmlite.binding as llvm
 
@@ -385,14 +385,11 @@ def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machines = {
-        name: llvm.Target.from_triple(triple).create_target_machine(
-            cpu=processor, opt=3, reloc="pic", codemodel="small"
-        )
-        for name, triple in triples.items()
-    }
-    compiler.optimize_for(next(iter(machines.values())))
-    return machines
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=processor, opt=3, reloc="pic", codemodel="small"
+    )
+    compiler.optimize_for(machine)
+    return machine
 
 
 def loop_on_arrays(loop: Native, count: int) -> int:

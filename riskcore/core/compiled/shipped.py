@@ -1,6 +1,6 @@
 """Machine code shipped with the package: a shared library for each kind of processor.
 
-``python -m riskcore.core.compile_ahead`` makes the libraries, and wheels of a platform
+``python -m bindings.compile_ahead`` makes the libraries, and wheels of a platform
 contain them. The system loads them, so neither Numba nor llvmlite is needed. A library
 tells what it is: ``riskcore_index`` names its entry points with the digests of their
 sources, and ``riskcore_cpuid`` and ``riskcore_registers`` ask an x86-64 processor what

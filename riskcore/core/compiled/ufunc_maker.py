@@ -1,7 +1,7 @@
 """NumPy ufuncs from compiled loops.
 
 Numba's own ufuncs refuse ``where=`` and cannot be pickled by name. These are true
-``numpy.ufunc`` objects, ufunc through NumPy's C interface for extension modules.
+``numpy.ufunc`` objects, made through NumPy's C interface for extension modules.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def code_on_arrays(identity: str) -> Code:
 
 
 def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
-    """Return the source of a ufunc ufunc here, and its compiled loop."""
+    """Return the source of a ufunc made here, and its compiled loop."""
     if not isinstance(ufunc, np.ufunc) or ufunc not in _made_from:
         raise TypeError(f"not a ufunc of riskcore: {ufunc!r}")
     return _made_from[ufunc]

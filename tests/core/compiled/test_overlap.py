@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from riskcore.core import compile_ahead as ahead
+from bindings import compile_ahead as ahead
 from riskcore.core.compiled import ufunc_maker
 
 ahead.entries()  # loads all modules

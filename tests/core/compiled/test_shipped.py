@@ -7,7 +7,8 @@ import platform
 import llvmlite.binding as llvm
 import pytest
 
-from riskcore.core.compiled import linker, shipped
+from bindings import compile_ahead
+from riskcore.core.compiled import shipped
 from tests import needs
 
 LEVELS = ["x86-64-v4", "x86-64-v3", "x86-64-v2"]
@@ -18,7 +19,7 @@ ONE, TWO = "riskcore.forms.one", "riskcore.forms.two"
 SOURCES = {ONE: "5" * 64, TWO: "6" * 64}
 VALUES = {ONE: 1.5, TWO: 2.5}
 
-pytestmark = needs.linker
+pytestmark = needs.compiler
 
 
 def write(folder, processor=OLDEST, sources=SOURCES, shift=0.0):
@@ -28,12 +29,12 @@ def write(folder, processor=OLDEST, sources=SOURCES, shift=0.0):
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(triple)
     machine = target.create_target_machine(reloc="pic", codemodel="small")
-    maker = linker.LibraryMaker(f"linux-{HERE}", processor, machine)
+    maker = compile_ahead.LibraryMaker(f"linux-{HERE}", processor, machine)
     for name, digest in sources.items():
         symbol = shipped.symbol_of(name)
         value = VALUES[name] + shift
         text = f"define double @{symbol}() {{\n ret double {value}\n}}"
-        maker.add(name, digest, linker.parsed(text, machine))
+        maker.add(name, digest, compile_ahead.parsed(text, machine))
     path = maker.write(folder)
     return path.rename(folder / path.name)
 
