@@ -33,8 +33,6 @@ def print_rules(release: Release) -> int:
 
 def rules_of_protect(options: argparse.Namespace) -> Release:
     """Return the rules that the options of ``protect`` say."""
-    if options.replay is not None:
-        raise ValueError("--print-rules prints options; leave out --replay")
     source = source_of(options, Progress(quiet=True))
     asked = arguments_of(options, ProtectSettings, columns=source.names)
     return rules_of(options, asked, means_of(options))

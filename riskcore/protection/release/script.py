@@ -1,136 +1,38 @@
-"""How to run a file of rules again: as a line of the shell, and as a Python program.
-
-Both make the same safe file, byte for byte, if they are given the private record of an
-earlier run: it has the secret behind the order, new ids, ties and treatments. Neither
-holds the secret itself.
-"""
+"""The line of a shell that runs a file of rules again."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from riskcore.common.shell_line import shell_line as line_of
-from riskcore.protection.release.program_text import Source, call_text, protect_text
 from riskcore.protection.release.rules import Release
 
 StrPath = str | os.PathLike[str]
-
-# Arguments of `Protected.write` that a file of rules may have, in their order.
-_WRITTEN = (
-    "allow_unsafe",
-    "drop",
-    "shuffle",
-    "renumber",
-    "guard_formulas",
-    "verify",
-    "record",
-    "public_record",
-)
 
 
 def shell_line(
     release: Release,
     *,
-    replay: StrPath | None = None,
+    secret: StrPath | None = None,
     output: StrPath | None = None,
     overwrite: bool = False,
 ) -> str:
     """Return the line of a shell that runs a file of rules, by its path.
 
-    ``replay`` is the private record of an earlier run, ``output`` another name for the
+    ``secret`` is the private record of an earlier run, ``output`` another name for the
     safe file.
 
     >>> rules = Release.parse("format = 1", "my rules.toml")
-    >>> print(shell_line(rules, replay="safe.csv.private.json"))
-    riskcore run 'my rules.toml' --replay safe.csv.private.json
+    >>> print(shell_line(rules, secret="safe.csv.private.json"))
+    riskcore run 'my rules.toml' --secret safe.csv.private.json
     """
     words = ["riskcore", "run", _word(release.path or "release.toml")]
-    for option, path in (("--replay", replay), ("--output", output)):
+    for option, path in (("--secret", secret), ("--output", output)):
         words += [] if path is None else [option, _word(path)]
     return line_of([*words, *(["--overwrite"] if overwrite else [])])
-
-
-def python_script(
-    release: Release,
-    *,
-    replay: StrPath | None = None,
-    output: StrPath | None = None,
-    overwrite: bool = False,
-) -> str:
-    r"""Return a Python program that writes the safe file of rules, records and reports.
-
-    The arguments are those of `shell_line`.
-
-    >>> rules = Release.of("survey.csv", ["SEX"], k=3, output="safe.csv")
-    >>> print(python_script(rules), end="")
-    import riskcore
-    <BLANKLINE>
-    safe = riskcore.protect(
-        'survey.csv',
-        keys=['SEX'],
-        k=3,
-    )
-    safe.write('safe.csv')
-    """
-    wanted = release.output()
-    if output is None:
-        output = release.file("output")
-    secret = {} if replay is None else {"secret": Source("secret")}
-    data = repr(os.fspath(release.file("data")))
-    given = {**release.arguments(), **secret}
-    written = {
-        **{name: wanted[name] for name in _WRITTEN if name in wanted},
-        **({"overwrite": True} if overwrite else {}),
-        **secret,
-        **_reports(wanted),
-    }
-    return "\n".join(
-        [
-            *_imports(wanted, replay),
-            protect_text(data, given, release._reading()),
-            call_text("safe.write", [repr(os.fspath(output))], written),
-            "",
-        ]
-    )
 
 
 def _word(path: StrPath) -> str:
     """Return a path as a word that is not taken for an option."""
     text = os.fspath(path)
     return f"./{text}" if text.startswith("-") else text
-
-
-def _imports(wanted: Mapping[str, Any], replay: StrPath | None) -> list[str]:
-    """Return the first lines of a program, which also read the secret of a record."""
-    pages = {"report": "protection_pages", "report_public": "public_protection_page"}
-    names = ", ".join(page for name, page in pages.items() if name in wanted)
-    lines = ["import riskcore"]
-    lines += [f"from riskcore.page import {names}"] if names else []
-    if replay is None:
-        return [*lines, ""]
-    record = repr(os.fspath(Path(replay)))
-    return [
-        *("import json", "from pathlib import Path", ""),
-        *(*lines, ""),
-        f"record = json.loads(Path({record}).read_bytes())",
-        'secret = record["output"]["secret"]  # of the order, ids, ties and treatments',
-    ]
-
-
-def _reports(wanted: Mapping[str, Any]) -> dict[str, Source]:
-    """Return the arguments of `Protected.write` that write the reports."""
-    title = {"title": wanted["report_title"]} if "report_title" in wanted else {}
-    found = {}
-    if "report" in wanted:
-        top = {"top": wanted["report_top"]} if "report_top" in wanted else {}
-        first = ["safe", repr(os.fspath(wanted["report"]))]
-        found["also"] = Source(call_text("protection_pages", first, {**title, **top}))
-    if "report_public" in wanted:
-        drop = {"drop": wanted["drop"]} if "drop" in wanted else {}
-        call = call_text("public_protection_page", ["safe"], {**title, **drop})
-        path = repr(os.fspath(wanted["report_public"]))
-        found["public"] = Source(f"{{{path}: {call}}}")
-    return found
