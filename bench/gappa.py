@@ -14,12 +14,12 @@ import itertools
 import math
 import sys
 
-from bench._common import HERE, command, replace, table
+from bench._common import RESULTS, command, replace, table
 from bench.proof import gappa, gappa_kernels, gappa_parts, parts
 from bench.proof.program import output
 from riskcore.core.special import elementary
 
-PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+PAGE = RESULTS / "proof_of_rounding.md"
 
 
 def pairs():

@@ -17,13 +17,13 @@ import sys
 import time
 from multiprocessing import get_context
 
-from bench._common import HERE, command, replace, table
+from bench._common import RESULTS, command, replace, table
 from bench.proof import machine_code
 from bench.proof.machine_code import REGIONS, Comparison
 from bench.proof.program import output
 from riskcore.core.compiled import jit
 
-PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+PAGE = RESULTS / "proof_of_rounding.md"
 PROCESSORS = "x86-64-v2", "x86-64-v3", "x86-64-v4"
 COMMANDS = (
     "gcc -O2", "gcc -O2 -mfma", "gcc -O3 -march=haswell", "clang -O2 -mfma",

@@ -25,7 +25,7 @@ import sys
 import time
 from importlib.metadata import version
 
-from bench._common import HERE, command, replace, table
+from bench._common import HERE, RESULTS, command, replace, table
 from bench.proof import (
     balls,
     certificate,
@@ -42,7 +42,7 @@ from bench.proof import (
     ways,
 )
 
-PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+PAGE = RESULTS / "proof_of_rounding.md"
 SLOW_STEPS = {
     theorem.BALLS: balls,
     theorem.ENCLOSURE: enclosure,

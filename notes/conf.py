@@ -158,6 +158,11 @@ def page_from_elsewhere(app, page, source):
             source[0] = text.replace("(../notes/", "(../")
 
 
+def drop_links_to_results(app, page, source):
+    """Keep the text of links to generated tables, which are not pages of the site."""
+    source[0] = re.sub(r"\[([^]]*)\]\((?:\.\./)+bench/[^)]*\)", r"\1", source[0])
+
+
 def link_names(app, doctree, page):
     """Make links of names in texts: of pages, `errata.md`, and of `riskcore.forms`."""
     documented = app.env.get_domain("py").objects
@@ -189,6 +194,7 @@ def setup(app):
     app.connect("autodoc-process-signature", ufunc_signature)
     app.connect("autodoc-process-docstring", plain_docstring, priority=100)
     app.connect("source-read", page_from_elsewhere)
+    app.connect("source-read", drop_links_to_results)
     app.connect("doctree-read", drop_links_of_letters)
     app.connect("doctree-resolved", link_names)
     app.connect("env-updated", leave_out_of_the_search)
