@@ -7,7 +7,7 @@
 The loops of every region are compiled as the package compiles them, for three
 processors, and from bindings/c/riskcore.c by gcc and clang. Their instructions are run
 on graphs of operations, and so is the source: in every case of the comparisons that
-either makes, the results must be the same graph (notes/proof_of_rounding.md). The exit
+either makes, the results must be the same graph (notes/correct_rounding.md). The exit
 status is 1 unless they are.
 """
 
