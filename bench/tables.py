@@ -144,7 +144,7 @@ SECTIONS = (
     Section("reproduce", "notes/reproductions.md", "takemura"),
     Section("reproduce", "notes/reproductions.md", "thesis"),
     Section("release_rules", "notes/_static/release-1.json"),
-    Section("release_rules", "notes/reference/rules.md", "rules"),
+    Section("release_rules", "bench/results/rules.md", "rules"),
     Section("guide", "bench/results/guide.md", "guide"),
     Section("guide", "bench/results/guide.md", "guide_times", measured=True),
     Section("guide", "bench/results/guide.md", "guide_peer", measured=True),
