@@ -4,7 +4,7 @@
 
 Incomes are lognormal, whole numbers for one column. The goals are 2 seconds for the
 microaggregation of one column of 1e6 records and 5 for MDAV of 1e5 records and three
-columns. What the rules do to incomes is in notes/howto/treat.md. The table in
+columns. What the rules do to incomes is in bench/results/treatments.md. The table in
 bench/results/treatments_of_sdcmicro.md runs sdcMicro and needs a copy of its source,
 see bench/_sdcmicro.py; without it that table stays as it is, and the reason is printed.
 """
@@ -16,7 +16,6 @@ import pandas
 
 from bench import _sdcmicro as peer
 from bench._common import (
-    HERE,
     RESULTS,
     given,
     interleaved,
@@ -32,7 +31,7 @@ from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import Treatment
 
-TREAT = HERE.parent / "notes" / "howto" / "treat.md"
+TREAT = RESULTS / "treatments.md"
 PEER = RESULTS / "treatments_of_sdcmicro.md"
 RULES = (
     "top:1%=mean", "round:100", "round:2digits:unbiased", "bands:0,20000,50000",

@@ -87,7 +87,7 @@ SECTIONS = (
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
     Section("bench_treatments", PAGE, "treatments", measured=True),
-    Section("bench_treatments", "notes/howto/treat.md", "treat"),
+    Section("bench_treatments", "bench/results/treatments.md", "treat"),
     Section(
         "bench_treatments",
         "bench/results/treatments_of_sdcmicro.md",
@@ -141,11 +141,11 @@ SECTIONS = (
     Section("reproduce", "bench/results/reproductions.md", "takemura"),
     Section("reproduce", "bench/results/reproductions.md", "thesis"),
     Section("release_rules", "notes/_static/release-1.json"),
-    Section("release_rules", "notes/reference/rules.md", "rules"),
-    Section("guide", "notes/guide.md", "guide"),
-    Section("guide", "notes/guide.md", "guide_times", measured=True),
-    Section("guide", "notes/guide.md", "guide_peer", measured=True),
-    Section("whole_job", "notes/guide.md", "whole_job", measured=True),
+    Section("release_rules", "bench/results/rules.md", "rules"),
+    Section("guide", "bench/results/guide.md", "guide"),
+    Section("guide", "bench/results/guide.md", "guide_times", measured=True),
+    Section("guide", "bench/results/guide.md", "guide_peer", measured=True),
+    Section("whole_job", "bench/results/whole_job.md", "whole_job", measured=True),
     Section("calibration", "bench/results/calibration.md"),
     # It has rows of a file that is not part of the project.
     Section(
@@ -165,8 +165,8 @@ SECTIONS = (
         "calibration_numeric",
         measured=True,
     ),
-    Section("calibration_waves", "notes/howto/waves.md", "calibration_waves"),
-    Section("bench_waves", "notes/howto/waves.md", "bench_waves", measured=True),
+    Section("calibration_waves", "bench/results/waves.md", "calibration_waves"),
+    Section("bench_waves", "bench/results/waves.md", "bench_waves", measured=True),
     # It has rows of packages that are not part of the project.
     Section(
         "known_measures",
