@@ -12,7 +12,7 @@ from riskcore.disclosure import all_pairs, measures
 from riskcore.disclosure.measures import NOTES, OF_TARGETS, known_measures
 from riskcore.disclosure.shared_columns import SharedColumn
 
-PAGE = Path(__file__).parents[2] / "notes" / "audit_measures.md"
+PAGE = Path(__file__).parents[2] / "notes" / "audit.md"
 RISKS = {"singling out, risk", "linkability, risk"}
 
 
