@@ -125,11 +125,11 @@ def assess_waves(
     if missing == "refuse":
         refuse_missing(keys, [column.missing for column in columns], coded.n)
     progress("finding persons")
-    panel = Panel.of(data, coded, waves.person, waves.wave)
-    refuse_too_many(panel, waves.known)
+    panel = Panel.of(data, coded, waves.person, waves.wave, waves.known)
+    refuse_too_many(panel)
     _warn_below(panel)
     method: Method = asked["method"]
-    risks = risks_of(coded, panel, waves.known, missing, method, progress)
+    risks = risks_of(coded, panel, missing, method, progress)
     found = WaveAssessment(
         data,
         tuple(keys),
@@ -138,7 +138,6 @@ def assess_waves(
         risks,
         method,
         missing,
-        waves.known,
         waves.choice,
     )
     design = None if cluster is None else SampleDesign.of(data, cluster, strata)

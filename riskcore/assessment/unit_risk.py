@@ -17,7 +17,7 @@ class UnitRisk:
     a panel.
     """
 
-    unit: ClassVar[str] = "record"
+    _unit: ClassVar[str] = "record"
 
     @property
     def distribution(self) -> RiskDistribution:
@@ -82,7 +82,7 @@ class UnitRisk:
         assert unsafe is not None
         units = self.distribution.n
         if not 0 <= arguments.whole("unsafe", unsafe) <= units:
-            raise ValueError(f"unsafe={unsafe}: need 0 to {units} {self.unit}s")
+            raise ValueError(f"unsafe={unsafe}: need 0 to {units} {self._unit}s")
         return self.distribution.threshold_for_unsafe(unsafe)
 
     def unsafe(self, threshold: float) -> Mask:

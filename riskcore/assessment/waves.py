@@ -67,8 +67,6 @@ class WaveAssessment(UnitRisk, OnASheet):
         The method of the individual risk.
     missing : str
         The rule for missing key values.
-    known_waves : int or None
-        How many waves of a person the intruder knows; None for all.
     wave_choice : str
         Whether ``person_risk`` is of the "average" choice of waves, or of the "worst".
     by_model : ModelRisks or None
@@ -104,7 +102,7 @@ class WaveAssessment(UnitRisk, OnASheet):
     1
     """
 
-    unit = "person"
+    _unit = "person"
 
     data: Any
     keys: tuple[Hashable, ...]
@@ -113,7 +111,6 @@ class WaveAssessment(UnitRisk, OnASheet):
     risks: WaveRisks
     method: Method
     missing: str
-    known_waves: int | None = None
     wave_choice: str = "average"
     by_model: ModelRisks | None = None
     design: SampleDesign | None = None
@@ -123,6 +120,11 @@ class WaveAssessment(UnitRisk, OnASheet):
     def persons(self) -> int:
         """Number of persons."""
         return len(self.panel)
+
+    @property
+    def known_waves(self) -> int | None:
+        """How many waves of a person the intruder knows; None for all."""
+        return self.panel.known
 
     @property
     def n(self) -> int:
@@ -227,8 +229,7 @@ class WaveAssessment(UnitRisk, OnASheet):
         if level not in self._known_intervals:
             from riskcore.assessment.wave_model import fits, intervals
 
-            known, design = self.known_waves, self.design
-            found = fits(self.coded, self.panel, known, design, silent)
+            found = fits(self.coded, self.panel, self.design, silent)
             self._known_intervals[level] = intervals(found, level)
         return self._known_intervals[level]
 
@@ -272,10 +273,9 @@ class WaveAssessment(UnitRisk, OnASheet):
         """
         rows = []
         for known in range(1, len(self.waves) + 1):
-            refuse_too_many(self.panel, known)
-            risks = risks_of(
-                self.coded, self.panel, known, self.missing, self.method, silent
-            )
+            panel = replace(self.panel, known=known)
+            refuse_too_many(panel)
+            risks = risks_of(self.coded, panel, self.missing, self.method, silent)
             average = self.wave_choice == "average"
             total = math.fsum((risks.average if average else risks.largest).tolist())
             rows.append(
@@ -424,7 +424,6 @@ class WaveAssessment(UnitRisk, OnASheet):
         return model_risks(
             self.coded,
             self.panel,
-            self.known_waves,
             self.design,
             progress,
             every=self.wave_choice == "worst",
