@@ -30,8 +30,8 @@ from riskcore.disclosure.files import (
     Floats,
     Integers,
 )
+from riskcore.disclosure.known_measures import known_measures
 from riskcore.disclosure.linkage import link
-from riskcore.disclosure.measures import known_measures
 from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.result import Audit

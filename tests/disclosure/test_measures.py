@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from bench import known_measures as bench
-from riskcore.disclosure import all_pairs, measures
-from riskcore.disclosure.measures import NOTES, OF_TARGETS, known_measures
+from riskcore.disclosure import gower
+from riskcore.disclosure import known_measures as measures
+from riskcore.disclosure.known_measures import NOTES, OF_TARGETS, known_measures
 from riskcore.disclosure.shared_columns import SharedColumn
 
 PAGE = Path(__file__).parents[2] / "notes" / "audit_measures.md"
@@ -134,10 +135,10 @@ def test_missing_numbers_are_left_out_and_counted(files):
 def test_a_large_file_has_a_selection(files, monkeypatch):
     whole = bench.measured(*files)
     assert whole.looked_at["distances"] == (300, 300)
-    keep = all_pairs.selected
+    keep = gower.selected
 
-    def few(n, references, columns):
-        return keep(n, references, columns, 100 * 300)
+    def few(n, references, columns=0, pairs=100 * 300):
+        return keep(n, references, columns, pairs)
 
     monkeypatch.setattr(measures, "selected", few)
     found = bench.measured(*files)
