@@ -147,8 +147,9 @@ def fit(X: Predictors, rows: Rows, *, logistic: bool) -> Estimates:
     elif not logistic:
         variance = variance * (fsum(weight * residual * residual) / (n - p))
     errors = np.where(variance > 0, np.sqrt(variance), np.nan)
-    noise = np.isnan(errors) & (np.abs(parameters) <= 10 * least)
-    estimates = np.where(kept, np.where(noise, 0.0, parameters), np.nan)
+    noise = np.where(np.isnan(errors), 10 * least, _ROUNDING * errors)
+    exact = np.where(np.abs(parameters) <= noise, 0.0, parameters)
+    estimates = np.where(kept, exact, np.nan)
     return replace(failed, parameters=estimates, errors=errors)
 
 
