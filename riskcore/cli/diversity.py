@@ -78,12 +78,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     )
     add_settings(parser, CheckSettings, *_SHARED)
     parser.add_argument(
-        "--together",
-        action="store_true",
-        help="measure each sensitive variable in cells formed by the keys and the "
-        "other sensitive variables",
-    )
-    parser.add_argument(
         "--c",
         type=number,
         default=3.0,
@@ -134,7 +128,6 @@ def run(options: argparse.Namespace) -> None:
         options.keys,
         options.sensitive,
         c=options.c,
-        together=options.together,
         **shared,
     )
     figures = found.summary()
