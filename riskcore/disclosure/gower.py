@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.scatter import scattered
+from riskcore.common.scatter import selected
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.disclosure.common_cells import Columns, Ints
@@ -27,18 +27,13 @@ _BLOCK = 2048  # references
 _PARTS = 8
 
 
-def selected(n: int, references: int, columns: int = 0, pairs: int = PAIRS) -> Ints:
+def affordable(n: int, references: int, columns: int, pairs: int = PAIRS) -> Ints:
     """Return rows of so many of n queries that there are at most so many pairs.
 
-    With more than ten columns there are fewer pairs, which take as long. The choice is
-    the same in every run, and depends on nothing but the numbers.
+    With more than ten columns there are fewer pairs, which take as long.
     """
     pairs = 10 * pairs // max(columns, 10)
-    most = min(max(pairs // max(references, 1), 1), MOST)
-    if n <= most:
-        return np.arange(n)
-    order = np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
-    return np.sort(order[:most])
+    return selected(n, min(max(pairs // max(references, 1), 1), MOST))
 
 
 class MixedRecords(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable
 from riskcore.core.risk.file_risk import sum_of_products
@@ -24,10 +25,10 @@ from riskcore.disclosure.gower import (
     Floats,
     MixedRecords,
     Nearest,
+    affordable,
     gower_scale,
     linked_by_halves,
     nearest_of_all,
-    selected,
 )
 from riskcore.disclosure.shared_columns import SharedColumn
 
@@ -223,7 +224,7 @@ def _add_distances(
     d = released.numbers.shape[1]
     scale = [gower_scale([one.numbers[:, j] for one in complete]) for j in range(d)]
     n, columns = len(released.numbers), len(levels) + d
-    rows = selected(n, len(original.numbers), columns)
+    rows = affordable(n, len(original.numbers), columns)
     asked = released.at(rows)
     pair = asked.numbers, original.numbers
     near = nearest_of_all(asked.codes, original.codes, levels, pair, np.array(scale))
@@ -328,7 +329,7 @@ def singling_out(
     sizes = [len(columns[0]) for columns in files[1:]]
     sets = [*combinations(range(len(levels)), min(size, len(levels)))]
     queries, successes, expected = 0, 0, np.zeros(len(sizes))
-    for at in selected(len(sets), 1, pairs=_MOST_SETS):
+    for at in selected(len(sets), _MOST_SETS):
         columns = [[file[key] for key in sets[at]] for file in files]
         few = [levels[key] for key in sets[at]]
         claims, *people = count_cells(columns, few).records
@@ -368,7 +369,7 @@ def linkability(
     taken at random on each side, where Anonymeter's depends on how it sorts: a person
     with the closest sets A and B counts |A and B|/(|A| |B|).
     """
-    rows = selected(len(original[0]), len(released[0]), len(levels))
+    rows = affordable(len(original[0]), len(released[0]), len(levels))
     asked = [column[rows] for column in original]
     first, second, both = linked_by_halves(asked, released, levels, len(levels) // 2)
     return math.fsum((both / first / second).tolist()) / len(rows), len(rows)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
 from riskcore.disclosure.best_links import Best, best_links
@@ -27,7 +28,6 @@ from riskcore.disclosure.compared_records import (
     Floats,
     Integers,
     Strangers,
-    selected,
     strangers_agree,
 )
 from riskcore.disclosure.fellegi_sunter import fit, weights_of

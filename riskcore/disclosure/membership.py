@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from riskcore.common import arguments
+from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
-from riskcore.disclosure.compared_records import selected
 from riskcore.disclosure.gower import (
     MOST,
     Floats,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from riskcore.disclosure import gower
 from riskcore.disclosure.gower import (
+    affordable,
     linked_by_halves,
     nearest_of_all,
-    selected,
 )
 from tests.thin import examples
 
@@ -109,15 +109,15 @@ def test_a_later_block_has_closer_references():
 
 
 def test_a_selection_is_the_same_in_every_run():
-    assert selected(10, 100, pairs=1000).tolist() == list(range(10))
-    some = selected(1000, 100, 7, 1000)
+    assert affordable(10, 100, 1, 1000).tolist() == list(range(10))
+    some = affordable(1000, 100, 7, 1000)
     assert len(set(some.tolist())) == 10
     assert some.tolist() == sorted(some.tolist())
-    assert np.array_equal(some, selected(1000, 100, 10, 1000))
+    assert np.array_equal(some, affordable(1000, 100, 10, 1000))
     # With five times the columns a fifth of the records.
-    assert len(selected(1000, 100, 50, 1000)) == 2
-    assert len(selected(5, 10**12)) == 1
-    many = selected(400_000, 2)
+    assert len(affordable(1000, 100, 50, 1000)) == 2
+    assert len(affordable(5, 10**12, 1)) == 1
+    many = affordable(400_000, 2, 1)
     assert len(many) == gower.MOST
     # From everywhere in the file.
     assert np.histogram(many, 10)[0] == pytest.approx(6500, rel=0.05)

@@ -135,12 +135,12 @@ def test_missing_numbers_are_left_out_and_counted(files):
 def test_a_large_file_has_a_selection(files, monkeypatch):
     whole = bench.measured(*files)
     assert whole.looked_at["distances"] == (300, 300)
-    keep = gower.selected
+    keep = gower.affordable
 
-    def few(n, references, columns=0, pairs=100 * 300):
-        return keep(n, references, columns, pairs)
+    def few(n, references, columns):
+        return keep(n, references, columns, 100 * 300)
 
-    monkeypatch.setattr(measures, "selected", few)
+    monkeypatch.setattr(measures, "affordable", few)
     found = bench.measured(*files)
     assert found.looked_at["distances"] == (100, 300)
     rows = keep(300, 300, 8, 100 * 300)
