@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskcore.assessment.cell_risk import UNIQUE_COLUMN, PopulationBelowSample
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     AUTO,
     BOTH,
     LATENT_CLASS,
     WEIGHTS,
     Method,
 )
+from riskcore.assessment.cell_risk import UNIQUE_COLUMN, PopulationBelowSample
 from riskcore.assessment.wave_choices import refuse_too_many
 from riskcore.assessment.wave_matches import risks_of
 from riskcore.assessment.waves import RECORD_COLUMNS, WaveAssessment

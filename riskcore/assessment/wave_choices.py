@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_settings import Method
 from riskcore.assessment.cell_risk import Risks, risk_of
-from riskcore.assessment.settings_table import Method
 from riskcore.assessment.wave_kernels import add_members, add_risks, refine
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, in_threads, usual_threads

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_settings import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.beside import FEW_SAMPLED, MANY_UNIQUES
 from riskcore.assessment.cell_risk import UNIQUE_COLUMN, Risks
-from riskcore.assessment.settings_table import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.unit_risk import UnitRisk
 from riskcore.assessment.wave_choices import (
     WaveRisks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.cli.options import add_file, add_keys, source_of
 from riskcore.cli.results import (
     add_results,

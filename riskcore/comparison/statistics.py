@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.comparison import measures
-from riskcore.comparison.measures import Floats, Ints, fsum
-from riskcore.comparison.propensity import Propensity, propensity
-from riskcore.comparison.result import (
+from riskcore.comparison.comparison import (
     Category,
     Comparison,
     Correlation,
@@ -26,6 +24,8 @@ from riskcore.comparison.result import (
     Stage,
     Stratum,
 )
+from riskcore.comparison.measures import Floats, Ints, fsum
+from riskcore.comparison.propensity import Propensity, propensity
 from riskcore.comparison.tables import (
     Codes,
     SharedColumn,

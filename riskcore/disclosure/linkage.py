@@ -31,7 +31,7 @@ from riskcore.disclosure.compared_records import (
     strangers_agree,
 )
 from riskcore.disclosure.fellegi_sunter import fit, weights_of
-from riskcore.disclosure.in_words import number, percent, plain
+from riskcore.disclosure.figures_in_words import number, percent, plain
 from riskcore.disclosure.patterns import patterns_of
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.disclosure.strangers import right_beyond

@@ -37,8 +37,8 @@ from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.compared_records import standard_scale
+from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
-from riskcore.disclosure.in_words import number
 from riskcore.disclosure.other_forms import other_form
 
 Floats = NDArray[np.float64]

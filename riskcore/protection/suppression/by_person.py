@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess_settings import WEIGHTS
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import assess_released
-from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.assessment.wave_choices import refuse_too_many
 from riskcore.assessment.wave_matches import (
     Choice,

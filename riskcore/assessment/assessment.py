@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.assess_settings import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.beside import apart
 from riskcore.assessment.cell_risk import (
     RECORD_COLUMNS,
@@ -23,7 +24,6 @@ from riskcore.assessment.cell_risk import (
     risk_of,
     warn_below,
 )
-from riskcore.assessment.settings_table import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.unit_risk import UnitRisk
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments, html
